@@ -22,7 +22,7 @@ from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
-from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
 from orchestrator.model import Measurement
 from orchestrator.planning import factors as planned

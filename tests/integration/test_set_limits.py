@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.system import store
@@ -46,4 +47,4 @@ def test_limits_are_changed_by_command_and_recorded(
     assert list(campaign.excluded) == [run.record.run.number]
     (change_made,) = run.record.facts["limit_changes"]
     assert change_made["set"] == {"iops": 3000.0, "bytes_per_s": 1e8}
-    assert "limits changed" in {doubt.kind for doubt in kinds.of_run(run, {})}
+    assert "limits changed" in {doubt.kind for doubt in kinds.of_run(run, Totals())}

@@ -158,5 +158,5 @@ def _disk_reads(values: Values, tier: str, place: int) -> float:
     if not rate_per_s:
         return 0.0
     totals = [resources.total(run, None) for run in values.runs(tier)[place]]
-    reads_per_s = [total.get("disk_read_iops") or 0 for total in totals]
+    reads_per_s = [total.disk_read_iops or 0 for total in totals]
     return fmean(reads_per_s) / rate_per_s

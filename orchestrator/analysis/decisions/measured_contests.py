@@ -19,8 +19,9 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
-from orchestrator.analysis.telemetry.causes import CEILING_PCT, NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
+from orchestrator.analysis.telemetry.outside_causes import CEILING_PCT
 from orchestrator.model import Doubt, Objective, Profile, Workload
 from orchestrator.planning import plan
 

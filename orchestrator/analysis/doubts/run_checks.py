@@ -10,11 +10,11 @@ from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import (
-    causes,
     conservation,
     counters,
     loads,
     machines,
+    outside_causes,
 )
 from orchestrator.analysis.telemetry.resources import Values
 from orchestrator.facts import OTHERS
@@ -86,19 +86,21 @@ def cached(run: RunData, _: Values) -> Doubts:
 
 
 def machine(run: RunData, values: Values) -> Doubts:
-    busy = values.get("host_cpu_pct", 0.0)
-    if busy >= causes.HOST_PCT:
+    busy = values.host_cpu_pct or 0.0
+    if busy >= outside_causes.HOST_PCT:
         several = sum(node.role == "host" for node in run.record.nodes) > 1
         others = results.of_others(run.record)
         yield _host_saturated(busy, several, others)
-    other_pct = values.get("other_cpu_pct", 0.0)
+    other_pct = values.other_cpu_pct or 0.0
     if other_pct >= OTHERS_PCT:
         yield _machine_shared(other_pct)
 
 
 def no_telemetry(run: RunData, values: Values) -> Doubts:
     absent = [
-        name for name in ("cpu_pct", "disk_iops", "host_cpu_pct") if name not in values
+        name
+        for name in ("cpu_pct", "disk_iops", "host_cpu_pct")
+        if getattr(values, name) is None
     ]
     if absent and "published" not in run.record.facts:
         yield _not_sampled(absent)
@@ -154,10 +156,10 @@ def burst_credit(run: RunData, _: Values) -> Doubts:
     if run.record.profile.tier.limits.burst is None:
         return
     disks = run.telemetry.against_caps.values()
-    drawn = [own for own in disks if own.get("time_above_base_pct", 0.0) > 0]
-    left_pct = max((own["burst_credit_left_pct"] for own in drawn), default=0.0)
+    drawn = [disk for disk in disks if (disk.time_above_base_pct or 0.0) > 0]
+    left_pct = max((disk.burst_credit_left_pct or 0.0 for disk in drawn), default=0.0)
     if left_pct > 0:
-        above_pct = max(own["time_above_base_pct"] for own in drawn)
+        above_pct = max(disk.time_above_base_pct or 0.0 for disk in drawn)
         yield _burst_credit_left(above_pct, left_pct)
 
 
@@ -187,7 +189,7 @@ def _edges_pct(record: Record) -> float:
 def ceiling(run: RunData, _: Values) -> Doubts:
     ceiling = loads.ceiling_nopm(run.record)
     share_pct = loads.of_ceiling_pct(run.record)
-    if ceiling and share_pct is not None and share_pct >= causes.CEILING_PCT:
+    if ceiling and share_pct is not None and share_pct >= outside_causes.CEILING_PCT:
         yield _at_think_times_ceiling(share_pct, ceiling)
 
 
@@ -252,8 +254,8 @@ def others_at_work(run: RunData, _: Values) -> Doubts:
 
 def client_busy(run: RunData, values: Values) -> Doubts:
     """The most that a client used of its own limit, or all clients together of their machine."""
-    client_pct = values.get("client_cpu_pct", 0.0)
-    if client_pct >= causes.CLIENT_PCT:
+    client_pct = values.client_cpu_pct or 0.0
+    if client_pct >= outside_causes.CLIENT_PCT:
         yield _client_busy(client_pct, _of_each_client(run))
 
 
@@ -344,8 +346,8 @@ def not_checked(run: RunData, _: Values) -> Doubts:
 
 def few_checkpoints(run: RunData, values: Values) -> Doubts:
     """By what was seen; where nothing was, by the interval in the settings."""
-    writes = values.get("disk_write_iops")
-    every = values.get("disk_iops")
+    writes = values.disk_write_iops
+    every = values.disk_iops
     if not writes or not every or writes < WRITING_SHARE * every:
         return
     facts = results.database(run.record)

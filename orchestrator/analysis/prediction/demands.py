@@ -20,6 +20,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.prediction import simulation
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
+from orchestrator.analysis.telemetry.node_values import CAPS, Evidence
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 from orchestrator.planning import factors
@@ -134,8 +135,8 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
     shares = [0.0]
     tier = run.record.profile.tier
     for values in resources.gather(run, cpus).values():
-        for cap in ("iops", "bandwidth"):
-            share = values.get(f"time_at_{cap}_cap_pct", 0.0) / 100
+        for cap in CAPS:
+            share = (values.time_at_cap_pct(cap) or 0.0) / 100
             if share and disk_demand.binds(cap, values, tier):
                 shares.append(share)
     return max(shares)
@@ -200,7 +201,7 @@ class _Asked:
     """What a run's counters say of its load, all of it known.
 
     cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `counted`
-    since the begin; seen: values of `resources` of the first database node.
+    since the begin; seen: what was seen of the first database node.
     """
 
     record: Record
@@ -211,7 +212,7 @@ class _Asked:
     counted: np.ndarray
     totals: _Totals
     log: _LogUse
-    seen: Mapping[str, float]
+    seen: Evidence
 
     @property
     def page_writes(self) -> float:
@@ -220,9 +221,15 @@ class _Asked:
         of_pages = totals.writes - self.log.syncs * totals.transactions
         return max(totals.writes / 100, of_pages)
 
-    def seen_share(self, state: str) -> float:
-        """The share of sessions that were seen in this state."""
-        return self.seen.get(f"seen_{state}_pct", 0.0) / 100
+    @property
+    def reading_share(self) -> float:
+        """The share of sessions that were seen in I/O of data files."""
+        return (self.seen.seen_reading_pct or 0.0) / 100
+
+    @property
+    def locked_share(self) -> float:
+        """The share of sessions that were seen to wait for locks of others."""
+        return (self.seen.seen_locked_pct or 0.0) / 100
 
 
 def _asked(run: RunData, cpus: float | None) -> _Asked:
@@ -249,7 +256,7 @@ def _asked(run: RunData, cpus: float | None) -> _Asked:
         counted=grown,
         totals=_Totals(*(grown[-1] + _NONE)),
         log=_log_use(record),
-        seen=resources.gather(run, cpus).get(database[0].name, {}),
+        seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
     )
 
 
@@ -312,7 +319,7 @@ def _system(
     record = asked.record
     totals = asked.totals
     database = asked.database
-    locked = asked.seen_share("locked")
+    locked = asked.locked_share
     log_bytes = asked.log.size_bytes * totals.transactions
     page_bytes = max(0.0, totals.written_bytes - log_bytes)
     is_durable = results.database(record).durable is not False
@@ -394,16 +401,16 @@ def _session_write_s(asked: _Asked) -> float:
     rounds_per_s = ROUND_PAGES / simulation.ROUND_S
     own_pages = pages - rounds_per_s * len(asked.database) / asked.rate_per_s
     latency_s = value_of(asked.record, "latency_avg_s") or 0.0
-    in_io_s = asked.seen_share("reading") * latency_s
+    in_io_s = asked.reading_share * latency_s
     writing_s = in_io_s - totals.read_s / totals.transactions
     return writing_s / max(own_pages, OWN)
 
 
 def _round_pages(asked: _Asked) -> float:
     """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
-    if "seen_reading_pct" in asked.seen:
-        return ROUND_PAGES
-    return 0.0
+    if asked.seen.seen_reading_pct is None:
+        return 0.0
+    return ROUND_PAGES
 
 
 def _iops(disk: simulation.SimulatedDisk) -> float:

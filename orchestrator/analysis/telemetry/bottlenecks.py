@@ -2,30 +2,45 @@
 `causes`, unless one node's disk is slower than those of its peers. Pure."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import NamedTuple
 
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.figures import statements
-from orchestrator.analysis.telemetry import cause_words, causes, proof, resources
+from orchestrator.analysis.telemetry import (
+    causes,
+    node_values,
+    outside_causes,
+    phrases,
+    proof,
+    resources,
+)
+from orchestrator.analysis.telemetry.cause import Cause
+from orchestrator.analysis.telemetry.node_values import Evidence, largest
 from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
-from orchestrator.units import gathered
+from orchestrator.tier import Tier
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # times its peers' time of an I/O
-OVER_IDLE = (
-    2.0  # times the idle disk's latency, which an emulated or a checked disk has
-)
-MOST_PCT = 50.0  # of the blocks read, or of the log, for a statement to be named
+# Times the idle disk's latency, which an emulated or a checked disk has.
+OVER_IDLE = 2.0
+# Of the blocks read, or of the log, for a statement to be named.
+MOST_PCT = 50.0
 MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
 
 def bottlenecks(campaign: results.Results) -> tuple[Bottleneck, ...]:
     """One per cell with finished runs, in the plan's order."""
     cpus = results.machine_cpus(campaign)
-    of_cells = (bottleneck(cell.finished, cpus) for cell in results.cells(campaign))
-    return tuple(filter(None, of_cells))
+    limits = []
+    for cell in results.cells(campaign):
+        limit = bottleneck(cell.finished, cpus)
+        if limit is not None:
+            limits.append(limit)
+    return tuple(limits)
 
 
 def bottleneck(
@@ -34,88 +49,181 @@ def bottleneck(
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None
-    run = runs[0].record.run
-    tier = runs[0].record.profile.tier
-    of_nodes = gathered(
-        pair for data in runs for pair in resources.gather(data, cpus).items()
+    record = runs[0].record
+    by_node = _medians(runs, cpus)
+    node, cause = _judged(by_node, record.profile.tier)
+    values = by_node.get(node, Evidence())
+    remarks = _statement_text(cause.name, runs) + phrases.requests_too(values, node)
+    named = Bottleneck(
+        profile=record.run.profile,
+        workload=record.run.workload,
+        node=node,
+        verdict=cause.name,
+        text=cause.text + remarks,
+        evidence=_stated(values, cause),
     )
-    by_node = {name: _medians(of_runs) for name, of_runs in of_nodes.items()}
-    node = max(by_node, key=lambda name: _load(by_node[name]), default="")
-    cause = causes.judge(by_node.get(node, {}), tier, node)
-    slow, why = slow_node(by_node)
-    if slow and cause.name not in causes.HARNESS_CAUSES:
-        node = slow
-        cause = causes.Cause("slow_node", why)
-    values = by_node.get(node, {})
-    if cause.name == "unattributed" and causes.host_disk_bound(values):
-        cause = causes.told("machine_bound (disk)", values, node)
-    held = {"held_pct": held_pct(cause.name, values), "ahead_pct": cause.ahead_pct}
-    evidence = {
-        **values,
-        **{name: pct for name, pct in held.items() if pct is not None},
-    }
-    text = (
-        cause.text
-        + _statement_text(cause.name, runs)
-        + cause_words.requests_too(values, node)
-    )
-    named = Bottleneck(run.profile, run.workload, node, cause.name, text, evidence)
     return proof.proven(named, runs)
+
+
+def _stated(values: Evidence, cause: Cause) -> dict[str, float]:
+    """The values as verdict.json has them, with what says how sure the cause is."""
+    stated = values.sampled()
+    held = held_pct(cause.name, values)
+    if held is not None:
+        stated["held_pct"] = held
+    if cause.ahead_pct is not None:
+        stated["ahead_pct"] = cause.ahead_pct
+    return stated
+
+
+def _medians(
+    runs: Sequence[results.RunData], cpus: float | None
+) -> dict[str, Evidence]:
+    """Node → each value's median over the runs that have it."""
+    of_runs: dict[str, list[Evidence]] = {}
+    for run in runs:
+        for node, values in resources.gather(run, cpus).items():
+            of_runs.setdefault(node, []).append(values)
+    return {
+        node: node_values.of_several(values, median) for node, values in of_runs.items()
+    }
+
+
+def _judged(by_node: Mapping[str, Evidence], tier: Tier) -> tuple[str, Cause]:
+    """The node that is nearest to a limit, or slower than its peers, and its cause."""
+    loads = {name: _load(values) for name, values in by_node.items()}
+    node = max(loads, key=loads.__getitem__, default="")
+    values = by_node.get(node, Evidence())
+    cause = causes.judge(values, tier, node)
+    slow = slow_node(by_node)
+    if slow is not None and cause.name not in causes.HARNESS_CAUSES:
+        return slow.name, slow.cause
+    if cause.name == "unattributed" and outside_causes.host_disk_bound(values):
+        return node, outside_causes.slow_host_disk(values, node)
+    return node, cause
+
+
+class _Load(NamedTuple):
+    """How near to a limit a node is; of nodes as near the one with more I/Os is busier."""
+
+    nearest_pct: float
+    iops: float
+
+
+def _load(values: Evidence) -> _Load:
+    nearest_pct = largest(
+        values.iops_of_cap_pct, values.bandwidth_of_cap_pct, values.cpu_pct
+    )
+    return _Load(nearest_pct, values.disk_iops or 0.0)
+
+
+# ------------------------------------------------------------------ beside a cause
+
+
+class _Count(NamedTuple):
+    """A column of `statements.pooled`, and what it counts."""
+
+    column: str
+    title: str
+
+
+_BLOCKS = _Count("blocks_read", "blocks read")
+_OF_STATEMENTS: Mapping[facts.BottleneckCause, _Count] = {
+    "iops_cap": _BLOCKS,
+    "bandwidth_cap": _BLOCKS,
+    "vm_cap": _BLOCKS,
+    "latency_bound": _BLOCKS,
+    "burst_exhausted": _BLOCKS,
+    "wal_disk_bound": _Count("wal_bytes", "log"),
+}
 
 
 def _statement_text(
     cause: facts.BottleneckCause, runs: Sequence[results.RunData]
 ) -> str:
     """Names the statement behind most of what a cause at the disk consists of; or empty."""
-    count, title = cause_words.table("of statements").get(cause, ("calls", ""))
-    counts = statements.pooled(run.record for run in runs)[0][count]
-    pct = 100 * counts.max() / max(counts.sum(), 1)
-    named = title and pct >= MOST_PCT
-    if named:
-        return f" {pct:.0f} % of the {title} is of `{counts.idxmax()}`."
-    return ""
+    count = _OF_STATEMENTS.get(cause)
+    if count is None:
+        return ""
+    pooled = statements.pooled(run.record for run in runs)
+    counts = pooled[0][count.column]
+    most_pct = 100 * counts.max() / max(counts.sum(), 1)
+    is_most = most_pct >= MOST_PCT  # not if there are none, which have no largest
+    if not is_most:
+        return ""
+    return f" {most_pct:.0f} % of the {count.title} is of `{counts.idxmax()}`."
 
 
-def held_pct(cause: facts.BottleneckCause, values: resources.Values) -> float | None:
-    """For which share of the window it held; None where nothing says it."""
-    if cause == "latency_bound":
-        return waiting_pct(values)
-    names = cause_words.table("held").get(cause, ())
-    return max((values[name] for name in names if name in values), default=None)
+def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
+    """For which share of the window it held, of seconds or of sessions' time; None where nothing
+    says it."""
+    iops = values.time_at_iops_cap_pct
+    bandwidth = values.time_at_bandwidth_cap_pct
+    times_pct: Mapping[facts.BottleneckCause, Sequence[float | None]] = {
+        "iops_cap": [iops],
+        "bandwidth_cap": [bandwidth],
+        "vm_cap": [iops, bandwidth],
+        "latency_bound": [waiting_pct(values)],
+        "cpu_bound": [values.time_at_cpu_pct, values.throttled_pct],
+        "wal_disk_bound": [values.wal_disk_syncing_pct],
+        "memory_bound": [values.memory_pressure_pct],
+        "network_bound": [values.time_at_network_rate_pct, values.seen_idle_pct],
+        "contention": [values.seen_locked_pct],
+        "few_sessions": [values.seen_running_pct],
+    }
+    return node_values.highest(times_pct.get(cause, []))
 
 
-def _medians(of_runs: Sequence[resources.Values]) -> dict[str, float]:
-    """Each value's median over the runs that have it."""
-    every = gathered(pair for values in of_runs for pair in values.items())
-    return {name: median(values) for name, values in every.items()}
+# ------------------------------------------------------------------ a node slower than its peers
 
 
-def _load(values: resources.Values) -> tuple[float, float]:
-    shares = ("iops_of_cap_pct", "bandwidth_of_cap_pct", "cpu_pct")
-    return max(values.get(name, 0.0) for name in shares), values.get("disk_iops", 0.0)
+@dataclass(frozen=True)
+class SlowNode:
+    name: str
+    cause: Cause
 
 
-def slow_node(by_node: Mapping[str, resources.Values]) -> tuple[str, str]:
-    """The node, and what a database administrator reads of it; empty if there is none."""
-    for name, own in by_node.items():
-        peers = [values for other, values in by_node.items() if other != name]
-        awaits = [
-            values["disk_await_s"] for values in peers if "disk_await_s" in values
-        ]
-        if not awaits or "disk_await_s" not in own:
-            continue
-        await_s = own["disk_await_s"]
-        usual_s = median(awaits)
-        iops = own.get("disk_iops", 0.0)
-        usual = median(v.get("disk_iops", 0.0) for v in peers)
-        slower = await_s >= max(
-            SLOWER * usual_s, OVER_IDLE * own.get("idle_disk_latency_s", 0.0)
-        )
-        busy = (
-            own.get("disk_busy_pct", 0.0) >= causes.BUSY_PCT
-            and nearest_cap(own) < NEAR_CAP_PCT
-        )
-        if slower and busy and iops <= MORE * usual:
-            told = {"usual_s": usual_s, "iops": iops, "usual_iops": usual}
-            return name, cause_words.said("slow_node", own, node=name, **told)
-    return "", ""
+def slow_node(by_node: Mapping[str, Evidence]) -> SlowNode | None:
+    """The first node whose disk is slower than its peers', though it does no more."""
+    for name, values in by_node.items():
+        peers = [other for node, other in by_node.items() if node != name]
+        usual = _usual(peers)
+        if usual is not None and _is_slow(values, usual):
+            return SlowNode(name, _slow_node(values, name, usual))
+    return None
+
+
+class _Usual(NamedTuple):
+    """Medians over a node's peers: of those that know it, and of all of them."""
+
+    await_s: float
+    iops: float
+
+
+def _usual(peers: Sequence[Evidence]) -> _Usual | None:
+    await_s = node_values.of_several(peers, median).disk_await_s
+    if await_s is None:
+        return None
+    return _Usual(await_s, median(peer.disk_iops or 0.0 for peer in peers))
+
+
+def _is_slow(values: Evidence, usual: _Usual) -> bool:
+    """Busy, and at no cap: a disk that is held back is slow by order."""
+    if values.disk_await_s is None or (values.disk_iops or 0.0) > MORE * usual.iops:
+        return False
+    idle_s = values.idle_disk_latency_s or 0.0
+    slower = values.disk_await_s >= max(SLOWER * usual.await_s, OVER_IDLE * idle_s)
+    busy = (values.disk_busy_pct or 0.0) >= outside_causes.BUSY_PCT
+    return slower and busy and nearest_cap(values) < NEAR_CAP_PCT
+
+
+def _slow_node(values: Evidence, node: str, usual: _Usual) -> Cause:
+    iops = phrases.number(values.disk_iops)
+    usual_iops = phrases.number(usual.iops)
+    text = (
+        f"Each I/O on {node} takes {phrases.time(values.disk_await_s)}, on the other nodes "
+        f"{phrases.time(usual.await_s)}, though it does no more of them ({iops} IOPS, the "
+        f"others {usual_iops}). Its disk or its machine is slow, and the cluster waits for "
+        "it: mend or replace it, then measure again."
+    )
+    return Cause("slow_node", text)

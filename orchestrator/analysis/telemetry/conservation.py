@@ -1,7 +1,9 @@
 """Whether what was counted in several places adds up: payload and bytes at the disks, the log and
 the network, threads and transactions in flight. Pure. What was not counted is absent, never 0."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import NamedTuple
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
@@ -9,138 +11,162 @@ from orchestrator.analysis.telemetry import counters, kept, loads
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
-# Of a node's data disk, and of its log's, if that is another.
-_READ = (counters.READ_BYTES, counters.WAL_READ_BYTES)
-_WRITTEN = (counters.WRITTEN_BYTES, counters.WAL_WRITTEN_BYTES)
+
+class _Bytes(NamedTuple):
+    """Counters of bytes, of a node's data disk, and of its log's, if that is another."""
+
+    data: str
+    log: str
+
+    def of(self, node: Node) -> list[str]:
+        if node.wal_device:
+            return [self.data, self.log]
+        return [self.data]
+
+
+_READ = _Bytes(counters.READ_BYTES, counters.WAL_READ_BYTES)
+_WRITTEN = _Bytes(counters.WRITTEN_BYTES, counters.WAL_WRITTEN_BYTES)
 _LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as much
 
 
 def figures(run: RunData) -> Iterator[Measurement]:
     """The metrics of conservation that can be told of a run."""
-    record = run.record
-    nodes = _names(run, "database")
-    rate = results.value_of(record, "payload_bytes_per_s")
-    if rate:
-        yield measured("node_payload_bytes_per_s", rate / len(nodes))
-        cpu_s = _moved(run, ["measure"], nodes, counters.CPU_SECONDS)
-        if cpu_s:
-            yield measured(
-                "cpu_s_per_gb", cpu_s / (rate * results.measured_s(record) / 1e9)
-            )
-    windows = results.generator(record).windows or ()
-    of_run = {"read": _of_disks(run, "measure", _READ), "written": written(run)}
-    for way, names in (("read", _READ), ("written", _WRITTEN)):
-        of_windows = sum(window[f"{way}_bytes"] for window in windows)
-        for moved, given in (
-            (of_run[way], payload(run, way, "sorted")),
-            (_of_disks(run, kept.WINDOWS, names), of_windows),
-        ):
-            if moved and given:
-                yield measured(f"{way}_per_payload", sum(moved.values()) / given)
-    must = of_copies(run)
-    if must:
-        yield measured("written_of_copies_pct", 100 * sum(written(run).values()) / must)
-    settling = record.phase("settle")
-    if settling:
-        yield measured("debt_s", settling.duration_s)
-        owed = _of_disks(run, "settle", _WRITTEN)
-        if owed:
-            yield measured("debt_bytes", sum(owed.values()))
+    yield from _of_payload(run)
+    yield from _read_per_payload(run)
+    yield from _written_per_payload(run)
+    yield from _debt(run)
     # To a node that is rebuilt more than the log is sent.
-    if (
-        record.workload.lost_after_s is None
-        and (sent_pct := _log_sent_pct(run)) is not None
-    ):
-        yield measured("log_sent_pct", sent_pct)
+    if run.record.workload.lost_after_s is None:
+        sent_pct = _log_sent_pct(run)
+        if sent_pct is not None:
+            yield measured("log_sent_pct", sent_pct)
     flying = in_flight(run)
     if flying is not None:
-        yield measured("in_flight_pct", 100 * flying / record.workload.threads)
+        yield measured("in_flight_pct", 100 * flying / run.record.workload.threads)
+
+
+# ------------------------------------------------------------------ payload
+
+
+def _of_payload(run: RunData) -> Iterator[Measurement]:
+    """Of a node, and what CPU it took."""
+    rate = results.value_of(run.record, "payload_bytes_per_s")
+    if not rate:
+        return
+    nodes = _names(run, "database")
+    yield measured("node_payload_bytes_per_s", rate / len(nodes))
+    cpu_s = _moved(run, ["measure"], nodes, [counters.CPU_SECONDS])
+    if cpu_s:
+        gigabytes = rate * results.measured_s(run.record) / 1e9
+        yield measured("cpu_s_per_gb", cpu_s / gigabytes)
+
+
+def _read_per_payload(run: RunData) -> Iterator[Measurement]:
+    of_run = _of_disks(run, "measure", _READ)
+    yield from _ratio("read_per_payload", of_run, payload(run, "read", "sorted"))
+    of_windows = _of_disks(run, kept.WINDOWS, _READ)
+    given = sum(window["read_bytes"] for window in _windows(run))
+    yield from _ratio("read_per_payload", of_windows, given)
+
+
+def _written_per_payload(run: RunData) -> Iterator[Measurement]:
+    """Of what its rows are, and of what all their copies must take."""
+    of_run = written(run)
+    given = payload(run, "written", "sorted")
+    yield from _ratio("written_per_payload", of_run, given)
+    of_windows = _of_disks(run, kept.WINDOWS, _WRITTEN)
+    of_generator = sum(window["written_bytes"] for window in _windows(run))
+    yield from _ratio("written_per_payload", of_windows, of_generator)
+    must = of_copies(run)
+    if must:
+        share_pct = 100 * sum(of_run.values()) / must
+        yield measured("written_of_copies_pct", share_pct)
+
+
+def _windows(run: RunData) -> Sequence[Mapping[str, float]]:
+    """Those of a load generator that measures in several, with the bytes that it counted."""
+    return results.generator(run.record).windows or ()
+
+
+def _ratio(
+    metric: str, moved: Mapping[str, float], given: float | None
+) -> Iterator[Measurement]:
+    if moved and given:
+        yield measured(metric, sum(moved.values()) / given)
+
+
+def _debt(run: RunData) -> Iterator[Measurement]:
+    """What the disks were still owed when the window ended."""
+    settling = run.record.phase("settle")
+    if not settling:
+        return
+    yield measured("debt_s", settling.duration_s)
+    owed = _of_disks(run, "settle", _WRITTEN)
+    if owed:
+        yield measured("debt_bytes", sum(owed.values()))
 
 
 def payload(run: RunData, *ways: str) -> float | None:
     """Bytes of rows that the load generator had in the window, once: without copies, log or
     indexes. None unless it knows them, and that they were `ways` ("written", "read", "sorted")."""
     rate = results.value_of(run.record, "payload_bytes_per_s")
-    known = results.generator(run.record).payload in ways
-    if rate and known:
-        return rate * results.measured_s(run.record)
-    return None
+    if not rate or results.generator(run.record).payload not in ways:
+        return None
+    return rate * results.measured_s(run.record)
 
 
 def written(run: RunData) -> dict[str, float]:
     """Node → bytes written to its disks in the window, and what they were still owed then; empty
     unless all were sampled. Where nodes share a disk the first of them stands for all."""
-    owed, moved = (_of_disks(run, phase, _WRITTEN) for phase in ("settle", "measure"))
-    return {node: count + owed.get(node, 0.0) for node, count in moved.items()}
+    owed = _of_disks(run, "settle", _WRITTEN)
+    moved = _of_disks(run, "measure", _WRITTEN)
+    for node, count in moved.items():
+        moved[node] = count + owed.get(node, 0.0)
+    return moved
 
 
 def of_copies(run: RunData) -> float | None:
     """Bytes that the disks must be written, by the payload and its copies, where a copy is nothing
     but its bytes and the load only writes; None where either is not so, or not all was sampled."""
-    each = results.database(run.record).bytes_of_copy
+    bytes_of_copy = results.database(run.record).bytes_of_copy
     given = payload(run, "written")
-    if each is None or given is None or not written(run):
+    if bytes_of_copy is None or given is None or not written(run):
         return None
-    return each * given * run.record.profile.cluster.replication_factor
+    return bytes_of_copy * given * run.record.profile.cluster.replication_factor
 
 
 def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
     now = results.database(run.record).given_bytes
-    each = results.database(run.record).bytes_of_copy
     before = results.database_before(run.record).given_bytes or {}
-    if not (now and each and of_copies(run)) or set(now) != set(before):
+    bytes_of_copy = results.database(run.record).bytes_of_copy
+    if not (now and bytes_of_copy and of_copies(run)):
         return {}
-    return {node: each * (count - before[node]) for node, count in now.items()}
+    if set(now) != set(before):
+        return {}
+    must: dict[str, float] = {}
+    for node, count in now.items():
+        must[node] = bytes_of_copy * (count - before[node])
+    return must
+
+
+# ------------------------------------------------------------------ in flight, between nodes
 
 
 def in_flight(run: RunData) -> float | None:
     """Transactions in flight by Little's law, failed ones too; None where threads pause on purpose,
     or each cell of a matrix has its own load."""
-    names = ("throughput_per_s", "latency_avg_s", "failures")
-    rate, latency_s, failed = (results.value_of(run.record, name) for name in names)
-    of_matrix = "cells" in run.record.workload.options
-    if (
-        rate is None
-        or latency_s is None
-        or of_matrix
-        or loads.has_pace(run.record.workload)
-    ):
+    workload = run.record.workload
+    if loads.has_pace(workload) or "cells" in workload.options:
         return None
-    return (rate + (failed or 0.0) / results.measured_s(run.record)) * latency_s
-
-
-def _names(run: RunData, role: str) -> list[str]:
-    return [node.name for node in run.record.nodes if node.role == role]
-
-
-def _of_disks(run: RunData, phase: str, names: tuple[str, str]) -> dict[str, float]:
-    def counted(node: Node) -> float | None:
-        return _moved(run, [phase], [node.name], *names[: 2 if node.wal_device else 1])
-
-    firsts = [on_it[0] for on_it in results.by_disk(run.record.nodes).values()]
-    known = {
-        node.name: count for node in firsts if (count := counted(node)) is not None
-    }
-    if len(known) == len(firsts):
-        return known
-    return {}
-
-
-def _moved(
-    run: RunData, phases: Sequence[str], nodes: Sequence[str], *names: str
-) -> float | None:
-    """What these counters of these nodes grew by; None unless all were sampled. A phase of which
-    nothing was is none: it took no time."""
-    sampled = [moved for phase in phases if (moved := run.telemetry.moved.get(phase))]
-    values = [
-        moved.get((node, name)) for moved in sampled for node in nodes for name in names
-    ]
-    known = [value for value in values if value is not None]
-    if known and len(known) == len(values):
-        return sum(known)
-    return None
+    rate_per_s = results.value_of(run.record, "throughput_per_s")
+    latency_s = results.value_of(run.record, "latency_avg_s")
+    if rate_per_s is None or latency_s is None:
+        return None
+    failed = results.value_of(run.record, "failures") or 0.0
+    failed_per_s = failed / results.measured_s(run.record)
+    return (rate_per_s + failed_per_s) * latency_s
 
 
 def _log_sent_pct(run: RunData) -> float | None:
@@ -148,12 +174,48 @@ def _log_sent_pct(run: RunData) -> float | None:
     is one log for all (PostgreSQL), which is counted from the begin of the warm-up on."""
     copies = run.record.profile.cluster.replication_factor - 1
     log_bytes = copies * (results.database(run.record).counter("wal_bytes") or 0.0)
-    received = _moved(
-        run, ("warm-up", "measure"), _names(run, "database"), counters.RECEIVED_BYTES
-    )
-    sent = _moved(
-        run, ("warm-up", "measure"), _names(run, "client"), counters.SENT_BYTES
-    )
+    phases = ("warm-up", "measure")
+    nodes = _names(run, "database")
+    clients = _names(run, "client")
+    received = _moved(run, phases, nodes, [counters.RECEIVED_BYTES])
+    sent = _moved(run, phases, clients, [counters.SENT_BYTES])
     if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
         return None
     return 100 * (received - sent) / log_bytes
+
+
+# ------------------------------------------------------------------ counters
+
+
+def _names(run: RunData, role: str) -> list[str]:
+    return [node.name for node in run.record.nodes if node.role == role]
+
+
+def _of_disks(run: RunData, phase: str, counted: _Bytes) -> dict[str, float]:
+    """First node of each disk → its bytes in a phase; empty unless all were sampled."""
+    moved: dict[str, float] = {}
+    for on_disk in results.by_disk(run.record.nodes).values():
+        first = on_disk[0]
+        count = _moved(run, [phase], [first.name], counted.of(first))
+        if count is None:
+            return {}
+        moved[first.name] = count
+    return moved
+
+
+def _moved(
+    run: RunData, phases: Sequence[str], nodes: Sequence[str], names: Sequence[str]
+) -> float | None:
+    """What these counters of these nodes grew by; None unless all were sampled. A phase of which
+    nothing was is none: it took no time."""
+    in_phases = [run.telemetry.moved.get(phase) for phase in phases]
+    sampled = [grown for grown in in_phases if grown]
+    values: list[float] = []
+    for grown, node, name in product(sampled, nodes, names):
+        value = grown.get((node, name))
+        if value is None:
+            return None
+        values.append(value)
+    if not values:
+        return None
+    return sum(values)

@@ -3,15 +3,24 @@
 A hundred nodes leave nine million samples an hour, more than memory should hold. So they stay where
 they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
 
-The counters that collectors write are in growth.yaml."""
+Names of counters end in `_total`; gauges do not. Collectors write
+
+- per container: CPU seconds, those throttled, and, where it has a CPU quota, the periods and those
+  in which it was used up; bytes and packets of its network, segments of TCP and those sent again;
+  gauges memory_used_bytes, memory_cache_bytes
+- per device, under its database node's name: the counters `disk_…` below, disk_flushes_total, and
+  the gauge disk_in_flight; the same with `wal_` before them of the disk of its WAL, if it has one
+  of its own
+- per node of role "host": its CPU and its pressure (pressure_{cpu,io,memory}_some_seconds_total);
+  gauge busiest_core_pct
+- per node of YugabyteDB, summed over its tablets: what `yugabyte/counters.py` reads."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pandas as pd
 from pandas.api.types import union_categoricals
 
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.metrics import SAMPLE_COLUMNS
 
 READS = "disk_reads_total"
@@ -21,66 +30,84 @@ WRITTEN_BYTES = "disk_written_bytes_total"
 READ_SECONDS = "disk_read_seconds_total"
 WRITE_SECONDS = "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
+QUEUE_SECONDS = "disk_queue_seconds_total"  # each I/O in flight counts
+WAL_READS = "wal_disk_reads_total"
+WAL_WRITES = "wal_disk_writes_total"
 WAL_READ_BYTES = "wal_disk_read_bytes_total"
 WAL_WRITTEN_BYTES = "wal_disk_written_bytes_total"
+WAL_READ_SECONDS = "wal_disk_read_seconds_total"
+WAL_WRITE_SECONDS = "wal_disk_write_seconds_total"
 CPU_SECONDS = "cpu_seconds_total"
 PERIODS = "cpu_periods_total"
 THROTTLED_PERIODS = "cpu_throttled_periods_total"
 HOST_CPU_SECONDS = "cpu_busy_seconds_total"
 RECEIVED_BYTES = "network_received_bytes_total"
 SENT_BYTES = "network_sent_bytes_total"
-
-GROWTH = shipped(__package__, "growth.yaml")
+RECEIVED_PACKETS = "network_received_packets_total"
+SENT_PACKETS = "network_sent_packets_total"
+FLUSHED_BYTES = "flush_written_bytes_total"  # of YugabyteDB's memory tables
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
 
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
-    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase. One row
-    per two successive samples, so a gap is one long step at its mean rate. A step where the counter
-    falls was a reset: how much it grew is not known, so the step is left out."""
-    counted = [
-        name for name in samples["metric"].unique() if str(name).endswith("_total")
-    ]
-    counters = samples[samples["metric"].isin(counted)]
+    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase.
+
+    One row per two successive samples, so a gap is one long step at its mean rate. A step where the
+    counter falls was a reset: how much it grew is not known, so the step is left out."""
+    counters = samples[samples["metric"].isin(_counter_names(samples))]
     ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
     series = ordered.groupby(["node", "metric"], sort=False, observed=True)
     steps = series[["time_s", "value"]].diff()
-    step_s = steps["time_s"]
-    growth = steps["value"]
-    kept = (step_s > 0) & (growth >= 0)
-    table = ordered.loc[kept, ["time_s", "node", "metric", "phase"]].assign(
-        step_s=step_s[kept], value=growth[kept] / step_s[kept]
+    grew = (steps["time_s"] > 0) & (steps["value"] >= 0)
+    step_s = steps["time_s"][grew]
+    table = ordered.loc[grew, ["time_s", "node", "metric", "phase"]].assign(
+        step_s=step_s, value=steps["value"][grew] / step_s
     )
-    return table[["time_s", "step_s", "node", "metric", "value", "phase"]].reset_index(
-        drop=True
-    )
+    columns = ["time_s", "step_s", "node", "metric", "value", "phase"]
+    return table[columns].reset_index(drop=True)
+
+
+def _counter_names(samples: pd.DataFrame) -> list[str]:
+    metrics = samples["metric"].unique()
+    return [name for name in metrics if str(name).endswith("_total")]
 
 
 def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame:
     """Of one node: time_s, step_s, a column for each counter, where all are known."""
-    own = rates.loc[rates["node"] == node, ["time_s", "step_s", "metric", "value"]]
-    series = {name: own[own["metric"] == name].set_index("time_s") for name in metrics}
-    values = {name: table["value"] for name, table in series.items()}
-    table = pd.DataFrame({"step_s": series[metrics[0]]["step_s"], **values})
-    return table.dropna().reset_index()
+    of_node = rates[rates["node"] == node].set_index("time_s")
+    columns: dict[str, pd.Series] = {}
+    for metric in metrics:
+        series = of_node[of_node["metric"] == metric]
+        if not columns:
+            columns["step_s"] = series["step_s"]
+        columns[metric] = series["value"]
+    return pd.DataFrame(columns).dropna().reset_index()
 
 
 def moved(
     rates: pd.DataFrame, start_s: float, end_s: float
 ) -> dict[tuple[str, str], float]:
-    """Node and counter → its growth in [start_s, end_s]: of a step that reaches beyond, its part
-    at the step's mean rate. So nothing between adjacent spans is lost or counted twice."""
-    reaches = (rates["time_s"] > start_s) & (rates["time_s"] - rates["step_s"] < end_s)
-    own = rates[reaches]  # few, where there are many spans
-    begin_s = (own["time_s"] - own["step_s"]).clip(lower=start_s)
-    overlap_s = own["time_s"].clip(upper=end_s) - begin_s
-    parts = own.assign(moved=own["value"] * overlap_s)[overlap_s > 0]
+    """Node and counter → its growth in [start_s, end_s].
+
+    Of a step that reaches beyond, its part at the step's mean rate. So nothing between adjacent
+    spans is lost or counted twice."""
+    parts = _parts_within(rates, start_s, end_s)
     sums = parts.groupby(["node", "metric"], observed=True)["moved"].sum()
-    of_counters = zip(sums.index, sums, strict=True)
-    return {
-        (str(node), str(metric)): float(value) for (node, metric), value in of_counters
-    }
+    growth: dict[tuple[str, str], float] = {}
+    for (node, metric), value in zip(sums.index, sums, strict=True):
+        growth[str(node), str(metric)] = float(value)
+    return growth
+
+
+def _parts_within(rates: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
+    """Of the steps that reach into a span: `moved`, by how much each grew within it."""
+    begins_before = rates["time_s"] - rates["step_s"] < end_s
+    # Few, where there are many spans.
+    steps = rates[begins_before & (rates["time_s"] > start_s)]
+    begin_s = (steps["time_s"] - steps["step_s"]).clip(lower=start_s)
+    overlap_s = steps["time_s"].clip(upper=end_s) - begin_s
+    return steps.assign(moved=steps["value"] * overlap_s)[overlap_s > 0]
 
 
 class Growth:
@@ -94,85 +121,74 @@ class Growth:
 
     def add(self, rates: pd.DataFrame) -> None:
         """Takes in all `rates` of some nodes."""
-        start_s = self._start_s
-        end_s = self._end_s
-        begin_s = rates["time_s"] - rates["step_s"]
-        table = rates[(begin_s >= start_s) & (rates["time_s"] <= end_s)]
-        sums = (
-            table.assign(growth=table["value"] * table["step_s"])
-            .groupby(["node", "metric"], observed=True)[["growth", "step_s"]]
-            .sum()
-        )
-        enough = sums[sums["step_s"] >= MIN_COVERAGE * (end_s - start_s)]
-        rows = zip(enough.index, enough["growth"], enough["step_s"], strict=True)
-        for (node, metric), growth, step_s in rows:
-            self._per_s[str(node), str(metric)] = float(growth) / float(step_s)
+        sums = self._sums(rates)
+        least_s = MIN_COVERAGE * (self._end_s - self._start_s)
+        enough = sums[sums["step_s"] >= least_s]
+        for key, growth, step_s in enough.itertuples(name=None):
+            node, metric = key
+            per_s = float(growth) / float(step_s)
+            self._per_s[str(node), str(metric)] = per_s
+
+    def _sums(self, rates: pd.DataFrame) -> pd.DataFrame:
+        """Of each node's counter: growth and step_s, over the steps that lie in the window."""
+        begins_within = rates["time_s"] - rates["step_s"] >= self._start_s
+        steps = rates[begins_within & (rates["time_s"] <= self._end_s)]
+        grown = steps.assign(growth=steps["value"] * steps["step_s"])
+        series = grown.groupby(["node", "metric"], observed=True)
+        return series[["growth", "step_s"]].sum()
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""
-        values = [self._per_s.get((node, metric)) for metric in metrics]
-        known = [value for value in values if value is not None]
-        if len(known) == len(values):
-            return sum(known)
-        return None
-
-    def of(self, node: str, counters: Mapping[str, Sequence[str]]) -> dict[str, float]:
-        """Name → its counters together per second, without those of which any was not sampled."""
-        values = {
-            name: self.per_s(node, *metrics) for name, metrics in counters.items()
-        }
-        return {name: value for name, value in values.items() if value is not None}
-
-
-def with_quotients(values: Mapping[str, float], **more: float) -> dict[str, float]:
-    """With those whose parts are there, among `more`; `nodes`: of so many together."""
-    parts = {"nodes": 1, **values, **more}
-    quotients = {
-        name: times * parts[over] / parts[under]
-        for name, (over, under, times) in GROWTH["quotients"].items()
-        if over in parts and parts.get(under)
-    }
-    return {**values, **quotients}
-
-
-def summed(several: Collection[Mapping[str, float]]) -> dict[str, float]:
-    """The sum of each value that all of them have; empty without any."""
-    first, *rest = several or ({},)
-    shared = [name for name in first if all(name in values for values in rest)]
-    return {name: sum(values[name] for values in several) for name in shared}
+        total = 0.0
+        for metric in metrics:
+            value = self._per_s.get((node, metric))
+            if value is None:
+                return None
+            total += value
+        return total
 
 
 class Samples:
     """Tables with time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
+
     `parts` reads them from the first on at each call; the text columns may be categories, which are
     then in alphabetical order in what is returned."""
 
-    at_once = (
-        2**21
-    )  # rows, or one node more: with what is computed from them some 600 MB
+    # Rows, or one node more: with what is computed from them some 600 MB.
+    at_once = 2**21
 
     def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
         self.parts = parts
 
     def by_nodes(self) -> Iterator[pd.DataFrame]:
-        """All of them, in tables that have all of some nodes each; none if there are none. They are
-        read once, unless they are more than `at_once`."""
+        """All of them, in tables that have all of some nodes each; none if there are none.
+
+        They are read once, unless they are more than `at_once`."""
         rows = Counter[str]()
         held = list[pd.DataFrame]()
         for part in self.parts():
-            rows.update(
-                {str(node): int(n) for node, n in part["node"].value_counts().items()}
-            )
+            for node, count in part["node"].value_counts().items():
+                rows[str(node)] += int(count)
             if rows.total() <= self.at_once:
-                held = [*held, part]
+                held.append(part)
             else:
                 held = []
-        if held or not rows:
-            yield from [joined(held)] if rows else []
+        if not rows:
             return
+        if held:
+            yield joined(held)
+        else:
+            yield from self._by_groups(rows)
+
+    def _by_groups(self, rows: Counter[str]) -> Iterator[pd.DataFrame]:
+        """So many nodes at a time as have `at_once` rows, all parts read for each."""
         of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
         for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):
-            yield joined(part[part["node"].isin(group.index)] for part in self.parts())
+            yield joined(_of_nodes(part, group.index) for part in self.parts())
+
+
+def _of_nodes(samples: pd.DataFrame, names: pd.Index) -> pd.DataFrame:
+    return samples[samples["node"].isin(names)]
 
 
 def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -180,12 +196,15 @@ def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     tables = list(parts)
     if not tables:
         return pd.DataFrame(columns=list(SAMPLE_COLUMNS))
-    texts = [str(name) for name, kind in tables[0].dtypes.items() if kind == "category"]
-    rest = pd.concat([table.drop(columns=texts) for table in tables], ignore_index=True)
-    united = {
-        name: union_categoricals(
-            [table[name] for table in tables], sort_categories=True
-        )
-        for name in texts
-    }
-    return rest.assign(**united)[list(tables[0].columns)]
+    texts = _categories(tables[0])
+    numbers = [table.drop(columns=texts) for table in tables]
+    whole = pd.concat(numbers, ignore_index=True)
+    for name in texts:
+        columns = [table[name] for table in tables]
+        whole[name] = union_categoricals(columns, sort_categories=True)
+    return whole[list(tables[0].columns)]
+
+
+def _categories(table: pd.DataFrame) -> list[str]:
+    kinds = table.dtypes
+    return [str(name) for name in kinds[kinds == "category"].index]

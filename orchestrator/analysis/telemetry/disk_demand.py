@@ -9,42 +9,58 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry import counters, node_values
+from orchestrator.analysis.telemetry.node_values import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
-from orchestrator.tier import Cgroup, Tier
+from orchestrator.tier import Burst, Cgroup, Limits, Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
-AT_CAP = (
-    0.95  # of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles
-)
+# Of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
+AT_CAP = 0.95
 MIN_SIDE = 5  # samples on each side of a change point
 MIN_FALL = 0.2
 BASE_TOLERANCE = 0.1
 WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
-PEAK_S = (
-    5.0  # for so long a bucket must last at its peak rate, for that to be what limits
-)
-QUEUEING = (
-    2.0  # times the idle disk's latency: I/Os queue, for more than half of their time
-)
+# For so long a bucket must last at its peak rate, for that to be what limits.
+PEAK_S = 5.0
+# Times the idle disk's latency: I/Os queue, for more than half of their time.
+QUEUEING = 2.0
 QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
-HELD_BACK_PCT = (
-    10.0  # of the time of I/Os, by an emulated disk's own account: below it no cap does
-)
+# Of the time of I/Os, by an emulated disk's own account: below it no cap holds any back.
+HELD_BACK_PCT = 10.0
 
 _WAYS = ("read", "write")
-# Each cap: its name, the rate that it holds (of limits and burst too), its column, and the name by
-# which an emulated disk's server tells at one moment (`time_s`) the burst credit that is left, in %
-# of a full bucket; absent where the tier has none.
+
+
+@dataclass(frozen=True)
+class _Cap:
+    """`rate`: the column of what it holds; `in_force`: of the cap itself. `credit`: the name by
+    which an emulated disk's server tells at one moment (`time_s`) the burst credit that is left, in
+    % of a full bucket; absent where the tier has none."""
+
+    name: CapName
+    rate: str
+    in_force: str
+    credit: str
+
+    def of(self, limits: Limits | Burst) -> int | None:
+        if self.name == "iops":
+            return limits.iops
+        return limits.bytes_per_s
+
+
 _CAPS = (
-    ("iops", "iops", "iops_cap", "iops_credit_pct"),
-    ("bandwidth", "bytes_per_s", "bytes_cap", "bytes_credit_pct"),
+    _Cap("iops", "iops", "iops_cap", "iops_credit_pct"),
+    _Cap("bandwidth", "bytes_per_s", "bytes_cap", "bytes_credit_pct"),
 )
+
+
+# ------------------------------------------------------------------ second by second
 
 
 def demand(
@@ -55,206 +71,315 @@ def demand(
     which: str = "",
 ) -> pd.DataFrame:
     """The node's disk second by second, of all its `rates`; empty if it was not sampled.
+
     time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
     it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
     `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
     sums of a second this is a lower bound. `begin`: the credits at one moment; from there on they
     are followed anew. `which`: "wal_" for the disk of its WAL."""
-    counted = (
-        counters.READS,
-        counters.WRITES,
-        counters.READ_BYTES,
-        counters.WRITTEN_BYTES,
-    )
-    metrics = reads, writes, read_bytes, written_bytes = [
-        f"{which}{name}" for name in counted
-    ]
-    wide = counters.wide(rates, node, metrics)
-    count = wide[reads] + wide[writes]
-    bytes_per_s = wide[read_bytes] + wide[written_bytes]
-    iops = np.maximum(count, bytes_per_s / tier.limits.io_unit_bytes)
-    columns = {"time_s": wide["time_s"], "iops": iops, "bytes_per_s": bytes_per_s}
-    disk = pd.DataFrame(columns, dtype=float)
-    since = int(np.searchsorted(disk["time_s"], begin.get("time_s", 0.0), side="right"))
-    step_s = wide["step_s"].to_numpy(dtype=float)
+    counted = _counted(rates, node, which)
+    step_s = counted["step_s"].to_numpy(dtype=float)
+    disk = _in_units(counted, tier.limits.io_unit_bytes)
     credits = []
-    for _, rate, column, left in _CAPS:
-        cap, credit = _cap(
-            tier, rate, disk[rate].to_numpy(), step_s, (since, begin.get(left))
-        )
-        if cap is not None:
-            disk[column] = cap
-        if credit is not None:
-            credits.append(credit)
+    for cap in _CAPS:
+        started = _started(cap, disk, begin)
+        limit = _limit(tier, cap, disk[cap.rate].to_numpy(), step_s, started)
+        if limit.in_force is not None:
+            disk[cap.in_force] = limit.in_force
+        if limit.credit_pct is not None:
+            credits.append(limit.credit_pct)
     if credits:
         disk["credit_pct"] = np.minimum.reduce(credits)
     return disk
 
 
-_Known = tuple[
-    int, float | None
-]  # a second's number, and the credit in % with which it begins
+def _in_units(counted: pd.DataFrame, io_unit_bytes: int) -> pd.DataFrame:
+    """time_s, iops, bytes_per_s: a larger I/O counts as several."""
+    units = counted["bytes_per_s"] / io_unit_bytes
+    return counted[["time_s"]].assign(
+        iops=np.maximum(counted["ios"], units), bytes_per_s=counted["bytes_per_s"]
+    )
 
 
-def _cap(
-    tier: Tier, of: str, rate: Array, step_s: Array, known: _Known
-) -> tuple[Array | None, Array | None]:
-    """The cap in force each second, and the credit left after it in % of a full bucket. A bucket of
-    (top − base) × duration drains by what is used above the base rate and fills by what is left of
-    it. With less credit than some seconds of the peak take, the cap is the base and what the credit
-    adds to it, as far as it was used. One that starts empty is kept empty (docs/TIERS.md). `known`:
-    by the disk's own server. No provider tells how full a real disk's bucket is: above its base it
-    has credit, of some size."""
+def _counted(rates: pd.DataFrame, node: str, which: str) -> pd.DataFrame:
+    """time_s, step_s, ios, bytes_per_s, where all four counters of a disk are known."""
+    reads = f"{which}{counters.READS}"
+    writes = f"{which}{counters.WRITES}"
+    read_bytes = f"{which}{counters.READ_BYTES}"
+    written_bytes = f"{which}{counters.WRITTEN_BYTES}"
+    metrics = [reads, writes, read_bytes, written_bytes]
+    wide = counters.wide(rates, node, metrics)
+    columns = {
+        "time_s": wide["time_s"],
+        "step_s": wide["step_s"],
+        "ios": wide[reads] + wide[writes],
+        "bytes_per_s": wide[read_bytes] + wide[written_bytes],
+    }
+    return pd.DataFrame(columns, dtype=float)
+
+
+@dataclass(frozen=True)
+class _Started:
+    """The credit with which a second begins, as the disk's own server told it; None: it did not."""
+
+    second: int
+    credit_pct: float | None
+
+
+def _started(cap: _Cap, disk: pd.DataFrame, begin: Mapping[str, Any]) -> _Started:
+    told_s = begin.get("time_s", 0.0)
+    second = int(np.searchsorted(disk["time_s"], told_s, side="right"))
+    return _Started(second, begin.get(cap.credit))
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """The cap in force each second, and the credit left after it in % of a full bucket; None where
+    the tier has no such cap, or no bucket that can be followed."""
+
+    in_force: Array | None
+    credit_pct: Array | None
+
+
+def _limit(
+    tier: Tier, cap: _Cap, rate: Array, step_s: Array, started: _Started
+) -> _Limit:
+    """No provider tells how full a real disk's bucket is: above its base it has credit, of some
+    size. A bucket that starts empty is kept empty (docs/TIERS.md)."""
     burst = tier.limits.burst
-    base = getattr(tier.limits, of)
-    top = getattr(burst, of, None)
+    base = cap.of(tier.limits)
     if base is None:
-        return None, None
-    if burst is not None and top is not None and tier.disk.is_real:
-        return np.where(
-            rate > (1 + BASE_TOLERANCE) * base, float(top), float(base)
-        ), None
-    if burst is None or top is None or top <= base or burst.start_pct <= 0:
-        return np.full(rate.size, float(base)), None
-    full = (top - base) * burst.duration_s
-    credit = full * burst.start_pct / 100
-    caps = np.empty(rate.size)
-    left = np.empty(rate.size)
-    since, known_pct = known
-    for index, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
-        if index == since and known_pct is not None:
-            credit = full * known_pct / 100
-        lasting = credit >= PEAK_S * (top - base)
-        caps[index] = top if lasting else max(base, min(used, base + credit / seconds))
-        credit = min(full, max(0.0, credit - (used - base) * seconds))
-        left[index] = 100 * credit / full
-    return caps, left
+        return _Limit(None, None)
+    steady = _Limit(np.full(rate.size, float(base)), None)
+    if burst is None:
+        return steady
+    top = cap.of(burst)
+    if top is None:
+        return steady
+    if tier.disk.is_real:
+        has_credit = rate > (1 + BASE_TOLERANCE) * base
+        return _Limit(np.where(has_credit, float(top), float(base)), None)
+    if top <= base or burst.start_pct <= 0:
+        return steady
+    return _BurstBucket(base, top, burst).followed(rate, step_s, started)
+
+
+@dataclass(frozen=True)
+class _BurstBucket:
+    """Burst credit: (top − base) × duration of it when full. It drains by what is used above the
+    base rate and fills by what is left of it."""
+
+    base: int
+    top: int
+    burst: Burst
+
+    def followed(self, rate: Array, step_s: Array, started: _Started) -> _Limit:
+        """With less credit than some seconds of the peak take, the cap is the base and what the
+        credit adds to it, as far as it was used."""
+        full = (self.top - self.base) * self.burst.duration_s
+        credit = full * self.burst.start_pct / 100
+        caps = np.empty(rate.size)
+        left_pct = np.empty(rate.size)
+        for second, (used, seconds) in enumerate(zip(rate, step_s, strict=True)):
+            if second == started.second and started.credit_pct is not None:
+                credit = full * started.credit_pct / 100
+            caps[second] = self._cap(used, seconds, credit)
+            drained = (used - self.base) * seconds
+            credit = min(full, max(0.0, credit - drained))
+            left_pct[second] = 100 * credit / full
+        return _Limit(caps, left_pct)
+
+    def _cap(self, used: float, seconds: float, credit: float) -> float:
+        if credit >= PEAK_S * (self.top - self.base):
+            return self.top
+        return max(self.base, min(used, self.base + credit / seconds))
 
 
 def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame:
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
-    several = len(node.sources.get(DISK_DEVICE, "").split()) > 1
-    begin = group(record.facts, "disks", f"disk-{node.name}", "begin")
-    return demand(
-        record.profile.tier, rates[:0] if several else rates, node.name, begin
-    )
+    if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
+        rates = rates[:0]
+    begin = _account(record, node, "begin")
+    return demand(record.profile.tier, rates, node.name, begin)
+
+
+def _account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
+    """What the server of a node's emulated disk told of it at a moment; empty without one."""
+    return group(record.facts, "disks", f"disk-{node.name}", moment)
+
+
+# ------------------------------------------------------------------ over the window
 
 
 def against_caps(
     record: Record, rates: pd.DataFrame, node: Node, window: tuple[float, float]
-) -> Iterator[tuple[str, float]]:
-    """Values that compare a node's disk with its tier, by their names in `resources.VALUES`."""
+) -> Evidence:
+    """What compares a node's disks with their tiers."""
     tier = record.profile.tier
-    yield from wal_against_caps(tier.wal, rates, node, window)
+    log = wal_against_caps(tier.wal, rates, node, window)
     disk = within(window, of_node(record, rates, node))
     if disk.empty:
-        return
-    end = group(record.facts, "disks", f"disk-{node.name}", "end")
-    yield from _held_back(
-        group(record.facts, "disks", f"disk-{node.name}", "begin"), end
+        return log
+    begin = _account(record, node, "begin")
+    end = _account(record, node, "end")
+    parts = [
+        log,
+        Evidence(held_back_pct=_held_back_pct(begin, end)),
+        _of_its_caps(disk),
+        _of_burst(tier, disk, end),
+    ]
+    return node_values.merged(parts)
+
+
+def _of_its_caps(disk: pd.DataFrame) -> Evidence:
+    shares = dict(of_caps(disk))
+    return Evidence(
+        iops_of_cap_pct=_median_pct(shares.get("iops")),
+        time_at_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
+        bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+        time_at_bandwidth_cap_pct=_time_at_cap_pct(shares.get("bandwidth")),
     )
-    for name, share in of_caps(disk):
-        yield f"{name}_of_cap_pct", 100 * float(np.median(share))
-        yield f"time_at_{name}_cap_pct", 100 * float(np.mean(share >= AT_CAP))
-    if "credit_pct" in disk:
-        said = [pct for *_, name in _CAPS if (pct := end.get(name)) is not None]
-        yield (
-            "burst_credit_left_pct",
-            min(said, default=float(disk["credit_pct"].iloc[-1])),
-        )
-        yield "time_above_base_pct", 100 * float(np.mean(_above_base(tier, disk)))
-    if "credit_pct" in disk or (tier.limits.burst and tier.disk.is_real):
-        fall = fall_to(disk["iops"].to_numpy(), float(tier.limits.iops or 0))
-        if fall is not None:
-            yield "iops_before_fall", fall[0]
-            yield "iops_after_fall", fall[1]
 
 
-def _held_back(
-    begin: Mapping[str, Any], end: Mapping[str, Any]
-) -> Iterator[tuple[str, float]]:
+def _median_pct(share: Array | None) -> float | None:
+    if share is None:
+        return None
+    return 100 * float(np.median(share))
+
+
+def _time_at_cap_pct(share: Array | None) -> float | None:
+    if share is None:
+        return None
+    return 100 * float(np.mean(share >= AT_CAP))
+
+
+def _of_burst(tier: Tier, disk: pd.DataFrame, end: Mapping[str, Any]) -> Evidence:
+    """`end`: the credits that the disk's own server told at the end, which come first."""
+    has_credit = "credit_pct" in disk
+    fall = None
+    if has_credit or (tier.limits.burst and tier.disk.is_real):
+        base = float(tier.limits.iops or 0)
+        fall = fall_to(disk["iops"].to_numpy(), base)
+    fallen = Evidence()
+    if fall is not None:
+        fallen = Evidence(iops_before_fall=fall[0], iops_after_fall=fall[1])
+    if not has_credit:
+        return fallen
+    left_pct = _told_credit_pct(end)
+    if left_pct is None:
+        left_pct = float(disk["credit_pct"].iloc[-1])
+    above_pct = 100 * float(np.mean(_above_base(tier, disk)))
+    credit = Evidence(burst_credit_left_pct=left_pct, time_above_base_pct=above_pct)
+    return node_values.merged([fallen, credit])
+
+
+def _told_credit_pct(end: Mapping[str, Any]) -> float | None:
+    """The lower of the credits that the disk's own server told; None if it told none."""
+    credits = [end.get(cap.credit) for cap in _CAPS]
+    return min((pct for pct in credits if pct is not None), default=None)
+
+
+def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | None:
     """By an emulated disk's own account: of its I/Os' time that for which its limits kept them."""
-    waited_s, took_s = (
-        sum(
-            group(end, way).get(name, 0.0) - group(begin, way).get(name, 0.0)
-            for way in _WAYS
-        )
-        for name in ("waited_s", "took_s")
-    )
-    if took_s > 0:
-        yield "held_back_pct", 100 * waited_s / took_s
+    waited_s = _grown(begin, end, "waited_s")
+    took_s = _grown(begin, end, "took_s")
+    if took_s <= 0:
+        return None
+    return 100 * waited_s / took_s
+
+
+def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
+    """Of reads and writes together."""
+    total = 0.0
+    for way in _WAYS:
+        before = group(begin, way).get(name, 0.0)
+        total += group(end, way).get(name, 0.0) - before
+    return total
 
 
 def wal_against_caps(
     tier: Tier | None, rates: pd.DataFrame, node: Node, window: tuple[float, float]
-) -> Iterator[tuple[str, float]]:
-    """The same of the disk of its WAL, whose tier is `tier`."""
-    if tier and node.wal_device:
-        whole = demand(tier, rates, node.name, which="wal_")
-        for name, share in of_caps(within(window, whole)):
-            yield f"wal_{name}_of_cap_pct", 100 * float(np.median(share))
+) -> Evidence:
+    """The disk of its WAL, whose tier is `tier`."""
+    if tier is None or not node.wal_device:
+        return Evidence()
+    whole = demand(tier, rates, node.name, which="wal_")
+    shares = dict(of_caps(within(window, whole)))
+    return Evidence(
+        wal_iops_of_cap_pct=_median_pct(shares.get("iops")),
+        wal_bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+    )
 
 
 def within(window: tuple[float, float], table: pd.DataFrame) -> pd.DataFrame:
     """The rows of steps that end in a window."""
-    return table[(table["time_s"] > window[0]) & (table["time_s"] <= window[1])]
+    start_s, end_s = window
+    begun = table["time_s"] > start_s
+    return table[begun & (table["time_s"] <= end_s)]
 
 
-def of_caps(disk: pd.DataFrame) -> Iterator[tuple[str, Array]]:
+def of_caps(disk: pd.DataFrame) -> Iterator[tuple[CapName, Array]]:
     """Each cap in force, and what share of it was used each second."""
-    for name, rate, cap, _ in _CAPS:
-        if cap in disk and not disk.empty:
-            yield name, disk[rate].to_numpy() / disk[cap].to_numpy()
+    for cap in _CAPS:
+        if cap.in_force in disk and not disk.empty:
+            used = disk[cap.rate].to_numpy()
+            yield cap.name, used / disk[cap.in_force].to_numpy()
 
 
 def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
     above = np.zeros(len(disk), dtype=bool)
-    for _, rate, *_ in _CAPS:
-        base = getattr(tier.limits, rate)
+    for cap in _CAPS:
+        base = cap.of(tier.limits)
         if base is not None:
-            above |= disk[rate].to_numpy() > (1 + WOBBLE) * base
+            above |= disk[cap.rate].to_numpy() > (1 + WOBBLE) * base
     return above
 
 
 def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
     """Means before and after the point that best splits a series in two levels, if it falls
     there by 20 % or more to within 10 % of `base`: burst credit that ran out. None otherwise."""
-    n = rate.size
-    if n < 2 * MIN_SIDE or base <= 0:
+    if rate.size < 2 * MIN_SIDE or base <= 0:
         return None
-    sums = np.cumsum(rate)
-    count = np.arange(MIN_SIDE, n - MIN_SIDE + 1)
-    before = sums[count - 1] / count
-    after = (sums[-1] - sums[count - 1]) / (n - count)
-    best = int(np.argmax(count * (n - count) * (before - after) ** 2))
-    high = float(before[best])
-    low = float(after[best])
-    fell = low <= (1 - MIN_FALL) * high and abs(low / base - 1) <= BASE_TOLERANCE
-    if fell:
+    high, low = _two_levels(rate)
+    fell = low <= (1 - MIN_FALL) * high
+    if fell and abs(low / base - 1) <= BASE_TOLERANCE:
         return (high, low)
     return None
 
 
-def binds(cap: str, values: Mapping[str, float], tier: Tier) -> bool:
+def _two_levels(rate: Array) -> tuple[float, float]:
+    """The means on both sides of the split that leaves least variance within them."""
+    n = rate.size
+    sums = np.cumsum(rate)
+    count = np.arange(MIN_SIDE, n - MIN_SIDE + 1)
+    before = sums[count - 1] / count
+    after = (sums[-1] - sums[count - 1]) / (n - count)
+    apart = count * (n - count) * (before - after) ** 2
+    best = int(np.argmax(apart))
+    return float(before[best]), float(after[best])
+
+
+def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
     do more without it. Control groups hold them back above the device, which does not see it."""
     if isinstance(tier.disk, Cgroup):
         return True
-    if values.get("held_back_pct", 100.0) < HELD_BACK_PCT:
+    if assumed(values.held_back_pct, if_unknown=100.0) < HELD_BACK_PCT:
         return False
-    await_s = values.get("disk_await_s")
-    idle_s = values.get("idle_disk_latency_s")
-    in_flight = values.get("disk_queue_depth", 0.0)
+    await_s = values.disk_await_s
+    idle_s = values.idle_disk_latency_s
+    in_flight = values.disk_queue_depth or 0.0
     if await_s is None or not idle_s:
         return in_flight >= QUEUE_DEPTH
     if await_s >= QUEUEING * idle_s:
         return True
-    iops = values.get("disk_iops", 0.0)
-    # In units of the cap, since I/Os are alike with it and without.
-    times = 0.0
-    if iops:
-        times = in_flight / idle_s / iops * values[f"{cap}_of_cap_pct"] / 100
+    iops = values.disk_iops or 0.0
+    if not iops:
+        return False
+    # By Little's law, in units of the cap, since I/Os are alike with it and without.
+    use_pct = values.of_cap_pct(cap) or 0.0
+    times = in_flight / idle_s / iops * use_pct / 100
     return times >= BINDING
 
 
@@ -282,19 +407,23 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     mean that the disk's server needed for them."""
     counted = group(record.facts, "disks", disk, "overhead")
     at_start = group(record.facts, "tier", "overhead_us", disk)
+    depth = float(counted.get("queue_depth", 0.0))
     of_way = {}
-    for way in ("read", "write"):
+    for way in _WAYS:
         window = group(counted, way)
-        if not window:
-            continue
-        overhead_us = float(window["overhead_us"])
-        taken_off_us = at_start.get(way)
-        off_pct = None
-        if taken_off_us is not None:
-            beyond_us = overhead_us - taken_off_us
-            off_pct = 100 * beyond_us / max(1.0, float(window["device_us"]) - beyond_us)
-        depth = float(counted.get("queue_depth", 0.0))
-        of_way[way] = Overhead(
-            int(window["ios"]), overhead_us, taken_off_us, off_pct, depth
-        )
+        if window:
+            of_way[way] = _overhead(window, at_start.get(way), depth)
     return of_way
+
+
+def _overhead(
+    window: Mapping[str, Any], taken_off_us: float | None, queue_depth: float
+) -> Overhead:
+    ios = int(window["ios"])
+    overhead_us = float(window["overhead_us"])
+    if taken_off_us is None:
+        return Overhead(ios, overhead_us, None, None, queue_depth)
+    beyond_us = overhead_us - taken_off_us
+    expected_us = float(window["device_us"]) - beyond_us
+    off_pct = 100 * beyond_us / max(1.0, expected_us)
+    return Overhead(ios, overhead_us, taken_off_us, off_pct, queue_depth)

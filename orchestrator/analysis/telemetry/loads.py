@@ -1,9 +1,11 @@
 """What a load asks of its system, and what its sessions wait for. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry.kept import SESSIONS, OfNodes
+from orchestrator.analysis.telemetry import node_values
+from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts
 from orchestrator.model import Record, Workload
 
@@ -12,100 +14,136 @@ from orchestrator.model import Record, Workload
 CEILING_NOPM_PER_WAREHOUSE = 12.73
 BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
 _USUAL_MIX = "45,43,4,4,4"
-OPEN_LOOP = (
-    "arrival_rate",
-    "arrival-rate",
-    "rate",
-)  # options that set the load's own pace
+# Options that set the load's own pace.
+OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")
+_OFF = (None, 0, 0.0, "0", "")  # of such an option
+
+Sessions = Mapping[
+    str, Mapping[str, float]
+]  # node → what they wait for → their mean number
 
 
-def of_load(record: Record, of_seconds: OfNodes) -> dict[str, float]:
-    """Values of a whole run, as `resources.VALUES` names them. `of_seconds`: by node, of `kept`."""
-    return {
-        **dict(_asked(record)),
-        **dict(_waited(record)),
-        **dict(_sampled(record, of_seconds)),
-    }
+def of_load(record: Record, sessions: Sessions) -> Evidence:
+    """Of a whole run. `sessions`: as `kept` has them; empty where none were seen."""
+    parts = [
+        Evidence(
+            nopm_of_ceiling_pct=of_ceiling_pct(record),
+            rate_served_pct=_served_pct(record),
+            retried_pct=_retried_pct(record),
+        ),
+        _waited(record),
+        _seen(record, sessions),
+    ]
+    return node_values.merged(parts)
 
 
-def _asked(record: Record) -> Iterator[tuple[str, float]]:
-    share_pct = of_ceiling_pct(record)
-    if share_pct is not None:
-        yield "nopm_of_ceiling_pct", share_pct
-    offered, served = (
-        results.value_of(record, of) for of in ("offered_per_s", "served_per_s")
-    )
-    share = None
-    if served is not None and offered:
-        share = served / offered
-    if share is None:  # BenchBase keeps that of the whole run
-        share = results.generator(record).served_of_asked
-    if share is not None:
-        yield "rate_served_pct", 100 * share
-    tried, again = (results.value_of(record, of) for of in ("transactions", "retries"))
-    if tried:
-        failed = results.value_of(record, "failures") or 0.0
-        yield "retried_pct", 100 * ((again or 0.0) + failed) / (tried + failed)
+def _served_pct(record: Record) -> float | None:
+    offered_per_s = results.value_of(record, "offered_per_s")
+    served_per_s = results.value_of(record, "served_per_s")
+    if served_per_s is not None and offered_per_s:
+        return 100 * (served_per_s / offered_per_s)
+    # BenchBase keeps that of the whole run.
+    share = results.generator(record).served_of_asked
+    if share is None:
+        return None
+    return 100 * share
 
 
-def _sampled(record: Record, of_seconds: OfNodes) -> Iterator[tuple[str, float]]:
+def _retried_pct(record: Record) -> float | None:
+    tried = results.value_of(record, "transactions")
+    if not tried:
+        return None
+    again = results.value_of(record, "retries") or 0.0
+    failed = results.value_of(record, "failures") or 0.0
+    return 100 * (again + failed) / (tried + failed)
+
+
+def _seen(record: Record, sessions: Sessions) -> Evidence:
     """What sessions were seen to do. Where the load has a pace of its own an idle one has nothing
     to do, and shares are of the others."""
-    every = (item for values in of_seconds.values() for item in values.items())
-    seen = {name: number for name, number in every if name.startswith(SESSIONS)}
+    states: dict[str, float] = {}
+    for of_node in sessions.values():
+        states |= of_node
     if has_pace(record.workload):
-        seen.pop(f"{SESSIONS}idle", None)
-    total = sum(seen.values())
-    if total:
-        yield "sessions", total
-        for name, number in seen.items():
-            yield f"seen_{name.removeprefix(SESSIONS)}_pct", 100 * number / total
+        states.pop("idle", None)
+    total = sum(states.values())
+    if not total:
+        return Evidence()
+    shares_pct = {state: 100 * number / total for state, number in states.items()}
+    return Evidence(
+        sessions=total,
+        seen_idle_pct=shares_pct.get("idle"),
+        seen_running_pct=shares_pct.get("running"),
+        seen_reading_pct=shares_pct.get("reading"),
+        seen_syncing_pct=shares_pct.get("syncing"),
+        seen_locked_pct=shares_pct.get("locked"),
+        seen_otherwise_pct=shares_pct.get("otherwise"),
+    )
 
 
-def _waited(record: Record) -> Iterator[tuple[str, float]]:
+def _waited(record: Record) -> Evidence:
     """By the database's own counters, from the beginning of the warm-up on."""
+    counted = _counted(record)
+    if counted is None:
+        return Evidence()
+    reading_pct = None
+    reading_s = counted.grown(READ_S)
+    if reading_s is not None and record.workload.threads:
+        reading_pct = 100 * reading_s / counted.elapsed_s / record.workload.threads
+    syncing_pct = counted.syncing_pct()
+    # Commits that are answered before the log is on the disk do not wait for its syncs.
+    if counted.after.durable is False:
+        return Evidence(
+            sessions_reading_pct=reading_pct, background_log_syncing_pct=syncing_pct
+        )
+    if any(node.wal_device for node in record.nodes):
+        return Evidence(
+            sessions_reading_pct=reading_pct, wal_disk_syncing_pct=syncing_pct
+        )
+    return Evidence(sessions_reading_pct=reading_pct, log_syncing_pct=syncing_pct)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What the database counted just before the warm-up, and when the window ended."""
+
+    before: DatabaseFacts
+    after: DatabaseFacts
+    elapsed_s: float
+
+    def grown(self, name: str) -> float | None:
+        """A counter's growth from just before the warm-up, if recorded there, to the end."""
+        last = self.after.counter(name)
+        if last is None:
+            return None
+        return max(0.0, last - (self.before.counter(name) or 0.0))
+
+    def syncing_pct(self) -> float | None:
+        """Share of the time in which a node's log was being synced; many logs of a node, each
+        counted, never make more than all of it."""
+        syncing_s = self.grown(WAL_SYNC_S)
+        if syncing_s is None:
+            return None
+        nodes = self.after.counter(WAL_NODES) or 1.0
+        return min(100.0, 100 * syncing_s / self.elapsed_s / nodes)
+
+
+def _counted(record: Record) -> _Counted | None:
     begin = record.phase("warm-up")
     measure = record.phase("measure")
     if begin is None or measure is None or measure.end_s <= begin.start_s:
-        return
-    elapsed_s = measure.end_s - begin.start_s
-    before = results.database_before(record)
-    after = results.database(record)
-    reading_s, syncing_s = (
-        _grown(before, after, name) for name in (READ_S, WAL_SYNC_S)
-    )
-    if reading_s is not None and record.workload.threads:
-        yield (
-            "sessions_reading_pct",
-            100 * reading_s / elapsed_s / record.workload.threads,
-        )
-    if syncing_s is not None:
-        # Commits that are answered before the log is on the disk do not wait for its syncs.
-        behind = after.durable is False
-        nodes = after.counter(WAL_NODES) or 1.0
-        share = min(100.0, 100 * syncing_s / elapsed_s / nodes)
-        own_disk = any(node.wal_device for node in record.nodes)
-        waited = "log_syncing_pct"
-        if own_disk:
-            waited = "wal_disk_syncing_pct"
-        yield "background_log_syncing_pct" if behind else waited, share
-
-
-def _grown(before: DatabaseFacts, after: DatabaseFacts, name: str) -> float | None:
-    """A counter's growth from just before the warm-up, if recorded there, to the end."""
-    last = after.counter(name)
-    if last is None:
         return None
-    return max(0.0, last - (before.counter(name) or 0.0))
+    return _Counted(
+        before=results.database_before(record),
+        after=results.database(record),
+        elapsed_s=measure.end_s - begin.start_s,
+    )
 
 
 def has_pace(workload: Workload) -> bool:
     """Whether threads pause on purpose: then they are not all in flight."""
-    options = workload.options
-    open_loop = any(
-        options.get(name) not in (None, 0, 0.0, "0", "") for name in OPEN_LOOP
-    )
-    return open_loop or workload.thinks
+    paces = [workload.options.get(name) for name in OPEN_LOOP]
+    return workload.thinks or any(pace not in _OFF for pace in paces)
 
 
 def ceiling_nopm(record: Record) -> float | None:
@@ -113,15 +151,14 @@ def ceiling_nopm(record: Record) -> float | None:
     generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
-    usual = (
-        str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "") == _USUAL_MIX
-    )
-    if not workload.thinks or not usual or not isinstance(warehouses, (int, float)):
+    mix = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "")
+    if not workload.thinks or mix != _USUAL_MIX:
         return None
-    counted = workload.options.get("rollbacks") == "counted"
-    return (
-        BEGUN_NOPM_PER_WAREHOUSE if counted else CEILING_NOPM_PER_WAREHOUSE
-    ) * warehouses
+    if not isinstance(warehouses, (int, float)):
+        return None
+    if workload.options.get("rollbacks") == "counted":
+        return BEGUN_NOPM_PER_WAREHOUSE * warehouses
+    return CEILING_NOPM_PER_WAREHOUSE * warehouses
 
 
 def of_ceiling_pct(record: Record) -> float | None:

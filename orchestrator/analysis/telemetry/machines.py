@@ -4,11 +4,11 @@ A machine is a node of role "host", and each other node names its own. Of one ma
 nodes are on it, named or not, as in records of campaigns that knew no other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry import counters, node_values, rates
+from orchestrator.analysis.telemetry.node_values import Evidence, largest
 from orchestrator.model import NODE_EXPORTER, Node
-from orchestrator.units import gathered
 
 OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
 
@@ -21,106 +21,153 @@ class Machines:
     nodes: Sequence[Node]
     growth: counters.Growth
     cpus: float | None
-    of_seconds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    of_seconds: Mapping[str, Evidence] = field(default_factory=dict)
 
-    def around(self, node: Node) -> dict[str, float]:
-        """The values of the machine of `node`, and of the load generators' if that is another."""
-        own = _host_of(self.nodes, node)
-        clients = [client for client in self.nodes if client.role == "client"]
-        others = {
-            _name(host): host for host in (_host_of(self.nodes, c) for c in clients)
-        }
-        values = self._of(own)
-        core_pct = self._core_pct(own, [node])
-        if core_pct is not None:
-            values["busiest_core_pct"] = core_pct
-        apart = [self._of(host) for name, host in others.items() if name != _name(own)]
-        for name, of_client in (
-            ("client_cpu_pct", "client_cpu_pct"),
-            ("client_cores", "client_cores"),
-            ("client_machine_cpu_pct", "host_cpu_pct"),
-        ):
-            known = [
-                elsewhere[of_client] for elsewhere in apart if of_client in elsewhere
-            ]
-            if known:
-                values[name] = max(*known, values.get(name, 0.0))
-        cores = [self._core_pct(host, clients) for host in others.values()]
-        known = [core for core in cores if core is not None]
-        if known:
-            values["client_core_pct"] = max(known)
-        return values
+    def around(self, node: Node) -> Evidence:
+        """The use of the machine of `node`, and of the load generators' if that is another."""
+        home = _host_of(self.nodes, node)
+        core_pct = self._core_pct(home, [node])
+        use = replace(self._use_of(home), busiest_core_pct=core_pct)
+        return node_values.merged([use, self._of_clients(home, use)])
+
+    def _of_clients(self, home: Node | None, use: Evidence) -> Evidence:
+        """The load generators: the busiest of them, beside the node (`use`) or elsewhere."""
+        clients = [node for node in self.nodes if node.role == "client"]
+        hosts = {}
+        for client in clients:
+            host = _host_of(self.nodes, client)
+            hosts[_name(host)] = host
+        cores = [self._core_pct(host, clients) for host in hosts.values()]
+        hosts.pop(_name(home), None)
+        apart = [self._use_of(host) for host in hosts.values()]
+        elsewhere = node_values.of_several(apart, max)
+        return Evidence(
+            client_cpu_pct=_larger(elsewhere.client_cpu_pct, use.client_cpu_pct),
+            client_cores=_larger(elsewhere.client_cores, use.client_cores),
+            client_machine_cpu_pct=elsewhere.host_cpu_pct,
+            client_core_pct=node_values.highest(cores),
+        )
 
     def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
         """A machine's busiest core; None unless it is that of `users`, because what else was busy
         there could not fill it."""
-        every = (
-            self.growth.per_s(node.name, counters.CPU_SECONDS)
-            for node in users
-            if _host_of(self.nodes, node) == host
-        )
         busy = self.growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
-        if busy is None or busy - sum(used or 0.0 for used in every) > OTHERS_CORES:
+        if busy is None:
             return None
-        return self.of_seconds.get(_name(host), {}).get("busiest_core_pct")
+        used = 0.0
+        for node in users:
+            if _host_of(self.nodes, node) == host:
+                used += self.growth.per_s(node.name, counters.CPU_SECONDS) or 0.0
+        seconds = self.of_seconds.get(_name(host))
+        if seconds is None or busy - used > OTHERS_CORES:
+            return None
+        return seconds.busiest_core_pct
 
-    def busiest(self) -> dict[str, float]:
+    def busiest(self) -> Evidence:
         """Of each value the highest of all machines."""
         hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
-        every = gathered(pair for host in hosts for pair in self._of(host).items())
-        return {name: max(values) for name, values in every.items()}
+        uses = [self._use_of(host) for host in hosts]
+        return node_values.of_several(uses, max)
 
-    def _of(self, host: Node | None) -> dict[str, float]:
+    def _use_of(self, host: Node | None) -> Evidence:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
-        growth = self.growth
-        hosts = _hosts(self.nodes)
-        machine = (host.cpus if host else None) or (
-            self.cpus if len(hosts) < 2 else None
+        counted = rates.machine_rates(self.growth, _name(host))
+        cores = _cores_of(self.nodes, host, self.cpus)
+        machine = Evidence(
+            host_cpu_pct=rates.share_pct(counted.busy, cores),
+            low_priority_pct=rates.share_pct(counted.busy_low_priority, cores),
+            steal_pct=rates.share_pct(counted.stolen, cores),
+            memory_pressure_pct=rates.share_pct(counted.waited_for_memory, 1),
         )
-        counted = growth.of(_name(host), counters.GROWTH["machine"])
-        values = counters.with_quotients(counted, cores=machine or 0.0)
-        if not machine:
-            return values
-        used: dict[str, float] = {}
-        alone_pct = 0.0  # of a load client with a limit of its own
-        for node in self.nodes:
-            seconds = growth.per_s(node.name, counters.CPU_SECONDS)
-            elsewhere = _name(_host_of(self.nodes, node)) != _name(host)
-            if elsewhere or seconds is None or NODE_EXPORTER in node.sources:
-                continue  # what node_exporter says is of another machine
-            used[node.role] = used.get(node.role, 0.0) + 100 * seconds / machine
-            if node.role == "client" and node.cpus:
-                alone_pct = max(alone_pct, 100 * seconds / node.cpus)
-            if node.role == "client" and (
-                periods := growth.per_s(node.name, counters.PERIODS)
-            ):
-                throttled = growth.per_s(node.name, counters.THROTTLED_PERIODS) or 0.0
-                alone_pct = max(alone_pct, 100 * throttled / periods)
-        if "client" in used:
-            values["client_cores"] = used["client"] * machine / 100
-            values["client_cpu_pct"] = max(used["client"], alone_pct)
-        if "disk" in used:
-            values["disk_server_cpu_pct"] = used["disk"]
-        # Else a database node may be on a machine that has none by what is known.
-        databases = [node for node in self.nodes if node.role == "database"]
-        placed = len(hosts) > 1 and all(node.machine for node in databases)
-        if "host_cpu_pct" in values and ("database" in used or (used and placed)):
-            values["other_cpu_pct"] = max(
-                0.0, values["host_cpu_pct"] - sum(used.values())
+        if not cores:
+            return machine
+        used_pct = self._used_pct(host, cores)
+        if "client" in used_pct:
+            alone_pct = max(self._alone_pct(node) for node in self._users(host))
+            client_pct = used_pct["client"]
+            machine = replace(
+                machine,
+                client_cores=client_pct * cores / 100,
+                client_cpu_pct=max(client_pct, alone_pct),
             )
-        return values
+        other_pct = self._other_pct(machine.host_cpu_pct, used_pct)
+        disk_pct = used_pct.get("disk")
+        return replace(machine, disk_server_cpu_pct=disk_pct, other_cpu_pct=other_pct)
+
+    def _used_pct(self, host: Node | None, cores: float) -> dict[str, float]:
+        """Role → CPU of its nodes on a machine, in % of that."""
+        used_pct: dict[str, float] = {}
+        for node in self._users(host):
+            seconds = self.growth.per_s(node.name, counters.CPU_SECONDS)
+            if seconds is not None:
+                before_pct = used_pct.get(node.role, 0.0)
+                used_pct[node.role] = before_pct + 100 * seconds / cores
+        return used_pct
+
+    def _users(self, host: Node | None) -> list[Node]:
+        """The nodes on a machine. What node_exporter says is of another machine."""
+        users = []
+        for node in self.nodes:
+            is_here = _name(_host_of(self.nodes, node)) == _name(host)
+            if is_here and NODE_EXPORTER not in node.sources:
+                users.append(node)
+        return users
+
+    def _alone_pct(self, node: Node) -> float:
+        """CPU of a load client in % of a limit of its own, or the share of periods in which it used
+        up its quota; 0 without either."""
+        seconds = self.growth.per_s(node.name, counters.CPU_SECONDS)
+        if node.role != "client" or seconds is None:
+            return 0.0
+        throttled_pct = rates.container_rates(self.growth, node.name).throttled_pct
+        if node.cpus:
+            return largest(100 * seconds / node.cpus, throttled_pct)
+        return throttled_pct or 0.0
+
+    def _other_pct(
+        self, busy_pct: float | None, used_pct: Mapping[str, float]
+    ) -> float | None:
+        """CPU that none of our nodes used. None where we may not know all of ours: a database node
+        that was not sampled may be there, unless each says on which of several machines it is."""
+        databases = [node for node in self.nodes if node.role == "database"]
+        placed = all(node.machine for node in databases)
+        several = len(_hosts(self.nodes)) > 1
+        all_known = "database" in used_pct or (used_pct and placed and several)
+        if busy_pct is None or not all_known:
+            return None
+        return max(0.0, busy_pct - sum(used_pct.values()))
+
+
+def _larger(elsewhere: float | None, here: float | None) -> float | None:
+    """Of the two machines the larger value; None where nothing is known elsewhere."""
+    if elsewhere is None:
+        return None
+    return largest(elsewhere, here)
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:
     """Cores of the machine of `node`, as it says itself, else `cpus` if there is only one."""
-    host = _host_of(nodes, node)
-    return (host.cpus if host else None) or (cpus if len(_hosts(nodes)) < 2 else None)
+    return _cores_of(nodes, _host_of(nodes, node), cpus)
+
+
+def _cores_of(
+    nodes: Sequence[Node], host: Node | None, cpus: float | None
+) -> float | None:
+    if host and host.cpus:
+        return host.cpus
+    if len(_hosts(nodes)) < 2:
+        return cpus
+    return None
 
 
 def cpu_limits(nodes: Sequence[Node], cpus: float | None) -> dict[str, float]:
     """Node → the cores that it may use: its own limit, else its whole machine's, where known."""
-    limits = {node.name: node.cpus or cores(nodes, node, cpus) for node in nodes}
-    return {name: limit for name, limit in limits.items() if limit}
+    limits: dict[str, float] = {}
+    for node in nodes:
+        limit = node.cpus or cores(nodes, node, cpus)
+        if limit:
+            limits[node.name] = limit
+    return limits
 
 
 def _hosts(nodes: Sequence[Node]) -> list[Node]:
@@ -131,9 +178,10 @@ def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
     hosts = _hosts(nodes)
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]
-    return next(
-        (host for host in hosts if node.machine and host.machine == node.machine), None
-    )
+    for host in hosts:
+        if node.machine and host.machine == node.machine:
+            return host
+    return None
 
 
 def _name(host: Node | None) -> str:

@@ -6,9 +6,10 @@ where throughput follows the limit, 0 where it does not care. Each limit was set
 twice, in an order that was turned round; how much the windows of one level differ is the noise."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,19 +19,29 @@ from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.figures.transactions import FAILED, ended
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import cause_words, loads
+from orchestrator.analysis.telemetry import loads
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
 
 CONFIRMED = 0.5
 REJECTED = 0.1
 CONFIDENCE = 0.90
 _LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
 _SESSIONS = "sessions"
-_CAUSES: Mapping[str, facts.BottleneckCause] = cause_words.table("tried")
+# A limit that is tried out → the cause that it is.
+_CAUSES: Mapping[str, facts.BottleneckCause] = {
+    "IOPS": "iops_cap",
+    "bandwidth": "bandwidth_cap",
+    _LATENCY: "latency_bound",
+    "shared IOPS": "shared_cap",
+    "shared bandwidth": "shared_cap",
+    "node CPU": "cpu_bound",
+    "client CPU": "client_bound",
+    _SESSIONS: "few_sessions",
+}
 _LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
-_UNKNOWN = (
-    "unattributed",
-    "in_cache",
-)  # a limit that is confirmed is the cause instead
+# A limit that is confirmed is the cause instead.
+_UNKNOWN = ("unattributed", "in_cache")
 
 
 def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
@@ -39,104 +50,178 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     tried = elasticities(runs)
     if not tried:
         return bottleneck
-    cause = bottleneck.cause
-    text = bottleneck.text
+    concluded = _concluded(bottleneck, tried)
+    followed = "throughput"
+    if loads.has_pace(runs[0].record.workload):
+        followed = "speed of transactions"
+    changes = units.listed([_sentence(e, followed) for e in tried])
+    text = f"{concluded.text} {changes}."
+    return replace(bottleneck, verdict=concluded.cause, text=text, elasticities=tried)
+
+
+# ------------------------------------------------------------------ what is concluded
+
+
+class _Concluded(NamedTuple):
+    cause: facts.BottleneckCause
+    text: str
+
+
+def _concluded(bottleneck: Bottleneck, tried: Sequence[Elasticity]) -> _Concluded:
+    """The cases of docs/METHOD.md, "Proof by trial"."""
+    suspected = _suspected(bottleneck.cause, tried)
+    best = _best(tried)
+    if suspected is None:
+        return _without_a_suspect(bottleneck, best)
+    counters_say = f"Counters say {bottleneck.cause.replace('_', ' ')}"
+    if suspected.value < REJECTED and suspected.high < CONFIRMED:
+        rejected = f"{counters_say}, but trying it out rejects that."
+        if not _is_limit(best):
+            return _Concluded("unattributed", rejected)
+        return _by_trial(best, f"{rejected} By")
+    if suspected.low >= REJECTED:
+        part = " in part"
+        if suspected.value >= CONFIRMED:
+            part = ""
+        confirmed = f"Trying it out confirms this{part}."
+        return _Concluded(bottleneck.cause, f"{bottleneck.text} {confirmed}")
+    if _is_limit(best) and best.limit not in (suspected.limit, _SESSIONS):
+        not_proven = f"{counters_say}, which trying it out does not prove."
+        return _by_trial(best, f"{not_proven} By")
+    noisy = "Trying it out was too noisy to prove it."
+    return _Concluded(bottleneck.cause, f"{bottleneck.text} {noisy}")
+
+
+def _suspected(
+    cause: facts.BottleneckCause, tried: Sequence[Elasticity]
+) -> Elasticity | None:
+    """Of the limits that the cause names, that which throughput follows most."""
     limited = cause
     if cause == "burst_exhausted":
         limited = "iops_cap"
     suspects = [e for e in tried if _CAUSES[e.limit] == limited]
-    suspected = max(suspects, key=lambda e: e.value, default=None)
-    # More sessions help wherever a wait is no queue, as that for a disk's own latency.
-    best = max(
-        tried, key=lambda e: (e.limit != _SESSIONS and e.value >= CONFIRMED, e.value)
-    )
-    is_limit = best.value >= CONFIRMED and best.low >= REJECTED
-    name = cause.replace("_", " ")
-    if suspected is None or (suspected.value < REJECTED and suspected.high < CONFIRMED):
-        if suspected is not None:
-            text = f"Counters say {name}, but trying it out rejects that."
-            cause = "unattributed"
-        if (
-            cause in _UNKNOWN
-            and is_limit
-            and (cause, best.limit) != ("in_cache", _SESSIONS)
-        ):
-            if suspected is None:
-                told = "Its counters alone did not tell, but by"
-            else:
-                told = f"{text} By"
-            cause = _CAUSES[best.limit]
-            text = f"{told} trial the limit is {best.limit}."
-    elif (
-        suspected.low < REJECTED
-        and is_limit
-        and best.limit not in (suspected.limit, _SESSIONS)
-    ):
-        text = f"Counters say {name}, which trying it out does not prove."
-        cause = _CAUSES[best.limit]
-        text = f"{text} By trial the limit is {best.limit}."
-    elif suspected.low < REJECTED:
-        text = f"{text} Trying it out was too noisy to prove it."
-    else:
-        part = " in part"
-        if suspected.value >= CONFIRMED:
-            part = ""
-        text = f"{text} Trying it out confirms this{part}."
-    what = "throughput"
-    if loads.has_pace(runs[0].record.workload):
-        what = "speed of transactions"
-    text = f"{text} {units.listed([_sentence(e, what) for e in tried])}."
-    return replace(bottleneck, verdict=cause, text=text, elasticities=tried)
+    return max(suspects, key=_value, default=None)
 
 
-def _sentence(elasticity: Elasticity, what: str) -> str:
-    less = elasticity.limit in (_LATENCY, *_LESS)
-    sign = 1
+def _value(elasticity: Elasticity) -> float:
+    return elasticity.value
+
+
+def _best(tried: Sequence[Elasticity]) -> Elasticity:
+    """More sessions help wherever a wait is no queue, as that for a disk's own latency: so they
+    come behind other limits that are confirmed."""
+    confirmed = []
+    for elasticity in tried:
+        if elasticity.limit != _SESSIONS and elasticity.value >= CONFIRMED:
+            confirmed.append(elasticity)
+    return max(confirmed or tried, key=_value)
+
+
+def _is_limit(elasticity: Elasticity) -> bool:
+    return elasticity.value >= CONFIRMED and elasticity.low >= REJECTED
+
+
+def _without_a_suspect(bottleneck: Bottleneck, best: Elasticity) -> _Concluded:
+    """The limit that is confirmed, where counters named none; of what is in memory more sessions
+    are no other cause."""
+    only_sessions = bottleneck.cause == "in_cache" and best.limit == _SESSIONS
+    if bottleneck.cause not in _UNKNOWN or not _is_limit(best) or only_sessions:
+        return _Concluded(bottleneck.cause, bottleneck.text)
+    return _by_trial(best, "Its counters alone did not tell, but by")
+
+
+def _by_trial(best: Elasticity, begin: str) -> _Concluded:
+    text = f"{begin} trial the limit is {best.limit}."
+    return _Concluded(_CAUSES[best.limit], text)
+
+
+def _sentence(elasticity: Elasticity, followed: str) -> str:
+    """What the change of a limit in the direction that can be tried gave."""
+    change = "+25 %"
+    growth = math.log(1.25)
     if elasticity.limit == _LATENCY:
-        sign = -1
-    change, grown = (
-        ("−25 %", sign * math.log(0.75)) if less else ("+25 %", math.log(1.25))
+        change = "−25 %"
+        growth = -math.log(0.75)
+    elif elasticity.limit in _LESS:
+        change = "−25 %"
+        growth = math.log(0.75)
+    value = _gain_pct(elasticity.value, growth)
+    ends = [_gain_pct(elasticity.low, growth), _gain_pct(elasticity.high, growth)]
+    low, high = sorted(ends)
+    return (
+        f"{elasticity.limit} {change} gave {followed} {_signed(value)} % "
+        f"({_signed(low)} to {_signed(high)} %)"
     )
-    pcts = (elasticity.value, elasticity.low, elasticity.high)
-    percents = [100 * math.expm1(e * grown) for e in pcts]
-    in_order = (percents[0], *sorted(percents[1:]))
-    value, low, high = (f"{pct:+.0f}".replace("-", "−") for pct in in_order)
-    return f"{elasticity.limit} {change} gave {what} {value} % ({low} to {high} %)"
+
+
+def _gain_pct(elasticity: float, growth: float) -> float:
+    return 100 * math.expm1(elasticity * growth)
+
+
+def _signed(percent: float) -> str:
+    return f"{percent:+.0f}".replace("-", "−")
+
+
+# ------------------------------------------------------------------ elasticities
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A limit in one run, by least squares. `variance`: of the slope at noise 1; `squares`: of what
+    is left, which has `freedom` degrees."""
+
+    limit: str
+    slope: float
+    variance: float
+    squares: float
+    freedom: int
 
 
 def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
     """Of each limit that was changed in these runs of a cell, with the interval that the noise of
     all windows together gives; empty where none was changed, or nothing tells the noise."""
-    slopes: dict[
-        str, list[tuple[float, float]]
-    ] = {}  # of each run, with its variance at noise 1
-    squares = 0.0
-    freedom = 0
-    for limit, table in (
-        pair for run in runs for pair in _changes(run).groupby("limit")
-    ):
-        size, speed = (np.log(table[name]) for name in ("times", "speed"))
-        from_mean = size - size.mean()
-        spread = float((from_mean**2).sum())
-        if not spread:
-            continue
-        slope = float((from_mean * speed).sum()) / spread
-        squares += float(((speed - speed.mean() - slope * from_mean) ** 2).sum())
-        freedom += len(table) - 2
-        slopes.setdefault(str(limit), []).append((slope, 1 / spread))
+    fits: list[_Fit] = []
+    for run in runs:
+        fits += _fits(run)
+    freedom = sum(fit.freedom for fit in fits)
     if freedom <= 0:
         return ()
-    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * math.sqrt(
-        squares / freedom
-    )
-    every = []
-    for limit, of_runs in slopes.items():
-        value = fmean(slope for slope, _ in of_runs) * (-1 if limit == _LATENCY else 1)
-        half = (
-            reach * math.sqrt(sum(variance for _, variance in of_runs)) / len(of_runs)
-        )
-        every.append(Elasticity(limit, value, value - half, value + half))
-    return tuple(every)
+    noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
+    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * noise
+    limits = dict.fromkeys(fit.limit for fit in fits)
+    return tuple(_elasticity(limit, fits, reach) for limit in limits)
+
+
+def _fits(run: RunData) -> Iterator[_Fit]:
+    for limit, table in _changes(run).groupby("limit"):
+        size = np.log(table["times"])
+        fit = _fit(str(limit), size, np.log(table["speed"]))
+        if fit is not None:
+            yield fit
+
+
+def _fit(limit: str, size: pd.Series, speed: pd.Series) -> _Fit | None:
+    """Of the logarithms of a limit and of the speed; None of a limit that was left as it was."""
+    from_mean = size - size.mean()
+    spread = float((from_mean**2).sum())
+    if not spread:
+        return None
+    slope = float((from_mean * speed).sum()) / spread
+    rest = speed - speed.mean() - slope * from_mean
+    squares = float((rest**2).sum())
+    freedom = len(size) - 2
+    return _Fit(limit, slope, 1 / spread, squares, freedom)
+
+
+def _elasticity(limit: str, fits: Sequence[_Fit], reach: float) -> Elasticity:
+    """The mean over runs; `reach`: of its interval, for a slope of variance 1."""
+    of_limit = [fit for fit in fits if fit.limit == limit]
+    value = fmean(fit.slope for fit in of_limit)
+    if limit == _LATENCY:
+        value = -value
+    variance = sum(fit.variance for fit in of_limit)
+    half = reach * math.sqrt(variance) / len(of_limit)
+    return Elasticity(limit, value, value - half, value + half)
 
 
 def _changes(run: RunData) -> pd.DataFrame:
@@ -145,17 +230,29 @@ def _changes(run: RunData) -> pd.DataFrame:
     changes = pd.DataFrame(run.record.facts.get("confirm", ()))
     if changes.empty:
         return pd.DataFrame(columns=["limit", "times", "speed"])
-    count = np.zeros(len(changes))
-    spent_s = np.zeros(len(changes))
     edges_s = changes[["start_s", "end_s"]].to_numpy()
+    done = _done(run, edges_s)
+    lasted_s = edges_s[:, 1] - edges_s[:, 0]
+    if loads.has_pace(run.record.workload):
+        lasted_s = done.spent_s
+    speed = done.count / np.maximum(lasted_s, 1e-9)
+    return changes.assign(speed=speed)[done.count > 0]
+
+
+@dataclass(frozen=True)
+class _Done:
+    """Of each change the transactions that ended well in it, and the time that they took."""
+
+    count: Array
+    spent_s: Array
+
+
+def _done(run: RunData, edges_s: Array) -> _Done:
+    done = _Done(np.zeros(len(edges_s)), np.zeros(len(edges_s)))
     for table in run.transactions():
         good = table[table["outcome"] != FAILED]
         for number, span_s in enumerate(edges_s):
             inside = ended(good, *span_s)
-            count[number] += len(inside)
-            spent_s[number] += inside["latency_s"].sum()
-    if loads.has_pace(run.record.workload):
-        lasted_s = spent_s
-    else:
-        lasted_s = edges_s[:, 1] - edges_s[:, 0]
-    return changes.assign(speed=count / np.maximum(lasted_s, 1e-9))[count > 0]
+            done.count[number] += len(inside)
+            done.spent_s[number] += inside["latency_s"].sum()
+    return done

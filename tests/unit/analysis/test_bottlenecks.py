@@ -18,8 +18,9 @@ from orchestrator.analysis.telemetry import (
     disk_demand,
     resources,
 )
-from orchestrator.analysis.telemetry.cause_words import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.causes import Cause
+from orchestrator.analysis.telemetry.cause import Cause
+from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
@@ -55,7 +56,7 @@ TIER = build_tier("premium")
 def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> Cause:
     every = {**QUIET, **figures}
     every.pop(without, None)
-    return causes.judge(every, tier, "node-2")
+    return causes.judge(Evidence(**every), tier, "node-2")
 
 
 @pytest.mark.parametrize(
@@ -180,7 +181,7 @@ TPCC: Mapping[str, float] = {
 
 def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
     """15.9 in flight ÷ 0.8 ms idle = 19,900 a second without the cap, which is twice the cap."""
-    found = causes.judge(POINT_SELECT, V2, "node-1")
+    found = causes.judge(Evidence(**POINT_SELECT), V2, "node-1")
     assert found.name == "iops_cap", found.text
     assert "A tier with more IOPS would help" in found.text
 
@@ -199,7 +200,7 @@ def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
         "disk_queue_depth": in_flight,
         "disk_await_s": in_flight / 9_990.0,
     }
-    found = causes.judge(figures, V2, "node-1")
+    found = causes.judge(Evidence(**figures), V2, "node-1")
     assert found.name == verdict, found.text
 
 
@@ -215,21 +216,22 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
         "disk_queue_depth": 6.0,
         "disk_await_s": 0.00157,
     }
-    assert causes.judge(figures, V2, "node-1").name == "bandwidth_cap"
+    assert causes.judge(Evidence(**figures), V2, "node-1").name == "bandwidth_cap"
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:
-    found = causes.judge(TPCC, V2, "node-1")
+    found = causes.judge(Evidence(**TPCC), V2, "node-1")
     assert found.name == "latency_bound", found.text
     assert "More memory would help too" in found.text
     assert "waited for memory 8 % of the time" in found.text
 
 
 def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
-    pressed = causes.judge({**POINT_SELECT, "memory_pressure_pct": 8.0}, V2, "node-1")
+    values = Evidence(**POINT_SELECT, memory_pressure_pct=8.0)
+    pressed = causes.judge(values, V2, "node-1")
     assert pressed.name == "iops_cap"
     assert "More memory would help too" in pressed.text
-    assert "memory" not in causes.judge(POINT_SELECT, V2, "node-1").text
+    assert "memory" not in causes.judge(Evidence(**POINT_SELECT), V2, "node-1").text
 
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
@@ -300,11 +302,15 @@ HEALTHY = {
 def test_a_node_apart_from_its_peers_is_named(
     own: dict[str, float], found: bool
 ) -> None:
-    nodes = {"node-1": HEALTHY, "node-2": HEALTHY, "node-3": {**SLOW, **own}}
-    name, text = bottlenecks.slow_node(nodes)
-    assert name == ("node-3" if found else "")
-    if found:
-        assert "Each I/O on node-3 takes 60.6 ms, on the other nodes 1 ms" in text
+    healthy = Evidence(**HEALTHY)
+    third = Evidence(**{**SLOW, **own})
+    nodes = {"node-1": healthy, "node-2": healthy, "node-3": third}
+    slow = bottlenecks.slow_node(nodes)
+    assert (slow is not None) == found
+    if slow is not None:
+        assert slow.name == "node-3"
+        begin = "Each I/O on node-3 takes 60.6 ms, on the other nodes 1 ms"
+        assert slow.cause.text.startswith(begin)
 
 
 def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
@@ -380,12 +386,11 @@ def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None
 
 
 def test_what_was_not_sampled_is_no_limit() -> None:
-    without_caps = causes.judge(
-        {"disk_iops": 90_000.0, "cpu_pct": 60.0}, TIER, "node-1"
-    )
+    values = Evidence(disk_iops=90_000.0, cpu_pct=60.0)
+    without_caps = causes.judge(values, TIER, "node-1")
     assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."
-    assert causes.judge({}, TIER, "") == Cause("unattributed", nothing)
+    assert causes.judge(Evidence(), TIER, "") == Cause("unattributed", nothing)
 
 
 def test_at_the_ceiling_of_think_time_and_of_the_disk() -> None:
@@ -422,7 +427,7 @@ def test_campaign_names_the_study_s_limits() -> None:
 
 def test_evidence_of_a_run_at_its_cap() -> None:
     run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=1)
-    values = resources.gather(run, 32.0)["node-1"]
+    values = resources.gather(run, 32.0)["node-1"].sampled()
     assert values["iops_of_cap_pct"] == pytest.approx(99.8, abs=0.6)
     assert values["time_at_iops_cap_pct"] > 95
     assert values["idle_disk_latency_s"] == pytest.approx(0.002)

@@ -1,33 +1,17 @@
-"""The words of causes (causes.yaml): each is said somewhere, and its braces are filled in."""
+"""The words of causes: which sentence is said beside which values."""
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
-from orchestrator.analysis.telemetry import cause_words
-from orchestrator.analysis.telemetry.causes import told
-from orchestrator.keys.strict_yaml import shipped
-from tests.sources import MODULES, PACKAGE, nodes
-
-
-def test_each_is_said_somewhere() -> None:
-    texts = {
-        node.value
-        for file in MODULES
-        if file.is_relative_to(PACKAGE / "analysis/telemetry")
-        for node in nodes(file)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    assert shipped("orchestrator.analysis.telemetry", "causes.yaml").keys() <= texts
+from orchestrator.analysis.telemetry import inside_causes, phrases
+from orchestrator.analysis.telemetry.node_values import Evidence
 
 
 def test_values_are_filled_in() -> None:
-    said = cause_words.said("contention (retried)", {"retried_pct": 7.4}, node="node-2")
-    assert said.startswith(
-        "No resource was full, and 7 % of the transactions on node-2 failed"
-    )
+    cause = inside_causes.retried(Evidence(retried_pct=7.4), "node-2")
+    begin = "No resource was full, and 7 % of the transactions on node-2 failed"
+    assert cause.text.startswith(begin)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +46,7 @@ def test_values_are_filled_in() -> None:
 def test_requests_that_wait_or_are_refused_are_told_beside_a_cause(
     values: dict[str, float], said: str
 ) -> None:
-    assert cause_words.requests_too(values, "node-1") == said
+    assert phrases.requests_too(Evidence(**values), "node-1") == said
 
 
 @pytest.mark.parametrize(
@@ -72,15 +56,11 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
     await_s: float, said: str
 ) -> None:
     """Also where reads wait less than writes, as on a primary whose log is slow."""
-    values = {
-        "disk_await_s": await_s,
-        "disk_read_await_s": 0.0006,
-        "idle_disk_latency_s": 0.0005,
-    }
-    assert (
-        f"{said} of it the disk's own 500 µs"
-        in told("latency_bound", values, "node-1").text
+    values = Evidence(
+        disk_await_s=await_s, disk_read_await_s=0.0006, idle_disk_latency_s=0.0005
     )
+    text = inside_causes.latency_bound(values, "node-1").text
+    assert f"{said} of it the disk's own 500 µs" in text
 
 
 @pytest.mark.parametrize(
@@ -100,8 +80,8 @@ def test_how_much_of_an_io_is_the_disks_own_is_of_the_time_that_is_told(
 def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for(
     seen: dict[str, float], helps: str
 ) -> None:
-    values = {"seen_locked_pct": 60.0, "idle_disk_latency_s": 0.002, **seen}
-    text = cause_words.said("contention", values, node="node-1")
+    values = Evidence(seen_locked_pct=60.0, idle_disk_latency_s=0.002, **seen)
+    text = inside_causes.contention(values, "node-1").text
     assert text.endswith(f"{helps}." if helps else "more sessions would not."), text
 
 
@@ -109,13 +89,12 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
 def test_that_more_iops_would_not_help_is_not_said_of_a_disk_that_is_at_its_cap_at_times(
     at_cap_pct: float, is_said: bool
 ) -> None:
-    values = {
-        "disk_await_s": 0.025,
-        "idle_disk_latency_s": 0.02,
-        "iops_of_cap_pct": 57.0,
-    }
-    text = told(
-        "latency_bound", {**values, "time_at_iops_cap_pct": at_cap_pct}, "node-1"
-    ).text
+    values = Evidence(
+        disk_await_s=0.025,
+        idle_disk_latency_s=0.02,
+        iops_of_cap_pct=57.0,
+        time_at_iops_cap_pct=at_cap_pct,
+    )
+    text = inside_causes.latency_bound(values, "node-1").text
     assert "a tier with a lower latency would" in text.lower()
     assert ("More IOPS or bandwidth would not help" in text) == is_said

@@ -15,6 +15,7 @@ import pytest
 
 from orchestrator import facts as counted
 from orchestrator.analysis.telemetry import causes, resources
+from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters
@@ -87,7 +88,7 @@ def figures(facts: Mapping[str, Any]) -> dict[str, float]:
     gathered = resources.gather(
         replace(run, record=replace(run.record, facts=both)), 32.0
     )
-    return gathered["node-1"]
+    return gathered["node-1"].sampled()
 
 
 # ------------------------------------------------------------------ both arrive
@@ -139,8 +140,12 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     tier = build_campaign(repetitions=1, frames=False).plan.profiles[0].tier
     share = {"background_log_syncing_pct": 90.0}
     waits = {"log_syncing_pct": 90.0}
-    assert causes.judge({**free, **share}, tier, "node-1").name == "unattributed"
-    assert causes.judge({**free, **waits}, tier, "node-1").name == "latency_bound"
+    assert (
+        causes.judge(Evidence(**free, **share), tier, "node-1").name == "unattributed"
+    )
+    assert (
+        causes.judge(Evidence(**free, **waits), tier, "node-1").name == "latency_bound"
+    )
 
 
 def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
@@ -155,5 +160,5 @@ def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
         run.record, nodes=nodes, facts={"database_before": before, "database": facts}
     )
     found = resources.gather(replace(run, record=record), 32.0)["node-1"]
-    assert found["wal_disk_syncing_pct"] == pytest.approx(100 * 7.0 / ELAPSED_S)
-    assert "log_syncing_pct" not in found
+    assert found.wal_disk_syncing_pct == pytest.approx(100 * 7.0 / ELAPSED_S)
+    assert found.log_syncing_pct is None

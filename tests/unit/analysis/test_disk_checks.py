@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common.emulated import host_load
@@ -19,7 +20,9 @@ from tests.campaigns import build_campaign
 def found(record: Record) -> dict[str, Doubt]:
     run = build_campaign(workloads=["point-select"], nodes=1).runs[0]
     run = replace(run, record=record)
-    return {doubt.kind: doubt for check in DISK_CHECKS for doubt in check(run, {})}
+    return {
+        doubt.kind: doubt for check in DISK_CHECKS for doubt in check(run, Totals())
+    }
 
 
 def record(**facts: Any) -> Record:

@@ -15,6 +15,8 @@ import pytest
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import bottlenecks, causes
+from orchestrator.analysis.telemetry.cause import Cause
+from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.tier import Burst, Limits
 from tests.bench.simulated_system import SLOW, System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in
@@ -157,7 +159,7 @@ WRITTEN_BACK = {
 
 
 def test_reads_behind_what_is_written_back_follow_cap_and_latency_alike() -> None:
-    cause = causes.judge(WRITTEN_BACK, build_tier("ultra"), "node-1")
+    cause = causes.judge(Evidence(**WRITTEN_BACK), build_tier("ultra"), "node-1")
     assert cause.name == "unattributed"
     assert "the disk's latency and the disk's IOPS" in cause.text
     assert "a tier that is better in both would help" in cause.text
@@ -276,20 +278,22 @@ def test_a_load_generator_that_uses_up_its_quota_is_the_limit() -> None:
         assert limit.cause == cause, limit.text
 
 
+def of_ultra(values: Mapping[str, float]) -> Cause:
+    return causes.judge(Evidence(**values), build_tier("ultra"), "node-1")
+
+
 def test_a_session_that_waits_for_cpu_may_call_itself_idle() -> None:
     """So it was seen of a node at its quota: what had been sent to it had not been read yet."""
     seen = {"sessions": 8.0, "seen_idle_pct": 94.0, "seen_running_pct": 6.0}
     client = {"client_cores": 0.3, "client_cpu_pct": 15.0, "host_cpu_pct": 70.0}
     node = {"disk_iops": 3.0, "node_cores": 1.0, "cpu_pct": 99.9, "throttled_pct": 98.0}
-    full = causes.judge(seen | client | node, build_tier("ultra"), "node-1")
+    full = of_ultra(seen | client | node)
     assert full.name == "cpu_bound", full.text
     free = node | {"node_cores": 0.3, "cpu_pct": 30.0, "throttled_pct": 0.0}
-    network = causes.judge(seen | client | free, build_tier("ultra"), "node-1")
+    network = of_ultra(seen | client | free)
     assert network.name == "network_bound", network.text
     crowded = {"low_priority_pct": 28.0, "other_cpu_pct": 5.0}
-    machine = causes.judge(
-        seen | client | free | crowded, build_tier("ultra"), "node-1"
-    )
+    machine = of_ultra(seen | client | free | crowded)
     assert machine.name == "unattributed", (
         "work of low priority does not always give way"
     )
@@ -315,15 +319,13 @@ def test_two_limits_that_are_close_are_not_told_apart() -> None:
         "cpu_pct": 75.0,
         "node_cores": 6.0,
     }
-    close = causes.judge(values, build_tier("ultra"), "node-1")
+    close = of_ultra(values)
     assert (close.name, close.ahead_pct) == ("unattributed", None)
     assert "told apart on node-1: the network and the disk's latency" in close.text
-    apart = causes.judge(
-        values | {"seen_reading_pct": 38.0}, build_tier("ultra"), "node-1"
-    )
+    apart = of_ultra(values | {"seen_reading_pct": 38.0})
     assert apart.name == "network_bound"
     reading = values | {"seen_reading_pct": 47.0, "cpu_pct": 60.0}
-    room = causes.judge(reading, build_tier("ultra"), "node-1")
+    room = of_ultra(reading)
     assert room.name == "few_sessions", "neither is most of the time"
     turns = {
         "time_at_cpu_pct": 40.0,
@@ -336,7 +338,7 @@ def test_two_limits_that_are_close_are_not_told_apart() -> None:
         "idle_disk_latency_s": 0.0005,
     }
     capped = {"seen_reading_pct": 70.0, "seen_running_pct": 30.0, "seen_idle_pct": 0.0}
-    both = causes.judge(values | turns | queued | capped, build_tier("ultra"), "node-1")
+    both = of_ultra(values | turns | queued | capped)
     assert (
         both.name == "unattributed"
         and "the node's CPU and the disk's IOPS" in both.text
@@ -439,12 +441,12 @@ def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
         "disk_queue_depth": 0.56,
     }
     tier = replace(build_tier("premium"), shared=Limits(80))
-    cause = causes.judge(values, tier, "node-1")
+    cause = causes.judge(Evidence(**values), tier, "node-1")
     assert (
         cause.name == "shared_cap" and "100 % of the IOPS that they share" in cause.text
     )
     without = {name: value for name, value in values.items() if "shared" not in name}
-    assert causes.judge(without, tier, "node-1").name != "shared_cap"
+    assert causes.judge(Evidence(**without), tier, "node-1").name != "shared_cap"
 
 
 def test_a_limit_of_all_disks_together_is_named_where_no_disk_is_at_its_own() -> None:

@@ -35,8 +35,8 @@ def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> No
     figures = resources.gather(
         replace(run, record=replace(run.record, facts=facts)), 32.0
     )
-    assert figures["node-1"]["sessions_reading_pct"] == pytest.approx(50.0)
-    assert figures["node-1"]["log_syncing_pct"] == pytest.approx(10.0)
+    assert figures["node-1"].sessions_reading_pct == pytest.approx(50.0)
+    assert figures["node-1"].log_syncing_pct == pytest.approx(10.0)
 
 
 def test_think_time_has_a_ceiling() -> None:
@@ -81,25 +81,25 @@ def with_sessions(run: RunData) -> RunData:
 def test_shares_of_sessions_are_of_those_that_have_work() -> None:
     run = with_sessions(only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1))
     values = resources.gather(run, 32.0)["node-1"]
-    assert values["sessions"] == 20
-    assert (values["seen_idle_pct"], values["seen_reading_pct"]) == (20.0, 60.0)
+    assert values.sessions == 20
+    assert (values.seen_idle_pct, values.seen_reading_pct) == (20.0, 60.0)
     paced = replace(run.record.workload, options={"arrival_rate": 100})
     slow = replace(run, record=replace(run.record, workload=paced))
     values = resources.gather(slow, 32.0)["node-1"]
-    assert "seen_idle_pct" not in values and values["seen_reading_pct"] == 75.0
+    assert values.seen_idle_pct is None and values.seen_reading_pct == 75.0
 
 
 def test_the_share_of_a_rate_that_was_served_and_of_what_was_tried_again() -> None:
     run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)
     values = loads.of_load(run.record, {})
-    assert "rate_served_pct" not in values and values["retried_pct"] == 0.0
+    assert values.rate_served_pct is None and values.retried_pct == 0.0
     more = (measured("offered_per_s", 200.0), measured("served_per_s", 199.0))
     counted = [
         m for m in run.record.measurements if m.metric not in ("retries", "failures")
     ]
     counted += [*more, measured("retries", 3_000.0), measured("failures", 10_000.0)]
     values = loads.of_load(replace(run.record, measurements=tuple(counted)), {})
-    assert values["rate_served_pct"] == pytest.approx(99.5)
-    assert values["retried_pct"] == pytest.approx(
+    assert values.rate_served_pct == pytest.approx(99.5)
+    assert values.retried_pct == pytest.approx(
         13.0, abs=0.1
     )  # 90,000 ended, 10,000 failed

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry import counters, disk_demand
+from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from tests.tiers import a_tier
@@ -34,14 +35,14 @@ def sampled(wal_writes: float, wal_bytes: float) -> pd.DataFrame:
 def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
     table = sampled(wal_writes=97.0, wal_bytes=200_000.0)
-    found = dict(disk_demand.wal_against_caps(LOG, table, node, (0.0, 10.0)))
-    assert found == pytest.approx(
+    found = disk_demand.wal_against_caps(LOG, table, node, (0.0, 10.0))
+    assert found.sampled() == pytest.approx(
         {"wal_iops_of_cap_pct": 97.0, "wal_bandwidth_of_cap_pct": 20.0}
     )
 
 
 def test_without_a_tier_of_its_own_it_has_no_caps() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
-    assert not dict(
-        disk_demand.wal_against_caps(None, sampled(1.0, 1.0), node, (0.0, 10.0))
-    )
+    table = sampled(1.0, 1.0)
+    found = disk_demand.wal_against_caps(None, table, node, (0.0, 10.0))
+    assert found == Evidence()

@@ -7,7 +7,13 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import bottlenecks, causes, resources
+from orchestrator.analysis.telemetry import (
+    bottlenecks,
+    causes,
+    outside_causes,
+    resources,
+)
+from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.analysis.telemetry.shares import follows
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_tier
@@ -44,20 +50,23 @@ THROTTLED = {
 
 def test_a_read_that_has_come_back_waits_for_cpu() -> None:
     """Fifteen of them were seen reading, and the disk had ten I/Os."""
-    of = follows(THROTTLED)
+    of = follows(Evidence(**THROTTLED))
     assert of["cpu_bound"] > 3 * of["iops_cap"]
-    assert causes.judge(THROTTLED, build_tier("ultra"), "node-1").name == "cpu_bound"
+    assert (
+        causes.judge(Evidence(**THROTTLED), build_tier("ultra"), "node-1").name
+        == "cpu_bound"
+    )
     # As many I/Os as sessions that read: then these wait for the disk, and it alone is followed.
-    every_io = {**THROTTLED, "disk_queue_depth": 16.0}
+    every_io = Evidence(**{**THROTTLED, "disk_queue_depth": 16.0})
     assert follows(every_io)["iops_cap"] > of["cpu_bound"] / 2
 
 
 def test_what_waits_for_cpu_is_no_more_than_its_queue() -> None:
     """A CPU that is used to a tenth has none: reads are then merged, or wait for one another."""
     free = {**THROTTLED, "cpu_pct": 10.0, "node_cores": 0.15, "throttled_pct": 0.0}
-    assert follows(free)["cpu_bound"] < 5
+    assert follows(Evidence(**free))["cpu_bound"] < 5
     for values in (free, THROTTLED):
-        assert sum(follows(values).values()) == pytest.approx(100)
+        assert sum(follows(Evidence(**values)).values()) == pytest.approx(100)
 
 
 # The first run on P30 after other work had filled this machine's memory: 184/s, the next 484/s.
@@ -109,28 +118,26 @@ def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_wi
     None
 ):
     values = resources.gather(of_disk(8.4, 293.0), None)
-    assert [of["held_back_pct"] for of in values.values()] == [
+    assert [of.held_back_pct for of in values.values()] == [
         pytest.approx(2.87, abs=0.01)
     ] * 3
     assert all(
-        "held_back_pct" not in of
+        of.held_back_pct is None
         for of in resources.gather(of_disk(0, 0), None).values()
     )
 
 
 def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
     tier = build_tier("premium-v2")
-    named = causes.judge(SLOW_HOST, tier, "node-1")
+    named = causes.judge(Evidence(**SLOW_HOST), tier, "node-1")
     assert named.name == "iops_cap" and "bursts shorter than a second" in named.text
-    of_machine = {**SLOW_HOST, "held_back_pct": 2.9}
+    unknown = Evidence(**SLOW_HOST)
+    of_machine = replace(unknown, held_back_pct=2.9)
     assert causes.judge(of_machine, tier, "node-1").name == "unattributed"
-    assert causes.host_disk_bound(of_machine) and not causes.host_disk_bound(SLOW_HOST)
-    assert not causes.host_disk_bound({**SLOW_HOST, "held_back_pct": 40.0}), (
-        "limits, latency, rest"
-    )
-    assert not causes.host_disk_bound({**of_machine, "sessions_reading_pct": 20.0}), (
-        "none waits"
-    )
+    is_slow = outside_causes.host_disk_bound
+    assert is_slow(of_machine) and not is_slow(unknown)
+    assert not is_slow(replace(unknown, held_back_pct=40.0)), "limits, latency, rest"
+    assert not is_slow(replace(of_machine, sessions_reading_pct=20.0)), "none waits"
 
 
 def test_the_machine_is_named_whose_disk_plays_the_tier() -> None:

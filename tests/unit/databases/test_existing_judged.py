@@ -241,7 +241,7 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     run = theirs().runs[0]
     facts = {**run.record.facts, "database": {"durable": False}}
     run = replace(run, record=replace(run.record, facts=facts))
-    busy = {"host_cpu_pct": 100.0}
+    busy = resources.Totals(host_cpu_pct=100.0)
     found = {doubt.kind: doubt for doubt in of_run(run, busy)}
     assert found["host saturated"].text.endswith(
         "100 % busy, with the load generator on it"
@@ -260,8 +260,8 @@ def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
         for node in run.record.nodes
     )
     there = resources.total(replace(run, record=replace(run.record, nodes=nodes)), 8.0)
-    assert "other_cpu_pct" in here and "other_cpu_pct" not in there
-    assert there["client_cpu_pct"] == here["client_cpu_pct"]
+    assert here.other_cpu_pct is not None and there.other_cpu_pct is None
+    assert there.client_cpu_pct == here.client_cpu_pct
 
 
 def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> None:
@@ -322,7 +322,9 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
     assert begin and measure
     log_bytes = log_mib_per_s * 2**20 * (measure.end_s - begin.start_s)
     run = with_disks("a", log_bytes, wal_device)
-    found = [d.text for d in of_run(run, {}) if d.kind == "disks not counted"]
+    found = [
+        d.text for d in of_run(run, resources.Totals()) if d.kind == "disks not counted"
+    ]
     assert (
         [text.partition(",")[0] for text in found]
         == ["node-1: the database's log grew by 3 MiB/s"]
@@ -339,7 +341,7 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
         )
         again = RunData(replace(run.record, nodes=nodes), run.intervals, run.sampled)
         values = next(iter(resources.gather(again, 8.0).values()))
-        assert values["disk_iops"] > 0
-        return {name for name in values if "of_cap" in name}
+        assert values.disk_iops
+        return {name for name in values.sampled() if "of_cap" in name}
 
     assert "iops_of_cap_pct" in shares("nvme1n1") and shares("nvme1n1 nvme2n1") == set()

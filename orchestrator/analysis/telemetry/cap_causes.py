@@ -1,0 +1,234 @@
+"""Causes at the caps of the disk, its machine's and those that disks share. Pure.
+
+When: docs/METHOD.md."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from orchestrator.analysis.telemetry import disk_demand, kept, shares
+from orchestrator.analysis.telemetry.cause import Cause
+from orchestrator.analysis.telemetry.node_values import CapName, Evidence, largest
+from orchestrator.analysis.telemetry.outside_causes import CLIENT_PCT, HOST_PCT
+from orchestrator.analysis.telemetry.phrases import (
+    instead_of_idle,
+    machine_use,
+    memory_too,
+    number,
+    percent,
+)
+from orchestrator.tier import Tier
+from orchestrator.units import format_bytes_per_s
+
+CAP_PCT = 95.0  # median second, of the cap in force
+OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
+# Of the seconds at a cap, for it to be named where nothing else is.
+AT_TIMES_PCT = 25.0
+APART_PCT = 5.0  # two limits closer than this cannot be told apart
+
+
+# ------------------------------------------------------------------ one cap
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """`less`: what would not help. `of_machine`, `of_machine_burst`: how the sentence of a
+    machine's limit begins in a tier's `vm_caps`."""
+
+    name: CapName
+    other: CapName
+    cause: Literal["iops_cap", "bandwidth_cap"]
+    title: str
+    less: str
+    of_machine: str
+    of_machine_burst: str
+
+
+_KINDS = (
+    _Kind(
+        name="iops",
+        other="bandwidth",
+        cause="iops_cap",
+        title="IOPS",
+        less="",
+        of_machine="IOPS:",
+        of_machine_burst="burst IOPS:",
+    ),
+    _Kind(
+        name="bandwidth",
+        other="iops",
+        cause="bandwidth_cap",
+        title="bandwidth",
+        less="; more IOPS alone would not",
+        of_machine="throughput:",
+        of_machine_burst="burst throughput:",
+    ),
+)
+
+
+def cap_causes(
+    values: Evidence, tier: Tier, node: str, at_times_pct: float | None = None
+) -> list[Cause]:
+    """The caps that hold I/Os back, the disk's or its machine's; none beside which the other is
+    nearly reached. `at_times_pct`: of the seconds, from which on one is enough; else the median
+    second decides."""
+    return list(_cap_causes(values, tier, node, at_times_pct))
+
+
+def _cap_causes(
+    values: Evidence, tier: Tier, node: str, at_times_pct: float | None
+) -> Iterator[Cause]:
+    for kind in _KINDS:
+        is_shared = _is_at_shared_cap(kind, values)
+        reached = _is_at_cap(kind, values, at_times_pct)
+        if not (reached or is_shared):
+            continue
+        if not disk_demand.binds(kind.name, values, tier):
+            continue
+        other_pct = values.of_cap_pct(kind.other) or 0.0
+        if CAP_PCT > other_pct >= OTHER_CAP_PCT:
+            continue
+        if is_shared:
+            yield _shared_cap(kind, values)
+        else:
+            yield _cap(kind, values, tier, node)
+
+
+def _is_at_cap(kind: _Kind, values: Evidence, at_times_pct: float | None) -> bool:
+    if at_times_pct is None:
+        return (values.of_cap_pct(kind.name) or 0.0) >= CAP_PCT
+    return (values.time_at_cap_pct(kind.name) or 0.0) >= at_times_pct
+
+
+def _is_at_shared_cap(kind: _Kind, values: Evidence) -> bool:
+    """All disks together are, and this one is at no cap of its own."""
+    alone_pct = values.of_cap_pct(kind.name) or 0.0
+    together_pct = values.shared_of_cap_pct(kind.name) or 0.0
+    return together_pct >= CAP_PCT > alone_pct
+
+
+def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
+    together = percent(values.shared_of_cap_pct(kind.name))
+    text = (
+        f"All disks together were at {together} of the {kind.title} that they share, a "
+        f"limit of an account or a machine{instead_of_idle(values, 'each I/O')}. A tier "
+        f"with more would not help; a higher limit would.{memory_too(values)}"
+    )
+    return Cause("shared_cap", text)
+
+
+def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
+    """The machine's, if that is what the tier's limit comes from."""
+    of_vm = _limit_of_vm(kind, values, tier)
+    if of_vm:
+        helps = f"That is the machine's limit ({of_vm}): a larger machine would help."
+        text = _cap_text(kind, values, node, helps)
+        return Cause("vm_cap", text)
+    helps = f"A tier with more {kind.title} would help{kind.less}."
+    return Cause(kind.cause, _cap_text(kind, values, node, helps))
+
+
+def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
+    """The machine's limit that is below the disk's, as the tier has it in words; or empty."""
+    begins = kind.of_machine
+    if _is_in_burst(values):
+        begins = kind.of_machine_burst
+    for text in tier.origin.vm_caps:
+        if text.startswith(begins):
+            return text
+    return ""
+
+
+def _is_in_burst(values: Evidence) -> bool:
+    return (values.burst_credit_left_pct or 0.0) > 0
+
+
+def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
+    time_pct = values.time_at_cap_pct(kind.name) or 0.0
+    advice = f"{helps}{memory_too(values)}"
+    rate = _rate(kind, values)
+    title = kind.title
+    if _is_in_burst(values):
+        title = f"burst's {title}"
+    if time_pct >= AT_TIMES_PCT:
+        waits = instead_of_idle(values, "each I/O")
+        return (
+            f"At the {title} cap {percent(time_pct)} of the time on {node}{rate}{waits}. "
+            f"{advice}"
+        )
+    median = percent(values.of_cap_pct(kind.name))
+    waits = instead_of_idle(values, "each")
+    return (
+        f"I/Os queue on {node} although its median second has {median} of the {title} "
+        f"cap{rate}{waits}: that points to bursts shorter than a second that reach it; "
+        f"`--confirm` tells. {advice}"
+    )
+
+
+def _rate(kind: _Kind, values: Evidence) -> str:
+    """What the disk did, in brackets; empty if that is not known."""
+    if kind.name == "iops" and values.disk_iops:
+        return f" ({number(values.disk_iops)} IOPS)"
+    if kind.name == "bandwidth" and values.disk_bytes_per_s:
+        return f" ({format_bytes_per_s(values.disk_bytes_per_s)})"
+    return ""
+
+
+# ------------------------------------------------------------------ burst credit
+
+
+def burst_exhausted(values: Evidence) -> Cause | None:
+    if values.iops_after_fall is None:
+        return None
+    before = number(values.iops_before_fall)
+    after = number(values.iops_after_fall)
+    text = (
+        f"Burst credit ran out while measuring: {before} IOPS before, {after} after. The "
+        "mean describes neither; measure with the bucket empty to see what the tier "
+        "sustains."
+    )
+    return Cause("burst_exhausted", text)
+
+
+# ------------------------------------------------------------------ a cap and something else
+
+
+def both_caps(values: Evidence, node: str) -> Cause:
+    iops = percent(values.iops_of_cap_pct)
+    bandwidth = percent(values.bandwidth_of_cap_pct)
+    text = (
+        f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}): the "
+        "disk is the limit, and only a tier that raises both would help."
+    )
+    return Cause("unattributed", text)
+
+
+def busy_cpu_beside(values: Evidence) -> Cause | None:
+    """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
+    cap_pct = min(shares.nearest_cap(values), 100.0)
+    busiest_pct = largest(
+        values.host_cpu_pct,
+        values.client_machine_cpu_pct,
+        values.client_cpu_pct,
+        values.cpu_pct,
+    )
+    if cap_pct - busiest_pct > APART_PCT or not _some_cpu_is_full(values):
+        return None
+    of_node = ""
+    if values.cpu_pct:
+        of_node = f"the node's CPU {percent(values.cpu_pct)} busy, "
+    text = (
+        "Disk and CPU were both at their limit and cannot be told apart: the disk at "
+        f"{percent(cap_pct)} of its cap, {of_node}{machine_use(values)}. A faster disk "
+        "alone may not help."
+    )
+    return Cause("unattributed", text)
+
+
+def _some_cpu_is_full(values: Evidence) -> bool:
+    machines_pct = largest(values.host_cpu_pct, values.client_machine_cpu_pct)
+    client_pct = values.client_cpu_pct or 0.0
+    node_pct = values.cpu_pct or 0.0
+    return (
+        machines_pct >= HOST_PCT or client_pct >= CLIENT_PCT or node_pct >= kept.CPU_PCT
+    )

@@ -1,0 +1,33 @@
+"""A cause: what limited a node, and the sentences that say so. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orchestrator import facts
+from orchestrator.analysis.telemetry.node_values import Evidence
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Its name, and the sentences that a database administrator reads. `ahead_pct`: how much more
+    of throughput follows it than the next."""
+
+    name: facts.BottleneckCause
+    text: str
+    ahead_pct: float | None = None
+
+
+class Rule(NamedTuple):
+    """When a cause holds, and what is then said of a node."""
+
+    holds: Callable[[Evidence], bool]
+    cause: Callable[[Evidence, str], Cause]
+
+
+def first_of(rules: Sequence[Rule], values: Evidence, node: str) -> Cause | None:
+    """The cause of the first rule that holds."""
+    for rule in rules:
+        if rule.holds(values):
+            return rule.cause(values, node)
+    return None

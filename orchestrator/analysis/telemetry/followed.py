@@ -1,0 +1,235 @@
+"""The cause within the system by what throughput follows most, where sessions were seen. Pure.
+
+Elsewhere thresholds decide (`inside_causes`), and a cap that was reached at times. The table of
+cases: docs/METHOD.md."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from orchestrator.analysis.telemetry import inside_causes, shares
+from orchestrator.analysis.telemetry.cap_causes import (
+    APART_PCT,
+    AT_TIMES_PCT,
+    cap_causes,
+)
+from orchestrator.analysis.telemetry.cause import Cause, first_of
+from orchestrator.analysis.telemetry.node_values import Evidence, assumed, largest
+from orchestrator.analysis.telemetry.outside_causes import HOST_PCT, client_bound
+from orchestrator.facts import BottleneckCause
+from orchestrator.tier import Tier
+
+# Of what throughput follows: below that more sessions at a time would do more.
+MOST_PCT = 50.0
+
+
+@dataclass(frozen=True)
+class _FollowedCase:
+    """What throughput follows most, and what it follows next, each with its share in %."""
+
+    values: Evidence
+    tier: Tier
+    node: str
+    most: BottleneckCause
+    most_pct: float
+    second: BottleneckCause
+    second_pct: float
+
+
+class _Ruling(NamedTuple):
+    """`cause`: what is said where it applies; None if nothing within the system is a cause."""
+
+    applies: Callable[[_FollowedCase], bool]
+    cause: Callable[[_FollowedCase], Cause | None]
+
+
+def cause_within(values: Evidence, tier: Tier, node: str) -> Cause | None:
+    """By what most of the sessions' time is spent on, where they were seen; else by thresholds, and
+    a cap that was reached at times."""
+    follows = {}
+    if not inside_causes.is_single_core(values):
+        follows = shares.follows(values)
+    if not follows:
+        return _by_thresholds(values, tier, node)
+    case = _case(values, tier, node, follows)
+    for ruling in _RULINGS:
+        if ruling.applies(case):
+            return ruling.cause(case)
+    return _named(case)
+
+
+def _by_thresholds(values: Evidence, tier: Tier, node: str) -> Cause | None:
+    cause = first_of(inside_causes.RULES, values, node)
+    if cause is not None:
+        return cause
+    at_times = cap_causes(values, tier, node, AT_TIMES_PCT)
+    if at_times:
+        return at_times[0]
+    return None
+
+
+def _case(
+    values: Evidence, tier: Tier, node: str, follows: shares.Shares
+) -> _FollowedCase:
+    ranked = sorted(follows, key=follows.__getitem__, reverse=True)
+    most = ranked[0]
+    second = ranked[1]
+    return _FollowedCase(
+        values=values,
+        tier=tier,
+        node=node,
+        most=most,
+        most_pct=follows[most],
+        second=second,
+        second_pct=follows[second],
+    )
+
+
+# ------------------------------------------------------------------ the cases
+
+
+def _nothing_is_full(case: _FollowedCase) -> bool:
+    """No CPU, no cap, also not in a quarter of the seconds: beside one that is full at times
+    nothing else has room all the time."""
+    values = case.values
+    client_pct = 100 * shares.client_use(values)
+    fullest_pct = largest(client_pct, shares.nearest_cap(values), values.cpu_pct)
+    if fullest_pct >= shares.FREE_PCT:
+        return False
+    return not _cpu_has_turns(case) and not _a_cap_has_turns(case)
+
+
+def _cpu_has_turns(case: _FollowedCase) -> bool:
+    return (case.values.time_at_cpu_pct or 0.0) >= AT_TIMES_PCT
+
+
+def _a_cap_has_turns(case: _FollowedCase) -> bool:
+    return shares.at_a_cap_pct(case.values) >= AT_TIMES_PCT
+
+
+def _more_sessions_would_help(case: _FollowedCase) -> bool:
+    """Where nothing is full, and nothing but CPU, or nothing for half of it, is followed. A network
+    whose speed is not known may be full."""
+    if not _nothing_is_full(case) or not shares.room(case.values):
+        return False
+    if case.most == "cpu_bound":
+        return True
+    return case.most_pct < MOST_PCT and case.most != "network_bound"
+
+
+def _too_few_sessions(case: _FollowedCase) -> Cause:
+    if inside_causes.in_cache(case.values):
+        return inside_causes.all_in_cache(case.values, case.node)
+    return inside_causes.few_sessions(case.values, case.node)
+
+
+def _cpu_is_free(case: _FollowedCase) -> bool:
+    """It is followed, though it is not full; and yet more sessions would not help."""
+    return case.most == "cpu_bound" and _nothing_is_full(case)
+
+
+def _client_may_fill_a_core(case: _FollowedCase) -> bool:
+    """Not the network, but a core of the load generator's, which others keep busy too."""
+    if case.most != "network_bound" or case.values.client_core_pct is not None:
+        return False
+    return (case.values.client_cores or 0.0) >= shares.ONE_CORE[0]
+
+
+def _answers_wait_for_cpu(case: _FollowedCase) -> bool:
+    """Not the network: who is to answer may wait for CPU, where the machine is full with what gives
+    way, though not always at once, and what node and load generator use there is much of it."""
+    if case.most != "network_bound":
+        return False
+    busy_pct = case.values.host_cpu_pct or 0.0
+    with_low_pct = busy_pct + (case.values.low_priority_pct or 0.0)
+    others_pct = assumed(case.values.other_cpu_pct, if_unknown=busy_pct)
+    return with_low_pct >= HOST_PCT and busy_pct - others_pct >= AT_TIMES_PCT
+
+
+def _nothing_to_name(case: _FollowedCase) -> None:
+    return None
+
+
+def _two_are_too_close(case: _FollowedCase) -> bool:
+    return case.most_pct - case.second_pct < APART_PCT
+
+
+def _two_take_turns(case: _FollowedCase) -> bool:
+    """A CPU and a cap, each full for a quarter of the seconds, and both followed."""
+    if not {case.most, case.second} <= {"cpu_bound", *_CAPS}:
+        return False
+    full_in_turn = _cpu_has_turns(case) and _a_cap_has_turns(case)
+    return full_in_turn and case.second_pct >= shares.TURN_PCT
+
+
+def _two_limits(case: _FollowedCase) -> Cause:
+    both_are_disk = ""
+    if {case.most, case.second} <= {*_CAPS, "latency_bound"}:
+        both_are_disk = (
+            " Both are the disk's, so a tier that is better in both would help."
+        )
+    text = (
+        "Two limits are too close, or took turns, to be told apart on "
+        f"{case.node}: {_TITLES[case.most]} and {_TITLES[case.second]}; throughput follows "
+        f"them by about {case.most_pct:.0f} % and {case.second_pct:.0f} %.{both_are_disk}"
+    )
+    return Cause("unattributed", text)
+
+
+# In this order: the first that applies decides.
+_RULINGS = (
+    _Ruling(_more_sessions_would_help, _too_few_sessions),
+    _Ruling(_cpu_is_free, _nothing_to_name),
+    _Ruling(_client_may_fill_a_core, _nothing_to_name),
+    _Ruling(_answers_wait_for_cpu, _nothing_to_name),
+    _Ruling(_two_take_turns, _two_limits),
+    _Ruling(_two_are_too_close, _two_limits),
+)
+
+
+# ------------------------------------------------------------------ the one that is named
+
+_CAPS = ("iops_cap", "bandwidth_cap")
+_TITLES: Mapping[BottleneckCause, str] = {
+    "iops_cap": "the disk's IOPS",
+    "bandwidth_cap": "the disk's bandwidth",
+    "latency_bound": "the disk's latency",
+    "wal_disk_bound": "the WAL's disk",
+    "cpu_bound": "the node's CPU",
+    "client_bound": "the load generator",
+    "network_bound": "the network",
+    "contention": "locks",
+}
+_SENTENCES: Mapping[BottleneckCause, Callable[[Evidence, str], Cause]] = {
+    "latency_bound": inside_causes.latency_bound,
+    "wal_disk_bound": inside_causes.wal_disk_bound,
+    "cpu_bound": inside_causes.cpu_bound,
+    "client_bound": client_bound,
+    "network_bound": inside_causes.network_bound,
+    "contention": inside_causes.contention,
+}
+
+
+def _named(case: _FollowedCase) -> Cause | None:
+    """What throughput follows most, with its share and that of the next."""
+    if case.most in _CAPS:
+        cause = _binding_cap(case)
+    else:
+        cause = _SENTENCES[case.most](case.values, case.node)
+    if cause is None:
+        return None
+    beside = (
+        f"Throughput follows it by about {case.most_pct:.0f} %, "
+        f"{_TITLES[case.second]} by {case.second_pct:.0f} %."
+    )
+    ahead_pct = case.most_pct - case.second_pct
+    return Cause(cause.name, f"{cause.text} {beside}", ahead_pct)
+
+
+def _binding_cap(case: _FollowedCase) -> Cause | None:
+    """The disk's cap, or the machine's or the shared one that stands for it, in however few seconds
+    it is reached; None if it does not bind."""
+    for cause in cap_causes(case.values, case.tier, case.node, at_times_pct=0.0):
+        if cause.name in (case.most, "vm_cap", "shared_cap"):
+            return cause
+    return None

@@ -1,0 +1,283 @@
+"""Causes within the system: CPU, memory, the disk's latency, locks, the log's disk. Pure.
+
+When, and in which order: docs/METHOD.md. The rules are by thresholds, for where sessions were
+not seen; where they were, `followed` names the cause, and its sentences are here too.
+
+Memory pressure comes late: reading back what memory could not hold is pressure too, and that is
+the disk's reads. So memory is the cause only if tasks wait for it far longer than the disk works;
+beside a cause at the disk it is mentioned."""
+
+from orchestrator.analysis.telemetry import disk_demand, kept, shares
+from orchestrator.analysis.telemetry.cap_causes import CAP_PCT
+from orchestrator.analysis.telemetry.cause import Cause, Rule
+from orchestrator.analysis.telemetry.node_values import Evidence, assumed, largest
+from orchestrator.analysis.telemetry.outside_causes import (
+    ALONE_FROM,
+    WAITING_PCT,
+    disk_is_awaited,
+)
+from orchestrator.analysis.telemetry.phrases import (
+    MEMORY_PRESSURE_PCT,
+    NO_FASTER_DISK,
+    UNLOADED,
+    cap_use,
+    lower_latency,
+    memory_too,
+    of_disk_itself,
+    percent,
+    sampled_shares,
+    time,
+)
+
+THROTTLED_PCT = 50.0  # of the periods of its quota
+# Times as long as the disk works: then tasks wait for memory, not for it.
+MEMORY_OVER_DISK = 2.0
+IN_CACHE_PCT = 10.0  # of the time with an I/O under way
+
+
+# ------------------------------------------------------------------ one thread, or all CPU
+
+
+def is_single_core(values: Evidence) -> bool:
+    """Whether one thread at a time does the work, and not all that the node may use is used: else
+    its limit is the cause."""
+    if (values.cpu_pct or 0.0) >= kept.CPU_PCT:
+        return False
+    if _is_alone(values):
+        return True
+    computing_pct = assumed(values.seen_running_pct, if_unknown=100.0)
+    fills_a_core = shares.one_core(values.node_cores, values.busiest_core_pct)
+    return computing_pct >= WAITING_PCT and fills_a_core
+
+
+def _is_alone(values: Evidence) -> bool:
+    """Whether one session keeps a core busy, though the kernel moves it from core to core."""
+    cores = values.node_cores or 0.0
+    return values.sessions == 1 and ALONE_FROM <= cores <= shares.ONE_CORE[1]
+
+
+def _single_core(values: Evidence, node: str) -> Cause:
+    busiest = ""
+    if values.busiest_core_pct:
+        core = percent(values.busiest_core_pct)
+        busiest = f", and the busiest core of its machine was at {core}"
+    more_sessions = ""
+    if _is_alone(values) and shares.room(values):
+        more_sessions = ", but more sessions at a time would use them"
+    text = (
+        f"{node} used {values.node_cores or 0.0:.2f} cores{busiest}: one thread at a time "
+        "did the work. A faster core would help, more of them would "
+        f"not{more_sessions}."
+    )
+    return Cause("single_core", text)
+
+
+def _is_cpu_bound(values: Evidence) -> bool:
+    cpu_pct = values.cpu_pct or 0.0
+    throttled_pct = values.throttled_pct or 0.0
+    return cpu_pct >= kept.CPU_PCT or throttled_pct >= THROTTLED_PCT
+
+
+def cpu_bound(values: Evidence, node: str) -> Cause:
+    throttled = ""
+    if values.throttled_pct:
+        periods = percent(values.throttled_pct)
+        throttled = f", which was used up in {periods} of its periods"
+    no_disk = ""
+    if shares.disk_is_idle(values):
+        no_disk = f" {NO_FASTER_DISK}"
+    text = (
+        f"{node} used {percent(values.cpu_pct)} of its CPU{throttled}{cap_use(values)}. "
+        f"More CPU would raise throughput.{no_disk}"
+    )
+    return Cause("cpu_bound", text)
+
+
+def _cpu_is_free(values: Evidence) -> bool:
+    return assumed(values.cpu_pct, if_unknown=100.0) < shares.FREE_PCT
+
+
+# ------------------------------------------------------------------ the disk, and the log's
+
+
+def _is_latency_bound(values: Evidence) -> bool:
+    if not _cpu_is_free(values) or shares.nearest_cap(values) >= CAP_PCT:
+        return False
+    if values.disk_await_s is None or _queues(values):
+        return False
+    return disk_is_awaited(values)
+
+
+def _queues(values: Evidence) -> bool:
+    """Whether I/Os wait for others. What a database counted is better evidence than a disk at work:
+    then they may queue a little."""
+    times = disk_demand.QUEUEING
+    if shares.waiting_pct(values) is None:
+        times = UNLOADED
+    idle_s = values.idle_disk_latency_s or 0.0
+    return idle_s > 0 and (values.disk_await_s or 0.0) >= times * idle_s
+
+
+def latency_bound(values: Evidence, node: str) -> Cause:
+    long = f"{time(values.disk_await_s)} each{of_disk_itself(values)}"
+    more_sessions = ""
+    if shares.room(values):
+        more_sessions = ", and so would more sessions at a time"
+    text = (
+        f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}. "
+        f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
+    )
+    return Cause("latency_bound", text)
+
+
+def _wal_disk_is_at_cap(values: Evidence) -> bool:
+    most_pct = largest(values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct)
+    return _cpu_is_free(values) and most_pct >= CAP_PCT
+
+
+def _wal_disk_at_cap(values: Evidence, node: str) -> Cause:
+    used = sampled_shares(
+        [
+            ("IOPS", values.wal_iops_of_cap_pct),
+            ("bandwidth", values.wal_bandwidth_of_cap_pct),
+        ]
+    )
+    text = (
+        f"The WAL's own disk of {node} was at its cap ({' and '.join(used)} of its tier's). "
+        "A larger disk for the WAL would help."
+    )
+    return Cause("wal_disk_bound", text)
+
+
+def _is_wal_disk_bound(values: Evidence) -> bool:
+    """Syncs are counted as such only if commits wait for them."""
+    syncing_pct = values.wal_disk_syncing_pct or 0.0
+    return _cpu_is_free(values) and syncing_pct >= WAITING_PCT
+
+
+def wal_disk_bound(values: Evidence, node: str) -> Cause:
+    syncing = percent(values.wal_disk_syncing_pct)
+    text = (
+        f"A log sync was under way on the WAL's own disk of {node} {syncing} of the time, "
+        f"and commits wait for it{cap_use(values)}. A faster disk for the WAL would help."
+    )
+    return Cause("wal_disk_bound", text)
+
+
+def in_cache(values: Evidence) -> bool:
+    """Whether the disk has next to nothing to do."""
+    if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
+        return False
+    return shares.waiting_pct(values) is None or shares.disk_is_idle(values)
+
+
+def all_in_cache(values: Evidence, node: str) -> Cause:
+    more_sessions = ""
+    if shares.room(values):
+        more_sessions = "; more sessions at a time would raise throughput"
+    text = (
+        f"{node}'s disk was busy {percent(values.disk_busy_pct)} of the time, and nothing "
+        "else was full: what sessions asked for was in memory. No disk would change "
+        f"that{more_sessions}. A larger data set, or less memory, would show the disk."
+    )
+    return Cause("in_cache", text)
+
+
+# ------------------------------------------------------------------ memory
+
+
+def _is_memory_bound(values: Evidence) -> bool:
+    busy_pct = assumed(values.disk_busy_pct, if_unknown=100.0)
+    least_pct = max(MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy_pct)
+    return (values.memory_pressure_pct or 0.0) >= least_pct
+
+
+def _memory_bound(values: Evidence, node: str) -> Cause:
+    waited = percent(values.memory_pressure_pct)
+    busy = percent(values.disk_busy_pct)
+    text = (
+        f"Tasks waited for memory {waited} of the time on this machine, and {node}'s disk "
+        f"worked for {busy} of it{cap_use(values)}: they waited for longer than it worked. "
+        "More memory would help."
+    )
+    return Cause("memory_bound", text)
+
+
+# ------------------------------------------------------------------ other sessions
+
+
+def _is_retried(values: Evidence) -> bool:
+    """Where sessions were seen, what they wait for says it better."""
+    retried_pct = values.retried_pct or 0.0
+    return values.sessions is None and retried_pct >= shares.RETRIED_PCT
+
+
+def retried(values: Evidence, node: str) -> Cause:
+    text = (
+        f"No resource was full, and {percent(values.retried_pct)} of the transactions on "
+        f"{node} failed or were tried again, because others changed the same rows. Fewer "
+        "transactions on the same rows would help; more sessions would not."
+    )
+    return Cause("contention", text)
+
+
+def contention(values: Evidence, node: str) -> Cause:
+    text = (
+        f"Sessions on {node} waited {percent(values.seen_locked_pct)} of their time for "
+        "locks of other sessions. Fewer transactions on the same rows, or shorter ones, "
+        f"would help; more sessions would not.{_locks_held_by_syncs(values)}"
+    )
+    return Cause("contention", text)
+
+
+def _locks_held_by_syncs(values: Evidence) -> str:
+    """What shortens the time for which locks are held, if they are until the log is synced."""
+    syncing_pct = values.seen_syncing_pct or 0.0
+    running_pct = values.seen_running_pct or 0.0
+    if syncing_pct <= running_pct / 4:
+        return ""
+    held = " They are held until the log is synced"
+    # Whether an I/O waits behind others for longer than the disk takes for it.
+    if shares.own_share(values) < 1 / disk_demand.QUEUEING:
+        return f"{held}, which waits behind other I/Os: a faster disk would help too."
+    return f"{held}: a lower latency would help too."
+
+
+def network_bound(values: Evidence, node: str) -> Cause:
+    waited = percent(values.seen_idle_pct)
+    client = percent(values.client_cpu_pct)
+    text = (
+        f"Sessions on {node} waited {waited} of their time for the load generator or the "
+        f"way to it, and that used {client} of its CPU: the network between them is the "
+        "limit. A nearer or faster one would help."
+    )
+    return Cause("network_bound", text)
+
+
+def few_sessions(values: Evidence, node: str) -> Cause:
+    spent = sampled_shares(
+        [
+            ("computing", values.seen_running_pct),
+            ("reading", values.seen_reading_pct),
+            ("waiting for the log", values.seen_syncing_pct),
+            ("waiting for the load generator", values.seen_idle_pct),
+        ]
+    )
+    text = (
+        f"Nothing was full most of the time ({node}'s CPU {percent(values.cpu_pct)}"
+        f"{cap_use(values)}); its {values.sessions or 0.0:.0f} sessions spent their time "
+        f"{', '.join(spent)}. More sessions at a time would raise throughput."
+    )
+    return Cause("few_sessions", text)
+
+
+RULES = (
+    Rule(is_single_core, _single_core),
+    Rule(_is_cpu_bound, cpu_bound),
+    Rule(_is_latency_bound, latency_bound),
+    Rule(_wal_disk_is_at_cap, _wal_disk_at_cap),
+    Rule(_is_wal_disk_bound, wal_disk_bound),
+    Rule(_is_memory_bound, _memory_bound),
+    Rule(_is_retried, retried),
+    Rule(in_cache, all_in_cache),
+)

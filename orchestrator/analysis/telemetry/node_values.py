@@ -1,0 +1,199 @@
+"""What was seen of a node while a run was measured: the evidence for what limited it. Pure.
+
+Units end a name: `_pct` is percent of 100, `_s` seconds, `_per_s` a second. A value that
+was not sampled is None, never 0, so each rule says what it takes the unknown for."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+CapName = Literal["iops", "bandwidth"]
+CAPS: tuple[CapName, ...] = ("iops", "bandwidth")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Values of one database node, of its machine and of its load.
+
+    verdict.json has them under these names, in this order. Whoever knows a part of them
+    gives an `Evidence` of that part, and `merged` puts the parts together.
+    """
+
+    # The node's disk against the caps of its tier. "Of cap": the median second, of the cap
+    # in force (the mean where figures were published). "Time at": share of the seconds
+    # within 5 % of it.
+    iops_of_cap_pct: float | None = None
+    time_at_iops_cap_pct: float | None = None
+    bandwidth_of_cap_pct: float | None = None
+    time_at_bandwidth_cap_pct: float | None = None
+    # Burst credit at the end, of a full bucket; time above the base rate, on such credit;
+    # mean IOPS before and after credit ran out.
+    burst_credit_left_pct: float | None = None
+    time_above_base_pct: float | None = None
+    iops_before_fall: float | None = None
+    iops_after_fall: float | None = None
+
+    # What the node's disk did: I/Os that ended, and bytes.
+    disk_iops: float | None = None
+    disk_read_iops: float | None = None
+    disk_bytes_per_s: float | None = None
+    disk_read_bytes_per_s: float | None = None
+    # Mean time of an I/O, and of a read, waiting included.
+    disk_await_s: float | None = None
+    disk_read_await_s: float | None = None
+    # Mean size of an I/O.
+    io_size_bytes: float | None = None
+    # Time of an I/O of this mix on the idle disk.
+    idle_disk_latency_s: float | None = None
+    # Time for which an emulated disk's limits kept I/Os, of all their time.
+    held_back_pct: float | None = None
+    # Mean number of I/Os in flight; share of time with one in flight.
+    disk_queue_depth: float | None = None
+    disk_busy_pct: float | None = None
+
+    # CPU of the node, of its limit; share of seconds with 85 % or more of that.
+    cpu_pct: float | None = None
+    time_at_cpu_pct: float | None = None
+    # Share of periods in which the node used up its CPU quota.
+    throttled_pct: float | None = None
+    # Cores that the node used; busiest core of its machine, median second.
+    node_cores: float | None = None
+    busiest_core_pct: float | None = None
+
+    # Bytes/s of the link's rate, the busier way, median second; share of seconds with 90 %
+    # or more of that; the rate, if the node's cards report it and nobody declared it.
+    network_of_rate_pct: float | None = None
+    time_at_network_rate_pct: float | None = None
+    network_cards_bytes_per_s: float | None = None
+    # To or from a store of others, median second; share of seconds within 10 % of that.
+    way_bytes_per_s: float | None = None
+    time_at_way_pct: float | None = None
+    # Over the node's link; packets as the kernel counts them; segments of TCP sent again.
+    network_sent_bytes_per_s: float | None = None
+    network_received_bytes_per_s: float | None = None
+    network_packets_per_s: float | None = None
+    sent_again_pct: float | None = None
+
+    # Share of time in which tasks of the machine waited for memory.
+    memory_pressure_pct: float | None = None
+    # CPU of the load generator, of what it may use; cores that it used; busiest core of its
+    # machine, median second; CPU of its machine, if that is another than the node's.
+    client_cpu_pct: float | None = None
+    client_cores: float | None = None
+    client_core_pct: float | None = None
+    client_machine_cpu_pct: float | None = None
+    # CPU of the programs that serve emulated disks, of the machine.
+    disk_server_cpu_pct: float | None = None
+    # CPU of the whole machine; that which work of low priority used, which is in none of
+    # them; that which the machine's host gave to others; that which none of the above used.
+    host_cpu_pct: float | None = None
+    low_priority_pct: float | None = None
+    steal_pct: float | None = None
+    other_cpu_pct: float | None = None
+
+    # New-Orders a minute of what think time allows.
+    nopm_of_ceiling_pct: float | None = None
+    # Transactions that ended, of those that were due.
+    rate_served_pct: float | None = None
+    # Retries and failures, of transactions tried.
+    retried_pct: float | None = None
+    # Sessions that were seen, without idle ones if the load has a pace of its own.
+    sessions: float | None = None
+    # Of those, the sessions that waited for the load generator or the way to it; used CPU
+    # or waited for it; were in I/O of data files; waited for the log, or for standbys; for
+    # locks of others; for something else.
+    seen_idle_pct: float | None = None
+    seen_running_pct: float | None = None
+    seen_reading_pct: float | None = None
+    seen_syncing_pct: float | None = None
+    seen_locked_pct: float | None = None
+    seen_otherwise_pct: float | None = None
+
+    # By the database's own count: share of their time that sessions wait for reads; share
+    # of time with a log sync that commits wait for; the same of a log on its own disk.
+    sessions_reading_pct: float | None = None
+    log_syncing_pct: float | None = None
+    wal_disk_syncing_pct: float | None = None
+    # The WAL's own disk, of its tier's caps, median second.
+    wal_iops_of_cap_pct: float | None = None
+    wal_bandwidth_of_cap_pct: float | None = None
+    # Share of time with a log sync that no commit waits for.
+    background_log_syncing_pct: float | None = None
+
+    # YugabyteDB's servers: mean time of a request in the tablet server's queue; of a
+    # statement; requests refused for a full queue, too late, or want of memory; writes
+    # refused because too many data files wait for merging.
+    request_queued_avg_s: float | None = None
+    statement_avg_s: float | None = None
+    requests_refused_per_s: float | None = None
+    write_rejections_per_s: float | None = None
+
+    # All disks together, of the limit that they share, mean.
+    shared_iops_of_cap_pct: float | None = None
+    shared_bandwidth_of_cap_pct: float | None = None
+
+    def of_cap_pct(self, cap: CapName) -> float | None:
+        """Of its own disk's caps the use of this one."""
+        if cap == "iops":
+            return self.iops_of_cap_pct
+        return self.bandwidth_of_cap_pct
+
+    def time_at_cap_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.time_at_iops_cap_pct
+        return self.time_at_bandwidth_cap_pct
+
+    def shared_of_cap_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.shared_iops_of_cap_pct
+        return self.shared_bandwidth_of_cap_pct
+
+    def sampled(self) -> dict[str, float]:
+        """The values that there are, by their names."""
+        values: dict[str, float] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                values[field.name] = value
+        return values
+
+
+NAMES = frozenset(field.name for field in fields(Evidence))
+
+
+def assumed(value: float | None, *, if_unknown: float) -> float:
+    """A value that was sampled, else what a rule takes it for."""
+    if value is None:
+        return if_unknown
+    return value
+
+
+def largest(*values: float | None) -> float:
+    """The largest of these that were sampled; 0 if none was."""
+    return max(value or 0.0 for value in values)
+
+
+def highest(values: Iterable[float | None]) -> float | None:
+    """The same, but None if none was."""
+    sampled = [value for value in values if value is not None]
+    return max(sampled, default=None)
+
+
+def merged(parts: Iterable[Evidence]) -> Evidence:
+    """What all the parts know; of what several know, the last one's."""
+    values: dict[str, float] = {}
+    for part in parts:
+        values |= part.sampled()
+    return Evidence(**values)
+
+
+def of_several(
+    parts: Iterable[Evidence], combine: Callable[[Sequence[float]], float]
+) -> Evidence:
+    """Each value as `combine` makes it of those parts that know it."""
+    columns: dict[str, list[float]] = {}
+    for part in parts:
+        for name, value in part.sampled().items():
+            columns.setdefault(name, []).append(value)
+    combined = {name: combine(values) for name, values in columns.items()}
+    return Evidence(**combined)

@@ -1,0 +1,206 @@
+"""Causes outside of the system that is measured: what the load asks for, the network, the load
+generator, the machine, and a store that others run. Pure. When: docs/METHOD.md."""
+
+import math
+
+from orchestrator.analysis.telemetry import kept, shares
+from orchestrator.analysis.telemetry.cause import Cause, Rule
+from orchestrator.analysis.telemetry.node_values import Evidence, assumed
+from orchestrator.analysis.telemetry.phrases import (
+    machine_use,
+    number,
+    percent,
+    time,
+)
+from orchestrator.units import format_bytes_per_s, format_link_rate
+
+SERVED_PCT = 99.0  # of what was due
+CEILING_PCT = 95.0
+CLIENT_PCT = 80.0
+HOST_PCT = 90.0
+# Of sessions' time at the disk, or of that of its I/Os, for these to be what is waited for.
+WAITING_PCT = 50.0
+# Of the time an I/O is under way, if the database does not count waits.
+BUSY_PCT = 70.0
+STOLEN_PCT = 1.0  # by the machine's host, to be mentioned
+STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
+ALONE_FROM = 0.8  # cores used where there is one session
+
+_APART_TO_TELL = "Run the load and the database on separate or larger machines to tell."
+
+
+# ------------------------------------------------------------------ what the load asks for
+
+
+def _all_is_served(values: Evidence) -> bool:
+    return (values.rate_served_pct or 0.0) >= SERVED_PCT
+
+
+def _load_is_served(values: Evidence, node: str) -> Cause:
+    text = (
+        f"The load asks for no more: {values.rate_served_pct or 0.0:.1f} % of the "
+        "transactions that were due ended in the window. A faster disk would not raise "
+        "throughput; compare latencies."
+    )
+    return Cause("load_bound", text)
+
+
+def _is_at_ceiling(values: Evidence) -> bool:
+    return (values.nopm_of_ceiling_pct or 0.0) >= CEILING_PCT
+
+
+def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
+    text = (
+        f"The terminals' think time allows no more: {values.nopm_of_ceiling_pct or 0.0:.1f} % of "
+        "the New-Orders a minute that it leaves room for. A faster disk would not raise "
+        "throughput; compare latencies."
+    )
+    return Cause("load_bound", text)
+
+
+# ------------------------------------------------------------------ the network
+
+
+def _link_is_full(values: Evidence) -> bool:
+    return (values.network_of_rate_pct or 0.0) >= kept.LINK_PCT
+
+
+def _full_link(values: Evidence, node: str) -> Cause:
+    sent = format_link_rate(values.network_sent_bytes_per_s or 0.0)
+    received = format_link_rate(values.network_received_bytes_per_s or 0.0)
+    packets = number(values.network_packets_per_s)
+    rate = "its declared rate"
+    again = f", {values.sent_again_pct or 0.0:.1f} % of segments sent again"
+    if values.network_cards_bytes_per_s:
+        speed = format_link_rate(values.network_cards_bytes_per_s)
+        rate = f"the speed that its network cards report ({speed})"
+        again = ""
+    text = (
+        f"The link of {node} was at {rate} {percent(values.time_at_network_rate_pct)} of "
+        f"the time ({sent} sent, {received} received, {packets} packets/s{again}). A "
+        "faster network would help; a faster disk would not."
+    )
+    return Cause("network_bound", text)
+
+
+# ------------------------------------------------------------------ the load generator
+
+
+def _client_is_full(values: Evidence) -> bool:
+    return (
+        (values.client_cpu_pct or 0.0) >= CLIENT_PCT
+        or (values.client_machine_cpu_pct or 0.0) >= HOST_PCT
+        or shares.one_client_core(values)
+    )
+
+
+def client_bound(values: Evidence, node: str) -> Cause:
+    one_core = ""
+    if shares.one_client_core(values):
+        one_core = "it used one core and no more, "
+    no_disk = ""
+    if shares.disk_is_idle(values):
+        no_disk = "a faster disk would not help, and "
+    text = (
+        f"The load generator was the limit: {one_core}{machine_use(values)}; {no_disk}what "
+        f"the database could do was not measured. {_APART_TO_TELL}"
+    )
+    return Cause("client_bound", text)
+
+
+# ------------------------------------------------------------------ the machine
+
+
+def _machine_is_full(values: Evidence) -> bool:
+    """With what its own host gave to others."""
+    busy_pct = values.host_cpu_pct or 0.0
+    return busy_pct + (values.steal_pct or 0.0) >= HOST_PCT
+
+
+def _full_machine(values: Evidence, node: str) -> Cause:
+    which = "This machine"
+    if values.client_machine_cpu_pct is not None:
+        which = f"The machine of {node}"
+    stolen = ""
+    if (values.steal_pct or 0.0) >= STOLEN_PCT:
+        stolen = f", and its host gave {percent(values.steal_pct)} to others"
+    no_disk = ""
+    if shares.disk_is_idle(values):
+        no_disk = " A faster disk would not help here."
+    return Cause(
+        "machine_bound",
+        f"{which} was the limit: {machine_use(values)}{stolen}.{no_disk} {_APART_TO_TELL}",
+    )
+
+
+def host_disk_bound(values: Evidence) -> bool:
+    """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
+    idle_s = values.idle_disk_latency_s or 0.0
+    await_s = values.disk_await_s or math.inf
+    held_back_pct = assumed(values.held_back_pct, if_unknown=100.0)
+    beyond_pct = 100 - held_back_pct - 100 * idle_s / await_s
+    return beyond_pct >= WAITING_PCT and disk_is_awaited(values)
+
+
+def disk_is_awaited(values: Evidence) -> bool:
+    """Whether sessions wait for it, by the database's count; else, whether it works."""
+    waiting_pct = shares.waiting_pct(values)
+    if waiting_pct is None:
+        return (values.disk_busy_pct or 0.0) >= BUSY_PCT
+    return waiting_pct >= WAITING_PCT
+
+
+def slow_host_disk(values: Evidence, node: str) -> Cause:
+    await_text = time(values.disk_await_s)
+    idle_text = time(values.idle_disk_latency_s)
+    text = (
+        f"What plays the disk of {node} was the limit, not the tier: each I/O takes "
+        f"{await_text}, of which the tier's latency is {idle_text}, and its limits kept it "
+        f"for {percent(values.held_back_pct)} of that. The rest is this machine's own disk, "
+        "or want of its CPU: stop what else uses them, or take a faster machine."
+    )
+    return Cause("machine_bound", text)
+
+
+RULES = (
+    Rule(_all_is_served, _load_is_served),
+    Rule(_is_at_ceiling, _think_time_allows_no_more),
+    Rule(_link_is_full, _full_link),
+    Rule(_client_is_full, client_bound),
+    Rule(_machine_is_full, _full_machine),
+)
+
+
+# ------------------------------------------------------------------ a store of others
+
+
+def _stands_still(values: Evidence) -> bool:
+    """What stands still where everything on this side is free, its threads too, is held by the
+    other side; or each of few streams waits for its answers."""
+    if values.cpu_pct is None or values.host_cpu_pct is None:
+        return False
+    stood = (values.time_at_way_pct or 0.0) >= STOOD_PCT
+    return stood and shares.room(values) and not _may_be_one_thread(values)
+
+
+def _may_be_one_thread(values: Evidence) -> bool:
+    cores = values.node_cores or 0.0
+    uses_one = ALONE_FROM <= cores <= shares.ONE_CORE[1]
+    return uses_one or (values.busiest_core_pct or 0.0) >= shares.FREE_PCT
+
+
+def _service_cap(values: Evidence, node: str) -> Cause:
+    rate = format_bytes_per_s(values.way_bytes_per_s or 0.0)
+    text = (
+        f"Throughput of {node} stood at {rate} for {percent(values.time_at_way_pct)} of the "
+        f"seconds (within 10 %), with its CPU ({percent(values.cpu_pct)}) and that of its "
+        f"machine ({percent(values.host_cpu_pct)}) free. That looks like a cap of the "
+        "service or of the way to it, and is inferred: neither is seen from here, and "
+        "streams that wait for answers stand still too. Repeat it with twice the `threads`: "
+        "a cap stays."
+    )
+    return Cause("service_cap", text)
+
+
+# Where nothing within the system is a cause either.
+LAST_RULES = (Rule(_stands_still, _service_cap),)

@@ -1,0 +1,248 @@
+"""Growth of counters over a window as records of rates, and the quotients of these. Pure.
+
+All rates are per second; a rate is None if a counter of it was not sampled. What waits or
+computes has seconds a second: 2.0 stands for two I/Os in flight, or two cores."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import Growth
+
+
+def quotient(part: float | None, whole: float | None) -> float | None:
+    """None if either is not known, or there is nothing to divide by."""
+    if part is None or not whole:
+        return None
+    return part / whole
+
+
+def share_pct(part: float | None, whole: float | None) -> float | None:
+    """`part` in % of `whole`."""
+    if part is None:
+        return None
+    return quotient(100 * part, whole)
+
+
+@dataclass(frozen=True)
+class DiskRates:
+    """A disk of data, the whole of it even if several nodes are on it."""
+
+    read_iops: float | None
+    write_iops: float | None
+    iops: float | None
+    read_bytes_per_s: float | None
+    write_bytes_per_s: float | None
+    bytes_per_s: float | None
+    queue_depth: float | None
+    # Seconds a second that reads, and all I/Os, took, waiting included.
+    reads_took: float | None
+    took: float | None
+
+    @property
+    def await_s(self) -> float | None:
+        return quotient(self.took, self.iops)
+
+    @property
+    def read_await_s(self) -> float | None:
+        return quotient(self.reads_took, self.read_iops)
+
+    @property
+    def io_size_bytes(self) -> float | None:
+        return quotient(self.bytes_per_s, self.iops)
+
+
+def disk_rates(growth: Growth, node: str) -> DiskRates:
+    return DiskRates(
+        read_iops=growth.per_s(node, counters.READS),
+        write_iops=growth.per_s(node, counters.WRITES),
+        iops=growth.per_s(node, counters.READS, counters.WRITES),
+        read_bytes_per_s=growth.per_s(node, counters.READ_BYTES),
+        write_bytes_per_s=growth.per_s(node, counters.WRITTEN_BYTES),
+        bytes_per_s=growth.per_s(node, counters.READ_BYTES, counters.WRITTEN_BYTES),
+        queue_depth=growth.per_s(node, counters.QUEUE_SECONDS),
+        reads_took=growth.per_s(node, counters.READ_SECONDS),
+        took=growth.per_s(node, counters.READ_SECONDS, counters.WRITE_SECONDS),
+    )
+
+
+@dataclass(frozen=True)
+class WalDiskRates:
+    """The disk of a node's log, where that has one of its own."""
+
+    iops: float | None
+    bytes_per_s: float | None
+    took: float | None
+
+    @property
+    def await_s(self) -> float | None:
+        return quotient(self.took, self.iops)
+
+    @property
+    def was_sampled(self) -> bool:
+        """Whether any of its counters was."""
+        return any(
+            value is not None for value in (self.iops, self.bytes_per_s, self.took)
+        )
+
+
+def wal_disk_rates(growth: Growth, node: str) -> WalDiskRates:
+    moved = (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES)
+    seconds = (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS)
+    return WalDiskRates(
+        iops=growth.per_s(node, counters.WAL_READS, counters.WAL_WRITES),
+        bytes_per_s=growth.per_s(node, *moved),
+        took=growth.per_s(node, *seconds),
+    )
+
+
+@dataclass(frozen=True)
+class ContainerRates:
+    """A node's container: its CPU quota and its network."""
+
+    periods: float | None
+    throttled_periods: float | None
+    sent_bytes_per_s: float | None
+    received_bytes_per_s: float | None
+    packets_per_s: float | None
+    segments: float | None
+    segments_sent_again: float | None
+
+    @property
+    def throttled_pct(self) -> float | None:
+        return share_pct(self.throttled_periods, self.periods)
+
+    @property
+    def sent_again_pct(self) -> float | None:
+        return share_pct(self.segments_sent_again, self.segments)
+
+
+def container_rates(growth: Growth, node: str) -> ContainerRates:
+    packets = (counters.SENT_PACKETS, counters.RECEIVED_PACKETS)
+    return ContainerRates(
+        periods=growth.per_s(node, counters.PERIODS),
+        throttled_periods=growth.per_s(node, counters.THROTTLED_PERIODS),
+        sent_bytes_per_s=growth.per_s(node, counters.SENT_BYTES),
+        received_bytes_per_s=growth.per_s(node, counters.RECEIVED_BYTES),
+        packets_per_s=growth.per_s(node, *packets),
+        segments=growth.per_s(node, "tcp_sent_segments_total"),
+        segments_sent_again=growth.per_s(node, "tcp_sent_again_segments_total"),
+    )
+
+
+@dataclass(frozen=True)
+class MachineRates:
+    """A machine's CPU, in cores, and the time in which its tasks waited for memory."""
+
+    busy: float | None
+    busy_low_priority: float | None
+    stolen: float | None
+    waited_for_memory: float | None
+
+
+def machine_rates(growth: Growth, host: str) -> MachineRates:
+    return MachineRates(
+        busy=growth.per_s(host, counters.HOST_CPU_SECONDS),
+        busy_low_priority=growth.per_s(host, "cpu_low_priority_seconds_total"),
+        stolen=growth.per_s(host, "cpu_steal_seconds_total"),
+        waited_for_memory=growth.per_s(host, "pressure_memory_some_seconds_total"),
+    )
+
+
+@dataclass(frozen=True)
+class ServerRates:
+    """A YugabyteDB's servers: its log, data files, block cache and requests."""
+
+    wal_syncs_per_s: float | None
+    wal_bytes_per_s: float | None
+    flush_bytes_per_s: float | None
+    compaction_read_bytes_per_s: float | None
+    compaction_write_bytes_per_s: float | None
+    wal_syncs_took: float | None
+    wal_appends_took: float | None
+    wal_appends_per_s: float | None
+    blocks_found: float | None
+    blocks_asked: float | None
+    writes_stalled: float | None
+    transaction_conflicts_per_s: float | None
+    write_rejections_per_s: float | None
+    requests_refused_per_s: float | None
+    requests_per_s: float | None
+    requests_waited: float | None
+    statements_per_s: float | None
+    statements_took: float | None
+
+    @property
+    def wal_sync_avg_s(self) -> float | None:
+        return quotient(self.wal_syncs_took, self.wal_syncs_per_s)
+
+    @property
+    def wal_append_avg_s(self) -> float | None:
+        return quotient(self.wal_appends_took, self.wal_appends_per_s)
+
+    @property
+    def block_cache_hit_pct(self) -> float | None:
+        return share_pct(self.blocks_found, self.blocks_asked)
+
+    @property
+    def request_queued_avg_s(self) -> float | None:
+        return quotient(self.requests_waited, self.requests_per_s)
+
+    @property
+    def statement_avg_s(self) -> float | None:
+        return quotient(self.statements_took, self.statements_per_s)
+
+    def write_stall_pct(self, nodes: int) -> float | None:
+        """Of the time of so many nodes; summed over tablets, so it may be more than all of it."""
+        return share_pct(self.writes_stalled, nodes)
+
+
+def server_rates(growth: Growth, node: str) -> ServerRates:
+    blocks = ("block_cache_hits_total", "block_cache_misses_total")
+    refused = ("queue_rejections_total", "memory_rejections_total")
+    return ServerRates(
+        wal_syncs_per_s=growth.per_s(node, "wal_syncs_total"),
+        wal_bytes_per_s=growth.per_s(node, "wal_bytes_total"),
+        flush_bytes_per_s=growth.per_s(node, counters.FLUSHED_BYTES),
+        compaction_read_bytes_per_s=growth.per_s(node, "compaction_read_bytes_total"),
+        compaction_write_bytes_per_s=growth.per_s(
+            node, "compaction_written_bytes_total"
+        ),
+        wal_syncs_took=growth.per_s(node, "wal_sync_seconds_total"),
+        wal_appends_took=growth.per_s(node, "wal_append_seconds_total"),
+        wal_appends_per_s=growth.per_s(node, "wal_appends_total"),
+        blocks_found=growth.per_s(node, "block_cache_hits_total"),
+        blocks_asked=growth.per_s(node, *blocks),
+        writes_stalled=growth.per_s(node, "write_stall_seconds_total"),
+        transaction_conflicts_per_s=growth.per_s(node, "transaction_conflicts_total"),
+        write_rejections_per_s=growth.per_s(node, "write_rejections_total"),
+        requests_refused_per_s=growth.per_s(node, *refused),
+        requests_per_s=growth.per_s(node, "queued_requests_total"),
+        requests_waited=growth.per_s(node, "queued_seconds_total"),
+        statements_per_s=growth.per_s(node, "sql_statements_total"),
+        statements_took=growth.per_s(node, "sql_statement_seconds_total"),
+    )
+
+
+# ------------------------------------------------------------------ of several nodes
+
+_Rates = TypeVar("_Rates", DiskRates, WalDiskRates, ServerRates)
+
+
+def summed(several: Sequence[_Rates], if_all_of: Sequence[_Rates]) -> _Rates:
+    """The sum of each rate over `several`; None where not `if_all_of` these know it.
+
+    They are the same, but where nodes share a disk: then one of them stands for all in
+    the sum, and yet each must have been sampled."""
+    sums: dict[str, Any] = {}
+    for field in fields(several[0]):
+        name = field.name
+        sums[name] = None
+        if _all_know(if_all_of, name):
+            sums[name] = sum(getattr(rates, name) for rates in several)
+    return type(several[0])(**sums)
+
+
+def _all_know(several: Sequence[Any], name: str) -> bool:
+    return all(getattr(rates, name) is not None for rates in several)
