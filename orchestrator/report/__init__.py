@@ -16,7 +16,13 @@ from rich.text import Text
 
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.blocks import Document, Stamp, Table, charts_of
+from orchestrator.report.blocks import (
+    Document,
+    ShownAnswer,
+    Stamp,
+    Table,
+    charts_of,
+)
 from orchestrator.report.rendering import markdown, page, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
@@ -57,7 +63,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         status=sureness.word,
         status_text=sureness.text,
         stamps=stamps(index),
-        answers=(*factors.answers(index), *summary.answers(index)),
+        answers=_answers(index),
         verdicts=summary.verdict_table(index),
         changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
@@ -116,7 +122,8 @@ def for_the_ticket(
     campaign: Results, verdict: Verdict, form: Literal["md", "txt"]
 ) -> str:
     """The page's box for the ticket as Markdown without any HTML, or as plain text."""
-    return markdown.section(ticket.section(ReportIndex(campaign, verdict)), form)
+    index = ReportIndex(campaign, verdict)
+    return markdown.section(ticket.section(index), form)
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
@@ -132,7 +139,7 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
         screen += [Text(), terminal.meanings(labels)]
     faster = tuple(summary.faster(index))
     if faster:
-        screen += [Text(), terminal.answers(faster, 1)]
+        screen += [Text(), terminal.answers(faster)]
     return tuple(screen)
 
 
@@ -144,10 +151,14 @@ def _first_screen(
     if labels:
         yield terminal.stamps(labels)
     yield Text()
-    answers = (*factors.answers(index), *summary.answers(index))
-    yield terminal.answers(answers, 1 + len(index.contenders))
+    yield terminal.answers(_answers(index))
     yield Text()
     yield terminal.TableView(summary.verdict_table(index))
+
+
+def _answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
+    """How far each tier is enough, where that was asked, and then what to buy."""
+    return (*factors.answers(index), *summary.answers(index))
 
 
 def _tables_below(index: ReportIndex) -> Iterator[tuple[str, Table]]:

@@ -29,6 +29,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
+    """Of a table. Numbers stand on the right."""
+
     title: str
     numeric: bool = False
 
@@ -43,12 +45,16 @@ class Table:
 
 
 _LOST = Cell("missing", missing=True)
-_BARE = {
-    "",
-    Cell(""),
-    _LOST,
-    *(Cell(f"not {w}", missing=True) for w in ("measured", "published")),
-}
+# What stands in the place of a value.
+_BARE: frozenset[Cell | str] = frozenset(
+    [
+        "",
+        Cell(""),
+        _LOST,
+        Cell("not measured", missing=True),
+        Cell("not published", missing=True),
+    ]
+)
 Row = str | Cell | Mapping[str, Cell | str]
 
 
@@ -62,26 +68,43 @@ def table_of(
     among the rows is a heading. The columns are `titles`, else those of the first row, which all
     others have too; those not in `words` are numbers. One that no run measured is left out; where
     all runs are lost it stays."""
-    every = list(rows)
-    named = [row for row in every if isinstance(row, Mapping)]
-    titles = list(titles) or list(next(iter(named), {}))
-    contents = {title: {_LOST, *(row[title] for row in named)} for title in titles}
-    titles = [title for title in titles if not {_LOST} < contents[title] <= _BARE]
+    all_rows = list(rows)
+    named = [row for row in all_rows if isinstance(row, Mapping)]
+    if named and not titles:
+        titles = list(named[0])
+    columns: list[Column] = []
+    for title in titles:
+        if not _is_unmeasured({row[title] for row in named}):
+            columns.append(Column(title, numeric=title not in words))
+    drawn = tuple(_drawn(row, columns) for row in all_rows)
+    return Table(tuple(columns), drawn, remarks)
 
-    def drawn(row: Row) -> tuple[Cell, ...]:
-        if not isinstance(row, Mapping):
-            return (Cell(row, strong=True) if isinstance(row, str) else row,)
-        values = (row[title] for title in titles)
-        return tuple(
-            Cell(value) if isinstance(value, str) else value for value in values
-        )
 
-    columns = tuple(Column(title, numeric=title not in words) for title in titles)
-    return Table(columns, tuple(map(drawn, every)), remarks)
+def _is_unmeasured(contents: Collection[Cell | str]) -> bool:
+    """Whether a column has no value, and not only because all runs are lost."""
+    has_no_value = all(content in _BARE for content in contents)
+    is_all_lost = all(content == _LOST for content in contents)
+    return has_no_value and not is_all_lost
+
+
+def _drawn(row: Row, columns: Iterable[Column]) -> tuple[Cell, ...]:
+    if isinstance(row, str):
+        return (Cell(row, strong=True),)
+    if isinstance(row, Cell):
+        return (row,)
+    return tuple(_as_cell(row[column.title]) for column in columns)
+
+
+def _as_cell(content: Cell | str) -> Cell:
+    if isinstance(content, str):
+        return Cell(content)
+    return content
 
 
 @dataclass(frozen=True)
 class Paragraph:
+    """`lead`: what it is about, in front of it and bold."""
+
     text: str
     lead: str = ""
 
@@ -95,7 +118,12 @@ class Items:
 
 @dataclass(frozen=True)
 class Code:
+    """As a shell takes it."""
+
     text: str
+
+
+_LONGEST_NAME = 200  # bytes, as a file's name has at most 255 with its ending
 
 
 @dataclass(frozen=True)
@@ -124,12 +152,11 @@ class Chart:
 
     @property
     def path(self) -> str:
-        name = self.name
-        if (
-            len(name.encode()) > 200
-        ):  # begins with a workload's name; what is drawn stands last
-            name = shortened(name, 150) + name[-24:]
-        return f"charts/{name}.svg"
+        """Its file, from the report's folder."""
+        if len(self.name.encode()) <= _LONGEST_NAME:
+            return f"charts/{self.name}.svg"
+        # It begins with a workload's name; what is drawn stands last.
+        return f"charts/{shortened(self.name, 150)}{self.name[-24:]}.svg"
 
 
 @dataclass(frozen=True)
@@ -175,12 +202,14 @@ class Stamp:
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """An answer. `tier` None: the evidence does not carry one; "": it names no tier."""
+    """An answer. `tier`: whose colour it has, or empty; `headline`: the tier, or that none is
+    named; empty where none was asked for."""
 
     workload: str
-    tier: str | None
+    tier: str
     text: str
     price: str
+    headline: str = ""
 
 
 @dataclass(frozen=True)
@@ -213,10 +242,10 @@ class Document:
 
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
-    parts = (part for section in document.sections for part in section.parts)
-    for block in (
-        *document.changes,
-        *(block for part in parts for block in part.blocks),
-    ):
-        if isinstance(block, Charts):
-            yield from block.rows
+    for changes in document.changes:
+        yield from changes.rows
+    for section in document.sections:
+        for part in section.parts:
+            for block in part.blocks:
+                if isinstance(block, Charts):
+                    yield from block.rows

@@ -1,58 +1,77 @@
 """Tables about several campaigns: their list, one against another, a trend, a study beside one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from orchestrator import units
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
-from orchestrator.analysis.conclusions import Delta, Verdict
+from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
-from orchestrator.report import prose, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Row, Table, table_of
 
-_BARS = "▁▂▃▄▅▆▇█"
+# ------------------------------------------------------------------ the list of campaigns
+
+_LISTED = ("Tiers", "Workloads", "Database", "Runs done", "Decision")
 
 
 def campaign_list(entries: Sequence[Entry]) -> Table:
-    titles = ("Tiers", "Workloads", "Database", "Runs done", "Decision")
-    rows = [row for entry in entries for row in _listed(entry)]
-    return table_of(rows, {*titles} - {"Runs done"}, titles=titles)
+    """What each stored campaign is about, and what it came to."""
+    rows: list[Row] = []
+    for entry in entries:
+        # The folder and its begin are a heading, because they are long.
+        rows.append(_heading(entry))
+        if not entry.fault:
+            rows.append(_listed(entry))
+    return table_of(rows, {*_LISTED} - {"Runs done"}, titles=_LISTED)
 
 
-def _listed(entry: Entry) -> Iterator[Row]:
-    """The folder and its begin as a heading, for they are long, and then the rest."""
+def _heading(entry: Entry) -> str:
     begin = "time unknown"
     if entry.began_s is not None:
         begin = units.format_moment(entry.began_s)
-    saved = ""
+    heading = f"{entry.folder}  {begin}"
     if entry.baselines:
-        saved = f", baseline {', '.join(entry.baselines)}"
-    fault = "; ".join(filter(None, (entry.fault, *entry.left_out)))
-    yield f"{entry.folder}  {begin}{saved}{f': {fault}' if fault else ''}"
-    if entry.fault:
-        return
-    decisions = "; ".join(
-        f"{load}: {what}" for load, what in (entry.decisions or {}).items()
-    )
+        heading += f", baseline {', '.join(entry.baselines)}"
+    faults = [fault for fault in (entry.fault, *entry.left_out) if fault]
+    if faults:
+        heading += f": {'; '.join(faults)}"
+    return heading
+
+
+def _listed(entry: Entry) -> Row:
+    times = f"{entry.repetitions} times"
     if entry.published:
         times = "published"
-    else:
-        times = f"{entry.repetitions} times"
-    yield {
+    databases = ", ".join(entry.databases)
+    return {
         "Tiers": ", ".join(entry.profiles),
         "Workloads": ", ".join(entry.workloads),
-        "Database": Cell(", ".join(entry.databases), detail=entry.scale),
+        "Database": Cell(databases, detail=entry.scale),
         "Runs done": Cell(f"{entry.done}/{entry.planned}", detail=times),
-        "Decision": Cell(decisions or "not judged yet", missing=not decisions),
+        "Decision": _decisions(entry),
     }
 
 
+def _decisions(entry: Entry) -> Cell:
+    if not entry.decisions:
+        return Cell("not judged yet", missing=True)
+    phrases = [f"{load}: {phrase}" for load, phrase in entry.decisions.items()]
+    return Cell("; ".join(phrases))
+
+
+# ------------------------------------------------------------------ one against another
+
+
 def comparison(pair: over_time.CampaignComparison) -> Table:
-    of_cells = units.gathered(
-        (_title(change), _change_row(change)) for change in pair.deltas
-    )
-    rows = [row for title, changes in of_cells.items() for row in (title, *changes)]
+    """The changes of each profile × workload, from one campaign to another."""
+    by_title = units.gathered((_title(change), change) for change in pair.deltas)
+    rows: list[Row] = []
+    for title, changes in by_title.items():
+        rows.append(title)
+        rows += [_change_row(change) for change in changes]
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
@@ -62,106 +81,133 @@ def _title(change: over_time.ProfileDelta) -> str:
 
 def _change_row(change: over_time.ProfileDelta) -> Row:
     delta = change.delta
-    if delta.scope == "all":
-        whose = ""
-    else:
-        whose = f" ({delta.scope})"
-    since = change.changed_since
+    metric = METRICS[delta.metric].title
+    if delta.scope != "all":
+        metric += f" ({delta.scope})"
+    verdict = Cell("", word=delta.verdict)
+    if change.changed_since:
+        verdict = Cell("changed since", missing=True)
+    words = units.format_change(delta.change_pct)
     return {
-        "Metric": f"{METRICS[delta.metric].title}{whose}",
+        "Metric": metric,
         "Runs": f"{delta.n_baseline} → {delta.n_contender}",
-        "Change": Cell(
-            units.format_change(delta.change_pct), detail=wording.interval(delta)
-        ),
-        "Verdict": Cell("changed since", missing=True)
-        if since
-        else Cell("", word=delta.verdict),
+        "Change": Cell(words, detail=wording.interval(delta)),
+        "Verdict": verdict,
     }
 
 
 def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
-    names = {"before": pair.before, "after": pair.after}
-    yield prose.said("comparison.changes", **names, days=_days(pair), margins=margins)
-    titles = set(map(_title, pair.deltas))
-    open_ = [of for of in pair.deltas if of.delta.verdict == "inconclusive"]
-    for reason, every in units.gathered(
-        (of.delta.reason, _title(of)) for of in open_
-    ).items():
-        whose = list(dict.fromkeys(every))
-        if len(whose) == len(titles):
-            where = "everywhere"
-        else:
-            where = units.listed(whose)
-        yield f"Inconclusive, {where}: {reason}."
-    for folder, only in (
-        (pair.before, pair.only_before),
-        (pair.after, pair.only_after),
-    ):
-        if only:
-            yield f"Only in {folder}: {', '.join(only)}."
+    yield (
+        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{_days(pair)}; "
+        f"those whose 90 % interval lies within {margins} count as the same."
+    )
+    yield from _inconclusive(pair)
+    yield from _only_in(pair.before, pair.only_before)
+    yield from _only_in(pair.after, pair.only_after)
     for doubt in pair.doubts:
         yield f"Doubt: {doubt}."
 
 
 def _days(pair: over_time.CampaignComparison) -> str:
     """What the intervals allow for."""
-    counts = sorted(
-        {c.history for c in pair.deltas if c.history >= over_time.FEWEST_HISTORY}
-    )
+    counts: set[int] = set()
+    for change in pair.deltas:
+        # Fewer campaigns do not say what differs between days.
+        if change.history >= over_time.FEWEST_HISTORY:
+            counts.add(change.history)
     if not counts:
         return " between runs of each side alone"
-    if len(counts) > 1:
-        other = f"{counts[0]} to {counts[-1]}"
-    else:
-        other = str(counts[0])
-    return f", which allows for what differs between {other} other campaigns"
+    least = min(counts)
+    most = max(counts)
+    others = str(least)
+    if least < most:
+        others = f"{least} to {most}"
+    return f", which allows for what differs between {others} other campaigns"
+
+
+def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:
+    """A sentence for each reason, with where it holds."""
+    titles = {_title(change) for change in pair.deltas}
+    by_reason: dict[str, dict[str, None]] = {}
+    for change in pair.deltas:
+        if change.delta.verdict == "inconclusive":
+            titles_so_far = by_reason.setdefault(change.delta.reason, {})
+            titles_so_far[_title(change)] = None
+    for reason, titles_of_reason in by_reason.items():
+        where = units.listed(list(titles_of_reason))
+        if len(titles_of_reason) == len(titles):
+            where = "everywhere"
+        yield f"Inconclusive, {where}: {reason}."
+
+
+def _only_in(folder: str, titles: Sequence[str]) -> Iterator[str]:
+    if titles:
+        yield f"Only in {folder}: {', '.join(titles)}."
+
+
+# ------------------------------------------------------------------ a trend
+
+_BARS = "▁▂▃▄▅▆▇█"
 
 
 def trend(history: over_time.Trend) -> Table:
+    """A metric over all comparable campaigns: each level as a heading, below it its campaigns."""
     rows: list[Row] = []
-    if history.unit == "1/min":
-        unit = "NOPM"
-    else:
-        unit = history.unit
     for number, level in enumerate(history.levels, start=1):
-        mean = units.format_quantity(level.mean, unit)
-        count = units.counted(level.campaigns, "campaign")
-        text = f"Level {number}: {mean} over {count} from {level.first} on"
-        if level.change_pct is not None:
-            text += f": {units.format_change(level.change_pct)}, {level.word}"
-        rows += [
-            text,
-            *(_point(point) for point in history.points if point.level == number),
-        ]
+        rows.append(f"Level {number}: {_level(history, level)}")
+        for point in history.points:
+            if point.level == number:
+                rows.append(_point(point))
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
+def _level(history: over_time.Trend, level: over_time.Level) -> str:
+    """Its mean, and its change against the level before it."""
+    unit = history.unit
+    if unit == "1/min":
+        unit = "NOPM"
+    mean = units.format_quantity(level.mean, unit)
+    count = units.counted(level.campaigns, "campaign")
+    text = f"{mean} over {count} from {level.first} on"
+    if level.change_pct is None:
+        return text
+    return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
+
+
 def _point(point: over_time.Point) -> Row:
-    ends = [
-        units.format_number(end)
-        for end in (point.ci_low, point.ci_high)
-        if end is not None
-    ]
+    ends: list[str] = []
+    for end in (point.ci_low, point.ci_high):
+        if end is not None:
+            ends.append(units.format_number(end))
+    code = Cell("not recorded", missing=True)
+    if point.revision:
+        code = Cell(point.revision)
     return {
         "Begin": units.format_moment(point.began_s),
         "Runs": str(point.n),
         "Mean": units.format_number(point.mean),
         "95 % interval": " to ".join(ends),
-        "Code": Cell(point.revision or "not recorded", missing=not point.revision),
+        "Code": code,
     }
 
 
 def _about(history: over_time.Trend) -> Iterator[str]:
+    metric = METRICS[history.metric].title
     bars = sparkline([point.mean for point in history.points])
-    yield f"{METRICS[history.metric].title}, {history.profile} × {history.workload}: {bars}"
-    if len(history.points) < across_days.FEWEST:
-        points = len(history.points)
-        yield prose.said("comparison.few", points=points, fewest=across_days.FEWEST)
+    yield f"{metric}, {history.profile} × {history.workload}: {bars}"
+    points = len(history.points)
+    if points < across_days.FEWEST:
+        yield (
+            f"No change of level can be proven with {points} comparable campaigns: "
+            f"{across_days.FEWEST} are needed."
+        )
     if history.open:
         yield f"Open: {history.open}."
-    left_out = units.gathered((of.reason, of.campaign) for of in history.left_out)
-    for reason, names in left_out.items():
+    by_reason = units.gathered(
+        (left_out.reason, left_out.campaign) for left_out in history.left_out
+    )
+    for reason, names in by_reason.items():
         yield f"Left out, {units.listed(names)}: {reason}."
 
 
@@ -171,64 +217,108 @@ def sparkline(values: Sequence[float]) -> str:
     high = max(values, default=0.0)
     if high <= low:
         return _BARS[0] * len(values)
-    steps = ((value - low) / (high - low) * (len(_BARS) - 1) for value in values)
-    return "".join(_BARS[round(step)] for step in steps)
+    highest_bar = len(_BARS) - 1
+    bars = ""
+    for value in values:
+        share = (value - low) / (high - low)
+        bars += _BARS[round(share * highest_bar)]
+    return bars
 
+
+# ------------------------------------------------------------------ a study beside a campaign
 
 _USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
-_FIGURES = {**wording.METRICS, "throughput_per_s": "throughput"}
+_NOT_PUBLISHED = "not published"
+
+
+class _Compared(NamedTuple):
+    """By which a change of the campaign has its like in the study."""
+
+    workload: str
+    contender: str
+    metric: str
+    scope: str
+
+
+class _Figure(NamedTuple):
+    """A figure that a study can have published."""
+
+    workload: str
+    metric: str
+    scope: str
+
+
+class _Used(NamedTuple):
+    """A mean of a node in a cell."""
+
+    workload: str
+    profile: str
+    metric: str
 
 
 def beside_changes(study: Verdict, campaign: Verdict) -> Table:
     """A row for each figure of the study and contender of the campaign: the change that follows
     from the study's figures, the campaign's, its interval and its word."""
-    published = {(cell.workload, cell.metric, cell.scope) for cell in study.cells}
-    of_study = {
-        _key(delta): units.format_change(delta.change_pct) for delta in study.deltas
+    published = {
+        _Figure(cell.workload, cell.metric, cell.scope) for cell in study.cells
     }
-    rows = [
-        {
-            "workload": delta.workload,
-            "figure": figure(delta.metric, delta.scope),
-            "tier": delta.contender,
-            "the study": of_study.get(_key(delta), "not published"),
-            "here": units.format_change(delta.change_pct),
-            "interval": wording.interval(delta) or "none",
-            "verdict": delta.verdict,
-        }
-        for delta in campaign.deltas
-        if (delta.workload, delta.metric, delta.scope) in published
-    ]
+    of_study: dict[_Compared, str] = {}
+    for delta in study.deltas:
+        of_study[_compared(delta)] = units.format_change(delta.change_pct)
+    rows: list[Row] = []
+    for delta in campaign.deltas:
+        if _Figure(delta.workload, delta.metric, delta.scope) in published:
+            change = of_study.get(_compared(delta), _NOT_PUBLISHED)
+            rows.append(_beside_row(delta, change))
     return table_of(rows, ("workload", "figure", "tier", "verdict"))
 
 
-def beside_used(study: Verdict, campaign: Verdict) -> Table:
-    """A row for each cell of the campaign: CPU and IOPS of a node, the study's and here."""
-    sides = {
-        whose: {
-            (cell.workload, cell.profile, cell.metric): wording.value_with_unit(cell)
-            for cell in verdict.cells
-        }
-        for whose, verdict in (("the study", study), ("here", campaign))
+def _beside_row(delta: Delta, of_study: str) -> Row:
+    return {
+        "workload": delta.workload,
+        "figure": figure(delta.metric, delta.scope),
+        "tier": delta.contender,
+        "the study": of_study,
+        "here": units.format_change(delta.change_pct),
+        "interval": wording.interval(delta) or "none",
+        "verdict": delta.verdict,
     }
-    rows = [
-        {"workload": workload, "tier": profile}
-        | {
-            f"{title}, {whose}": side.get((workload, profile, metric), "not published")
-            for metric, title in _USED.items()
-            for whose, side in sides.items()
-        }
-        for workload, profile in dict.fromkeys(
-            (c.workload, c.profile) for c in campaign.cells
-        )
-    ]
-    return table_of(rows, ("workload", "tier"))
 
 
 def figure(metric: str, scope: str) -> str:
     """A compared metric in words."""
-    return ("New-Order's " if scope == "new_order" else "") + _FIGURES[metric]
+    words = wording.METRICS[metric]
+    if metric == "throughput_per_s":
+        words = "throughput"
+    if scope == "new_order":
+        return f"New-Order's {words}"
+    return words
 
 
-def _key(delta: Delta) -> tuple[str, str, str, str]:
-    return delta.workload, delta.contender, delta.metric, delta.scope
+def _compared(delta: Delta) -> _Compared:
+    return _Compared(delta.workload, delta.contender, delta.metric, delta.scope)
+
+
+def beside_used(study: Verdict, campaign: Verdict) -> Table:
+    """A row for each cell of the campaign: CPU and IOPS of a node, the study's and here."""
+    published = _values(study.cells)
+    here = _values(campaign.cells)
+    rows: list[Row] = []
+    for workload, profile in dict.fromkeys(
+        (cell.workload, cell.profile) for cell in campaign.cells
+    ):
+        row: dict[str, Cell | str] = {"workload": workload, "tier": profile}
+        for metric, title in _USED.items():
+            used = _Used(workload, profile, metric)
+            row[f"{title}, the study"] = published.get(used, _NOT_PUBLISHED)
+            row[f"{title}, here"] = here.get(used, _NOT_PUBLISHED)
+        rows.append(row)
+    return table_of(rows, ("workload", "tier"))
+
+
+def _values(cells: Sequence[CellSummary]) -> Mapping[_Used, str]:
+    values: dict[_Used, str] = {}
+    for cell in cells:
+        used = _Used(cell.workload, cell.profile, cell.metric)
+        values[used] = wording.value_with_unit(cell)
+    return values

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers.phrases import closed as closed
@@ -10,29 +10,39 @@ from orchestrator.analysis.answers.phrases import money as money
 from orchestrator.analysis.answers.phrases import ranges as ranges
 from orchestrator.analysis.answers.phrases import sentence as sentence
 from orchestrator.analysis.conclusions import CellSummary, Change, Delta
-from orchestrator.report.prose import words
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
-METRICS = words("metrics.short")
+# A compared metric within a sentence.
+METRICS: Mapping[str, str] = {
+    "throughput_per_s": "transactions/s",
+    "nopm": "NOPM",
+    "payload_bytes_per_s": "payload",
+    "latency_avg_s": "average latency",
+    "latency_p99_s": "p99 latency",
+    "rebuild_s": "time to rebuild a node",
+}
 _TEXTS_SHOWN = 3
+# Units that a column's title gives, so that a table need not repeat them.
 _AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
 
 
 def value(cell: CellSummary, figure: float | None = None) -> str:
     """The mean, or another figure of its unit; without a unit that the column's title gives."""
+    if figure is None:
+        figure = cell.mean
     if cell.unit in _AFTER_NUMBER:
-        unit = ""
-    else:
-        unit = cell.unit
-    return units.format_quantity(cell.mean if figure is None else figure, unit)
+        return units.format_quantity(figure, "")
+    return units.format_quantity(figure, cell.unit)
 
 
 def value_with_unit(cell: CellSummary) -> str:
+    """The mean, where no column's title gives its unit."""
     return value(cell) + _AFTER_NUMBER.get(cell.unit, "")
 
 
 def declared(limit: float | None, unit: str) -> str:
+    """A limit that a tier may leave open."""
     if limit is None:
         return "none declared"
     return units.format_quantity(limit, unit)
@@ -52,11 +62,13 @@ def spread(cell: CellSummary) -> str:
 
 def ends(cell: CellSummary) -> tuple[float, float]:
     """Of the interval of the mean, as charts draw it: not below zero, the mean if there is none."""
-    if cell.ci_low is None:
-        low = cell.mean
-    else:
+    low = cell.mean
+    if cell.ci_low is not None:
         low = max(cell.ci_low, 0.0)
-    return low, cell.mean if cell.ci_high is None else cell.ci_high
+    high = cell.mean
+    if cell.ci_high is not None:
+        high = cell.ci_high
+    return low, high
 
 
 def interval(delta: Delta | Change) -> str:
@@ -69,9 +81,8 @@ def interval(delta: Delta | Change) -> str:
 
 def margins(margin_pct: float, p99_margin_pct: float) -> str:
     """`±5 % (p99: ±20 %)`."""
-    usual, tail = (
-        units.format_quantity(pct, "%") for pct in (margin_pct, p99_margin_pct)
-    )
+    usual = units.format_quantity(margin_pct, "%")
+    tail = units.format_quantity(p99_margin_pct, "%")
     if usual == tail:
         return f"±{usual}"
     return f"±{usual} (p99: ±{tail})"
@@ -79,15 +90,15 @@ def margins(margin_pct: float, p99_margin_pct: float) -> str:
 
 def confidence(levels_pct: Iterable[float]) -> str:
     """`95 %`, or `97.8 % to 99.45 %` where the intervals of a growing campaign differ."""
-    words = [f"{level:.4g} %" for level in sorted(set(levels_pct))]
-    if len(words) == 1:
-        return words[0]
-    return f"{words[0]} to {words[-1]}"
+    levels = [f"{level:.4g} %" for level in sorted(set(levels_pct))]
+    if len(levels) == 1:
+        return levels[0]
+    return f"{levels[0]} to {levels[-1]}"
 
 
 def runs_on_each_side(delta: Delta) -> str:
-    same = delta.n_baseline == delta.n_contender
-    if same:
+    """`5`, or `4 (baseline 5)` where the sides differ."""
+    if delta.n_baseline == delta.n_contender:
         return str(delta.n_contender)
     return f"{delta.n_contender} (baseline {delta.n_baseline})"
 
@@ -98,6 +109,7 @@ def place(stated: Price) -> str:
 
 
 def price(stated: Price | None) -> str:
+    """A price of a month with where it was read, as a table of tiers states it."""
     if stated is None:
         return "not stated"
     return f"{money(stated.monthly, stated.currency)} a month {place(stated)}"
@@ -124,13 +136,26 @@ def spanning(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _span(texts: Sequence[str]) -> str:
-    def size(number: str) -> float:
-        return float(number.replace(",", ""))
+    """The first of the texts, with the range of all in the place of each of its numbers."""
+    numbers = [_NUMBER.findall(text) for text in texts]
+    between = _NUMBER.split(texts[0])
+    text = between[0]
+    places = zip(*numbers, strict=True)
+    for at_place, following in zip(places, between[1:], strict=True):
+        text += _range(at_place) + following
+    return text
 
-    columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ends = ((min(column, key=size), max(column, key=size)) for column in columns)
-    spans = (low if low == high else f"{low}–{high}" for low, high in ends)
-    return _NUMBER.sub(lambda _: next(spans), texts[0])
+
+def _range(numbers: Sequence[str]) -> str:
+    low = min(numbers, key=_size)
+    high = max(numbers, key=_size)
+    if low == high:
+        return low
+    return f"{low}–{high}"
+
+
+def _size(number: str) -> float:
+    return float(number.replace(",", ""))
 
 
 def some(sentences: Sequence[str]) -> str:

@@ -28,6 +28,13 @@ def part_headline(part: PartAnswer) -> str:
     return part.tier or NO_ANSWER
 
 
+def choice(answer: Answer, part: PartAnswer) -> str:
+    """The tier to buy; `no answer` if one was asked for; else empty."""
+    if answer.is_unanswered(part):
+        return NO_ANSWER
+    return part.tier or ""
+
+
 # ------------------------------------------------------------------ what to buy
 
 

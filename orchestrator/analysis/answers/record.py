@@ -349,3 +349,8 @@ class Answer:
         if not self.is_for_all:
             return None
         return self.all_parts[0].purchase
+
+    def is_unanswered(self, part: PartAnswer) -> bool:
+        """Whether tiers were compared for it and none is named. Who measures one profile, observes
+        or predicts has not asked which tier to buy."""
+        return self.kind == "comparison" and part.tier is None

@@ -14,14 +14,13 @@ from orchestrator.report.blocks import Chart
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _DIGITS = 6  # significant ones of every number drawn
-_NOT_DRAWN = (
-    "Not drawn: what draws charts is not installed.",
-    "pip install 'tierbench[charts]'",
-)
+_NOT_DRAWN = "Not drawn: what draws charts is not installed."
+_HOW_TO_INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12"><g '
-    'fill="currentColor"><text x="8" y="18">{}</text><text x="8" y="36">{}</text></g></svg>'
-).format(*_NOT_DRAWN)
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 44" font-size="12">'
+    f'<g fill="currentColor"><text x="8" y="18">{_NOT_DRAWN}</text>'
+    f'<text x="8" y="36">{_HOW_TO_INSTALL}</text></g></svg>'
+)
 
 
 def colours(tiers: Sequence[str]) -> dict[str, str]:
@@ -33,7 +32,8 @@ def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, An
     """The drawing of that kind, with these values in its places. What is None is left out."""
     scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
     given = {**values, "tiers": list(tiers), "colours": scale}
-    return dict(filled(shipped(__package__, "drawings.yaml")[kind], given))
+    template = shipped(__package__, "drawings.yaml")[kind]
+    return dict(filled(template, given))
 
 
 def figure(
@@ -44,39 +44,53 @@ def figure(
     remark: str = "",
     hover: Sequence[Mapping[str, Any]] = (),
 ) -> Chart:
-    """A chart of the report. name: of its file, unlike those of others. title: what is drawn, with
-    unit. spec: in Vega-Lite (`drawing`), whose named data are in `tables`; its marks may have
-    tooltips, and rows with a field `tier` can be hidden by the page's legend. hover: layers and
-    selections for the page alone (`readings`). remark: what a reader must know."""
-    short = {key: [_short(row) for row in rows] for key, rows in tables.items()}
+    """A chart of the report.
+
+    `name`: of its file, unlike those of others. `title`: what is drawn, with unit. `spec`: in
+    Vega-Lite (`drawing`), whose named data are in `tables`; its marks may have tooltips, and rows
+    with a field `tier` can be hidden by the page's legend. `remark`: what a reader must know.
+    `hover`: layers and selections for the page alone (`readings`).
+    """
+    datasets: dict[str, list[dict[str, Any]]] = {}
+    for key, rows in tables.items():
+        datasets[key] = [_drawable(row) for row in rows]
     try:
         import vl_convert
     except ModuleNotFoundError:  # of the extra `charts`
-        return Chart(name, f"{title}. {' '.join(_NOT_DRAWN)}", _IN_ITS_PLACE, remark)
-    full = {**spec, "config": drawing("look"), "datasets": short}
-    svg = with_own_ids(str(vl_convert.vegalite_to_svg(full)), name)
-    live = {**_with_layers(spec, hover), "description": title, "datasets": short}
+        why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
+        return Chart(name, why, _IN_ITS_PLACE, remark)
+    static = {**spec, "config": drawing("look"), "datasets": datasets}
+    svg = with_own_ids(str(vl_convert.vegalite_to_svg(static)), name)
+    live = {**_with_layers(spec, hover), "description": title, "datasets": datasets}
     return Chart(name, title, svg, remark, live)
 
 
-def _short(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Figures without the digits that nobody sees; what is not a number is left out."""
-    values = {
-        key: float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
-        for key, value in row.items()
-    }
-    return {key: None if value != value else value for key, value in values.items()}
+def _drawable(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {key: _drawable_value(value) for key, value in row.items()}
 
 
-_ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
+def _drawable_value(value: Any) -> Any:
+    """A figure without the digits that nobody sees; None for what is not a number."""
+    # JSON has no word for NaN, which alone is unlike itself.
+    if value != value:
+        return None
+    if isinstance(value, float):
+        return float(f"{value:.{_DIGITS}g}")
+    return value
+
+
+_ID = re.compile(r'(?P<before>\bid="|url\(#|href="#)(?P<id>[^")]+)')
 
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
-    ids: dict[str, str] = {}
-    return _ID.sub(
-        lambda id_: id_[1] + ids.setdefault(id_[2], f"{prefix}-{len(ids)}"), svg
-    )
+    new_ids: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        new_id = new_ids.setdefault(match["id"], f"{prefix}-{len(new_ids)}")
+        return match["before"] + new_id
+
+    return _ID.sub(renamed, svg)
 
 
 # ------------------------------------------------------------------ live on the page
@@ -108,18 +122,23 @@ def readings(
     line: str = "datum.tier",
 ) -> dict[str, Any]:
     """A layer that shows all lines' values at the place under the pointer, and marks the place.
-    place: the field of the x axis, of which points of all lines have the same values. lines: their
-    labels; `line`: the expression for that of a `datum`, whose values there are averaged.
-    shown_place: expression for the place in words. more: selections of the chart. panel: the field
-    by which the chart is cut into panels, if it is. Each place has an unseen strip that reaches
-    half way to its neighbours: a point or a line would be too thin to be hit."""
+
+    `place`: the field of the x axis, of which points of all lines have the same values. `lines`:
+    their labels; `line`: the expression for that of a `datum`, whose values there are averaged.
+    `shown_place`: expression for the place in words. `more`: selections of the chart. `panel`: the
+    field by which the chart is cut into panels, if it is.
+
+    Each place has an unseen strip that reaches half way to its neighbours: a point or a line would
+    be too thin to be hit.
+    """
+    panels: list[str] = []
+    source: dict[str, str] | None = {"name": data}
     if panel:
         panels = [panel]
-    else:
-        panels = []
+        source = None  # a panel has its part of the table
     shown = drawing(
         "readings",
-        data=None if panel else {"name": data},  # a panel has its part of the table
+        data=source,
         place=place,
         places=[place],
         panels=panels,
@@ -130,17 +149,22 @@ def readings(
         shown_place=shown_place,
     )
     for number, label in enumerate(lines):
-        text = {"field": f"text{number}", "type": "nominal", "title": label}
-        words = {"calculate": _in_words(f"datum.l{number}", unit), "as": text["field"]}
-        shown["transform"].append(words)
+        field = f"text{number}"
+        in_words = {"calculate": _in_words(f"datum.l{number}", unit), "as": field}
+        shown["transform"].append(in_words)
+        text = {"field": field, "type": "nominal", "title": label}
         shown["encoding"]["tooltip"].append(text)
     return {**shown, "params": [*shown["params"], *more]}
 
 
 def _half_way(neighbour: str, place: str) -> str:
-    return f"isValid(datum.{neighbour}) ? (datum.{neighbour} + datum.{place}) / 2 : datum.{place}"
+    """The expression for the middle between a place and its neighbour, if it has one."""
+    middle = f"(datum.{neighbour} + datum.{place}) / 2"
+    return f"isValid(datum.{neighbour}) ? {middle} : datum.{place}"
 
 
 def _in_words(value: str, unit: str) -> str:
+    """The expression for a value with its unit, or a dash where there is none."""
     digits = f"{value} >= 1000 ? format({value}, ',.0f') : format({value}, '.3~r')"
-    return f"isValid({value}) ? ({digits}) + {json.dumps(f' {unit}')} : '–'"
+    after = json.dumps(f" {unit}")
+    return f"isValid({value}) ? ({digits}) + {after} : '–'"

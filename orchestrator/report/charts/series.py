@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
 _RATES = ["line", "tier", "run", "seconds", "node", "phase"]
+_JOINED = ["time_s", "phase", "node", "line", "tier", "run", "seconds"]
 MEAN = "mean of nodes"
 BUSIEST = "busiest node"
 
@@ -39,6 +41,14 @@ class Series:
         return {str(tier): float(value) for tier, value in highest.items()}
 
 
+class _MeasuredRun(NamedTuple):
+    """A run that counts; `start_s`: when its measuring began, in Unix seconds."""
+
+    tier: str
+    data: results.RunData
+    start_s: float
+
+
 @dataclass(frozen=True)
 class Runs:
     """The measured runs of a workload, of all tiers, in the order in which they are drawn."""
@@ -49,7 +59,7 @@ class Runs:
     def of_interval(self, column: str) -> Series:
         """A column of intervals.csv for every run that left one."""
         wanted = ["time_s", "phase", column]
-        table = self._joined([data.intervals[wanted] for _, data, _ in self._runs])
+        table = self._joined([run.data.intervals[wanted] for run in self._runs])
         counted = table[table["phase"].isin(_COUNTED)]
         return _thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
 
@@ -61,106 +71,92 @@ class Runs:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
         all of them were read, and the node that is busiest while measured, if there are several."""
         rates = self._rates("cpu_pct")
-        each = rates.groupby(
-            ["line", "tier", "run", "seconds"], sort=False, observed=True
-        )["value"]
-        means = (
-            each.agg(["mean", "count"]).reset_index().rename(columns={"mean": "value"})
-        )
-        means = means[means["count"] == means["line"].map(self.nodes)].assign(of=MEAN)
+        means = self._means_of_nodes(rates).assign(of=MEAN)
         several = rates[rates["line"].map(self.nodes) > 1]
         busiest = _of_busiest(several).assign(of=BUSIEST)
-        both = [
-            means.assign(line=2 * means["line"]),
-            busiest.assign(line=2 * busiest["line"] + 1),
-        ]
-        return _thinned(pd.concat(both, ignore_index=True), ["tier", "run", "of"])
+        # Two lines for each run, which must not have one number.
+        lines_of_means = means.assign(line=2 * means["line"])
+        lines_of_busiest = busiest.assign(line=2 * busiest["line"] + 1)
+        both = pd.concat([lines_of_means, lines_of_busiest], ignore_index=True)
+        return _thinned(both, ["tier", "run", "of"])
+
+    def _means_of_nodes(self, rates: pd.DataFrame) -> pd.DataFrame:
+        """Of the nodes of each run, without the times at which one of them was not read."""
+        moments = rates.groupby(
+            ["line", "tier", "run", "seconds"], sort=False, observed=True
+        )
+        means = moments["value"].agg(["mean", "count"]).reset_index()
+        means = means.rename(columns={"mean": "value"})
+        return means[means["count"] == means["line"].map(self.nodes)]
 
     def of_nodes(self, metric: str) -> Series:
         """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
         rates = self._rates(metric)
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
-        return _thinned(
-            rates.assign(line=lines, run=rates["tier"]), ["tier", "run", "node"]
-        )
+        of_tiers = rates.assign(line=lines, run=rates["tier"])
+        return _thinned(of_tiers, ["tier", "run", "node"])
 
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
-        every = self.index.verdict.bottlenecks
-        judged = {
-            limit.profile: limit.node
-            for limit in every
-            if limit.workload == self.workload
-        }
-        table = self._by_second.reindex(columns=[*_RATES, "limit"]).dropna(
-            subset=["limit"]
-        )
-        table = table[table["node"].astype(str) == table["tier"].map(judged)]
+        table = self._by_second.reindex(columns=[*_RATES, "limit"])
+        table = table.dropna(subset=["limit"])
+        judged_node = table["tier"].map(self._judged_nodes())
+        table = table[table["node"].astype(str) == judged_node]
         bins = table.assign(begin=np.floor(table["seconds"] / bin_s) * bin_s)
         limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
-        most = limits.agg(lambda names: names.mode().iloc[0]).reset_index()
-        same = (
-            most[["tier", "limit"]]
-            .ne(most[["tier", "limit"]].shift())
-            .any(axis=1)
-            .cumsum()
-        )
-        each = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
-        stretches = most.assign(end=most["begin"] + bin_s).groupby(same).agg(each)
+        most = limits.agg(_most_frequent).reset_index()
+        stretches = _stretches(most, bin_s)
         return stretches[stretches["limit"] != ""]
+
+    def _judged_nodes(self) -> dict[str, str]:
+        """Tier → the node that is judged."""
+        nodes: dict[str, str] = {}
+        for bottleneck in self.index.verdict.bottlenecks:
+            if bottleneck.workload == self.workload:
+                nodes[bottleneck.profile] = bottleneck.node
+        return nodes
 
     @cached_property
     def nodes(self) -> pd.Series:
         """Database nodes of each run, by its line."""
-        counts = [
-            sum(node.role == "database" for node in d.record.nodes)
-            for _, d, _ in self._runs
-        ]
+        counts: list[int] = []
+        for run in self._runs:
+            roles = [node.role for node in run.data.record.nodes]
+            counts.append(roles.count("database"))
         return pd.Series(counts, dtype=int)
 
     @cached_property
-    def _runs(self) -> list[tuple[str, results.RunData, float]]:
-        return [
-            (tier, data, measure.start_s)
-            for tier in self.index.tiers
-            for data in self.index.finished(tier, self.workload)
-            if (measure := data.record.phase("measure")) is not None
-        ]
+    def _runs(self) -> list[_MeasuredRun]:
+        runs: list[_MeasuredRun] = []
+        for tier in self.index.tiers:
+            for data in self.index.finished(tier, self.workload):
+                measure = data.record.phase("measure")
+                if measure is not None:
+                    runs.append(_MeasuredRun(tier, data, measure.start_s))
+        return runs
 
     @cached_property
     def _by_second(self) -> pd.DataFrame:
         """CPU in % of each node's limit, where that is known."""
-        tables = []
         of_machine = results.machine_cpus(self.index.campaign)
-        for _, data, _ in self._runs:
-            table = data.telemetry.by_second[_SECONDS]
-            limits = machines.cpu_limits(data.record.nodes, of_machine)
-            scale = table["node"].map(
-                {node: 100 / limit for node, limit in limits.items()}
-            )
-            tables.append(table.assign(cpu_pct=table["cpus"] * scale.astype(float)))
-        return self._joined(tables)
+        return self._joined([_seconds(run.data, of_machine) for run in self._runs])
 
     def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """With line (a run's number), tier, run and seconds since its measuring began."""
-        told = [
-            table.assign(
+        labelled: list[pd.DataFrame] = []
+        for line, table in enumerate(tables):
+            run = self._runs[line]
+            of_run = table.assign(
                 line=line,
-                tier=tier,
-                run=data.record.run.slug,
-                seconds=table["time_s"] - at_s,
+                tier=run.tier,
+                run=run.data.record.run.slug,
+                seconds=table["time_s"] - run.start_s,
             )
-            for line, ((tier, data, at_s), table) in enumerate(
-                zip(self._runs, tables, strict=True)
-            )
-        ]
-        empty = pd.DataFrame(
-            columns=["time_s", "phase", "node", "line", "tier", "run", "seconds"]
-        )
-        if told:
-            return pd.concat(told, ignore_index=True)
-        return empty
+            labelled.append(of_run)
+        if not labelled:
+            return pd.DataFrame(columns=_JOINED)
+        return pd.concat(labelled, ignore_index=True)
 
     def _rates(self, metric: str) -> pd.DataFrame:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
@@ -168,20 +164,34 @@ class Runs:
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
 
 
+def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
+    """Of one run. `of_machine`: processors of the only machine, which a node without a limit may
+    all use."""
+    table = data.telemetry.by_second[_SECONDS]
+    limits = machines.cpu_limits(data.record.nodes, of_machine)
+    pct_of_one = {node: 100 / limit for node, limit in limits.items()}
+    factor = table["node"].map(pct_of_one).astype(float)
+    return table.assign(cpu_pct=table["cpus"] * factor)
+
+
 def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     """Each value belongs to the time after its own; a point stands in the middle of its bin."""
     if points.empty or points["value"].isna().all():
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
     table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
-    span_s = table["seconds"].max() - table["seconds"].min()
     lines = table.drop_duplicates("line").set_index("line")[list(labels)].astype(str)
-    of_line = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // len(lines)))
-    bin_s = max(1, math.ceil(span_s / of_line))
+    bin_s = _bin_s(table["seconds"], len(lines))
     table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
     means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
-    return Series(
-        lines.loc[means.pop("line")].reset_index(drop=True).join(means), bin_s
-    )
+    labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
+    return Series(labels_of_points.join(means), bin_s)
+
+
+def _bin_s(seconds: pd.Series, lines: int) -> int:
+    """The width that leaves each of the lines as many points as a chart can show."""
+    points = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // lines))
+    span_s = float(seconds.max() - seconds.min())
+    return max(1, math.ceil(span_s / points))
 
 
 def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:
@@ -191,4 +201,19 @@ def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:
         return measuring
     means = measuring.groupby(["line", "node"], observed=True)["value"].mean()
     busiest = means.groupby("line").idxmax().str[1]
-    return rates[rates["node"].astype(str) == rates["line"].map(busiest.astype(str))]
+    busiest_of_line = rates["line"].map(busiest.astype(str))
+    return rates[rates["node"].astype(str) == busiest_of_line]
+
+
+def _most_frequent(names: pd.Series) -> str:
+    """The first of them in the order of the alphabet, if several are."""
+    return str(names.mode().iloc[0])
+
+
+def _stretches(bins: pd.DataFrame, bin_s: int) -> pd.DataFrame:
+    """Neighbouring bins of a tier with one limit as one, from its begin to its end."""
+    named = bins[["tier", "limit"]]
+    is_another = named.ne(named.shift()).any(axis=1)
+    whole = {"tier": "first", "limit": "first", "begin": "min", "end": "max"}
+    ending = bins.assign(end=bins["begin"] + bin_s)
+    return ending.groupby(is_another.cumsum()).agg(whole)

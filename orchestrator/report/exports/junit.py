@@ -3,112 +3,139 @@ comparisons and decision as test cases. Elements and attributes (junit.xml.jinja
 Jenkins' schema (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd)."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Literal
 
 from orchestrator import metrics, units
 from orchestrator.analysis import conclusions, results
 from orchestrator.planning import factors
-from orchestrator.report import report_index, wording
+from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
-from orchestrator.report.prose import words
 from orchestrator.report.rendering import filled
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
 
+_Outcome = Literal["passed", "skipped", "failure", "error"]
+
+# A change that nobody can tell is no test that ran.
+_OUTCOMES: Mapping[conclusions.VerdictWord, _Outcome] = {
+    "better": "passed",
+    "worse": "failure",
+    "same": "passed",
+    "inconclusive": "skipped",
+}
 # What XML 1.0 cannot hold, not even escaped; a server's log may have it.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class _Case:
-    """`outcome`: passed, skipped, failure or error; `kind`: the word for why it did not pass;
-    `text`: what there is to say of it."""
+    """`kind`: the word for why it did not pass; `text`: what there is to say of it."""
 
     group: str
     name: str
-    outcome: str
+    outcome: _Outcome
     kind: str
     text: str
     time_s: float = 0.0
 
 
+@dataclass(frozen=True)
+class _Suite:
+    """`began`: the time of its first run, as the schema has it; None if none was begun."""
+
+    workload: str
+    cases: list[_Case]
+    began: str | None
+
+
 def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
-    """The whole document, with its declaration. A suite's `began`: of its first run, as the schema
-    has a time; None if none was begun."""
-    index = report_index.ReportIndex(campaign, verdict)
-    # The loads of a sweep have one decision, which stands with the last of them.
-    last = {factors.subject(load): load.name for load in index.workloads}
-    cases = units.gathered(
-        (
-            *((run.run.workload, _run(index, run)) for run in runs(campaign)),
-            *((delta.workload, _comparison(delta)) for delta in verdict.deltas),
-            *((last.get(of.workload, ""), _decision(of)) for of in verdict.decisions),
-        )
-    )
-    began = units.gathered((data.record.run.workload, data) for data in campaign.runs)
-    suites = [
-        {
-            "workload": name,
-            "cases": cases.get(name, []),
-            "began": _time(began.get(name, [])),
-        }
-        for name in (load.name for load in index.workloads)
-    ]
-    values = {"name": campaign.name, "suites": suites, "stamps": stamps(index)}
+    """The whole document, with its declaration."""
+    index = ReportIndex(campaign, verdict)
+    cases = units.gathered(_cases(index))
+    begun = units.gathered((data.record.run.workload, data) for data in campaign.runs)
+    suites: list[_Suite] = []
+    for load in index.workloads:
+        began = _time(begun.get(load.name, []))
+        suites.append(_Suite(load.name, cases.get(load.name, []), began))
     return filled(
         "junit.xml.jinja",
-        {"xml": lambda words: _NOT_XML.sub("\ufffd", words)},
-        **values,
+        {"xml": _as_xml},
+        name=campaign.name,
+        suites=suites,
+        stamps=stamps(index),
     )
 
 
-def _time(of_runs: list[results.RunData]) -> str | None:
-    span_s = results.span_s(of_runs)
-    if span_s:
-        return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
-    return None
+def _as_xml(words: str) -> str:
+    return _NOT_XML.sub("\ufffd", words)
 
 
-def _run(index: report_index.ReportIndex, run: RunFigures) -> _Case:
-    name = (
-        f"run {run.run.number:02d}: {run.run.profile}, repetition {run.run.repetition}"
-    )
-    loss = index.campaign.lost(run.run).removeprefix("was ")
-    begin_s, end_s = run.span_s or (0.0, 0.0)
+def _time(begun: list[results.RunData]) -> str | None:
+    span_s = results.span_s(begun)
+    if span_s is None:
+        return None
+    return f"{datetime.fromtimestamp(span_s[0], UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+# ------------------------------------------------------------------ cases
+
+
+def _cases(index: ReportIndex) -> Iterator[tuple[str, _Case]]:
+    """Each with its workload."""
+    for run in runs(index.campaign):
+        yield run.run.workload, _run(index, run)
+    for delta in index.verdict.deltas:
+        yield delta.workload, _comparison(delta)
+    # The loads of a sweep have one decision, which stands with the last of them.
+    last_load = {factors.subject(load): load.name for load in index.workloads}
+    for decision in index.verdict.decisions:
+        yield last_load.get(decision.workload, ""), _decision(decision)
+
+
+def _run(index: ReportIndex, figures: RunFigures) -> _Case:
+    run = figures.run
+    name = f"run {run.number:02d}: {run.profile}, repetition {run.repetition}"
+    took_s = 0.0
+    if figures.span_s is not None:
+        took_s = figures.span_s[1] - figures.span_s[0]
+    loss = index.campaign.lost(run).removeprefix("was ")
     if not loss:
-        return _Case(
-            "runs", name, "passed", "", f"{len(run.figures)} figures", end_s - begin_s
-        )
-    if run.outcome == MISSING:
+        count = f"{len(figures.figures)} figures"
+        return _Case("runs", name, "passed", "", count, took_s)
+    outcome: _Outcome = "error"
+    if figures.outcome == MISSING:
         outcome = "skipped"
-    else:
-        outcome = "error"
-    return _Case("runs", name, outcome, run.outcome, loss, end_s - begin_s)
-
-
-_OF_WORD = words("junit.outcomes")
+    return _Case("runs", name, outcome, figures.outcome, loss, took_s)
 
 
 def _comparison(delta: conclusions.Delta) -> _Case:
-    if delta.scope == "all":
-        scope = ""
-    else:
-        scope = f"{delta.scope}: "
-    span = wording.interval(delta) or "no interval"
-    change = f"{units.format_change(delta.change_pct)} ({span})"
+    what = metrics.METRICS[delta.metric].title
+    if delta.scope != "all":
+        what = f"{delta.scope}: {what}"
+    return _Case(
+        group="comparisons",
+        name=f"{delta.contender} against {delta.baseline}, {what}",
+        outcome=_OUTCOMES[delta.verdict],
+        kind=delta.verdict,
+        text=f"{delta.verdict}: {_change(delta)}; {delta.reason}",
+    )
+
+
+def _change(delta: conclusions.Delta) -> str:
     if delta.overloaded:
-        change = f"not compared, as {units.listed(delta.overloaded)} served too little"
-    said = f"{delta.verdict}: {change}; {delta.reason}"
-    title = metrics.METRICS[delta.metric].title
-    name = f"{delta.contender} against {delta.baseline}, {scope}{title}"
-    return _Case("comparisons", name, _OF_WORD[delta.verdict], delta.verdict, said)
+        tiers = units.listed(delta.overloaded)
+        return f"not compared, as {tiers} served too little"
+    change = units.format_change(delta.change_pct)
+    interval = wording.interval(delta) or "no interval"
+    return f"{change} ({interval})"
 
 
 def _decision(decision: conclusions.Decision) -> _Case:
+    name = "which tier"
     if decision.tier is None:
-        return _Case(
-            "decision", "which tier", "skipped", "no decision", decision.reason
-        )
-    return _Case(
-        "decision", "which tier", "passed", "", f"{decision.tier}: {decision.reason}"
-    )
+        return _Case("decision", name, "skipped", "no decision", decision.reason)
+    why = f"{decision.tier}: {decision.reason}"
+    return _Case("decision", name, "passed", "", why)

@@ -4,111 +4,211 @@ Specification: https://github.com/prometheus/OpenMetrics (names end in their bas
 ratios). Every sample carries the time at which its run, or the last of all, ended. Only runs that
 enter results have figures; outcomes are there of all."""
 
-from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
 
 from prometheus_client.core import Metric
 from prometheus_client.openmetrics.exposition import generate_latest
 
 from orchestrator import metrics, model, units
 from orchestrator.analysis import results
-from orchestrator.analysis.conclusions import Verdict, VerdictWord
+from orchestrator.analysis.conclusions import Delta, Verdict, VerdictWord
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
-from orchestrator.report.prose import words
 
-_UNITS = words("openmetrics.units")
-_OWN = words("openmetrics.families")
+
+class _Unit(NamedTuple):
+    """How our names end → the unit of the standard."""
+
+    ending: str
+    name: str
+
+
+# The longer of two endings first. IOPS and NOPM are rates by name; counts have no unit.
+_UNITS = (
+    _Unit("_bytes_per_s", "bytes_per_second"),
+    _Unit("_per_s", "per_second"),
+    _Unit("_bytes", "bytes"),
+    _Unit("_s", "seconds"),
+    _Unit("_pct", "ratio"),
+)
+_NO_UNIT = _Unit("", "")
 # Our name → what it says, in the order in which they are written.
-_FAMILIES = {
+_FAMILIES: Mapping[str, str] = {
     **{metric.name: metric.title for metric in metrics.METRICS.values()},
-    **_OWN,
+    "run_outcome": "What became of a run",
+    "change_pct": "Change against the baseline, 0.1 is 10 %",
+    "change_low_pct": "Lower end of the interval of the change",
+    "change_high_pct": "Upper end of the interval of the change",
+    "verdict": "What is concluded from the change",
+    "decision": "The tier to buy; empty if none could be named",
+    "doubt": "A reason to distrust every figure of a campaign",
 }
-_STATES = {
+_STATES: Mapping[str, Sequence[str]] = {
     "run_outcome": (*get_args(model.Outcome), MISSING),
     "verdict": get_args(VerdictWord),
 }
 _INFOS = ("decision", "doubt")  # whose labels say all
-_OF_DELTA = ("baseline", "workload", "metric", "scope")
-# Our name, labels, a value or a state, and Unix seconds.
-_Sample = tuple[str, dict[str, str], Any, float | None]
+_Labels = Mapping[str, str]
+
+
+class _Sample(NamedTuple):
+    """`name`: ours; `value`: a figure in our unit, or a state; `time_s`: in Unix seconds."""
+
+    name: str
+    labels: _Labels
+    value: float | str
+    time_s: float | None
+
+
+@dataclass(frozen=True)
+class _Registry:
+    """What the library's writer asks for."""
+
+    families: Sequence[Metric]
+
+    def collect(self) -> Sequence[Metric]:
+        return self.families
 
 
 def text(campaign: results.Results, verdict: Verdict) -> str:
     """The whole text, ending in its end mark; figures are in the order of METRICS."""
-    span_s = results.span_s(campaign.runs)
     last_s = None
-    if span_s:
+    span_s = results.span_s(campaign.runs)
+    if span_s is not None:
         last_s = span_s[1]
-    samples = (*_of_runs(runs(campaign), last_s), *_of_verdict(verdict, last_s))
-    known = units.gathered((sample[0], sample) for sample in samples)
-    every = [
-        _family(name, known[name], campaign.name) for name in _FAMILIES if name in known
-    ]
-    registry = SimpleNamespace(
-        collect=lambda: every
-    )  # what the library's writer asks for
+    samples = [*_of_runs(campaign, last_s), *_of_verdict(verdict, last_s)]
+    registry = _Registry(_families(samples, campaign.name))
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
 
 
+def _families(samples: Sequence[_Sample], campaign: str) -> list[Metric]:
+    by_name = units.gathered((sample.name, sample) for sample in samples)
+    families: list[Metric] = []
+    for name in _FAMILIES:
+        if name in by_name:
+            families.append(_family(name, by_name[name], campaign))
+    return families
+
+
+# ------------------------------------------------------------------ as the standard writes them
+
+
 def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
-    if name in _STATES:
-        kind = "stateset"
-    else:
-        kind = "gauge"
-        if name in _INFOS:
-            kind = "info"
-    ending, unit = next((of for of in _UNITS.items() if name.endswith(of[0])), ("", ""))
-    # of what is in %
-    divisor = 1
-    if unit == "ratio":
-        divisor = 100
-    full = "_".join(filter(None, ("tierbench", name.removesuffix(ending), unit)))
-    family = Metric(full, _FAMILIES[name], kind, unit)
-    for _, labels, value, time_s in samples:
-        own = {"campaign": campaign, **labels}
-        for state in _STATES.get(name, ()):
-            family.add_sample(full, {**own, full: state}, float(state == value), time_s)
-        if kind != "stateset":
-            family.add_sample(
-                full + "_info" * (kind == "info"), own, value / divisor, time_s
-            )
+    unit = _unit(name)
+    full_name = f"tierbench_{name.removesuffix(unit.ending)}"
+    if unit.name:
+        full_name += f"_{unit.name}"
+    family = Metric(full_name, _FAMILIES[name], _kind(name), unit.name)
+    for sample in samples:
+        labels = {"campaign": campaign, **sample.labels}
+        if name in _STATES:
+            _add_states(family, name, labels, sample)
+        else:
+            _add_figure(family, name, labels, sample)
     return family
 
 
-def _of_runs(every: Iterator[RunFigures], last_s: float | None) -> Iterator[_Sample]:
-    for of_run in every:
-        run = of_run.run
-        ended_s = of_run.span_s and of_run.span_s[1]
-        labels = {
-            "profile": run.profile,
-            "workload": run.workload,
-            "run": str(run.number),
-        }
-        labels["repetition"] = str(run.repetition)
-        yield "run_outcome", labels, of_run.outcome, ended_s or last_s
-        for m in () if of_run.excluded else results.sound(of_run.figures).values():
-            yield m.metric, {**labels, "scope": m.scope}, m.value, ended_s
+def _unit(name: str) -> _Unit:
+    for unit in _UNITS:
+        if name.endswith(unit.ending):
+            return unit
+    return _NO_UNIT
+
+
+def _kind(name: str) -> str:
+    if name in _STATES:
+        return "stateset"
+    if name in _INFOS:
+        return "info"
+    return "gauge"
+
+
+def _add_states(family: Metric, name: str, labels: _Labels, sample: _Sample) -> None:
+    """A sample for each state that there can be: 1 for the one that it is."""
+    for state in _STATES[name]:
+        with_state = {**labels, family.name: state}
+        is_it = float(state == sample.value)
+        family.add_sample(family.name, with_state, is_it, sample.time_s)
+
+
+def _add_figure(family: Metric, name: str, labels: _Labels, sample: _Sample) -> None:
+    value = float(sample.value)
+    if family.unit == "ratio":
+        value /= 100  # ours are in percent
+    full_name = family.name
+    if name in _INFOS:
+        full_name += "_info"
+    family.add_sample(full_name, dict(labels), value, sample.time_s)
+
+
+# ------------------------------------------------------------------ what there is
+
+
+def _of_runs(campaign: results.Results, last_s: float | None) -> Iterator[_Sample]:
+    for figures in runs(campaign):
+        ended_s = None
+        if figures.span_s is not None:
+            ended_s = figures.span_s[1]
+        labels = _labels_of_run(figures)
+        yield _Sample("run_outcome", labels, figures.outcome, ended_s or last_s)
+        if figures.excluded:
+            continue
+        for figure in results.sound(figures.figures).values():
+            with_scope = {**labels, "scope": figure.scope}
+            yield _Sample(figure.metric, with_scope, figure.value, ended_s)
+
+
+def _labels_of_run(figures: RunFigures) -> _Labels:
+    run = figures.run
+    return {
+        "profile": run.profile,
+        "workload": run.workload,
+        "run": str(run.number),
+        "repetition": str(run.repetition),
+    }
 
 
 def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
-    """Changes with both ends of their interval where they have one, words, tiers and doubts."""
+    """Changes with both ends of their interval where they have one, and words."""
     for delta in verdict.deltas:
-        labels = {name: getattr(delta, name) for name in _OF_DELTA}
-        labels["profile"] = delta.contender
-        change_pct = None
-        if not delta.overloaded:
-            change_pct = delta.change_pct
-        values = {"": change_pct, "_low": delta.ci_low_pct, "_high": delta.ci_high_pct}
-        for which, value in values.items():
+        labels = _labels_of_delta(delta)
+        for name, value in _changes(delta).items():
             if value is not None:
-                yield f"change{which}_pct", labels, value, last_s
-        yield "verdict", labels, delta.verdict, last_s
+                yield _Sample(name, labels, value, last_s)
+        yield _Sample("verdict", labels, delta.verdict, last_s)
+    yield from _of_whole(verdict, last_s)
+
+
+def _of_whole(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
+    """Tiers to buy, and doubts."""
     for decision in verdict.decisions:
-        named = {"workload": decision.workload, "tier": decision.tier or ""}
-        yield "decision", named, 1.0, last_s
-    for kind in dict.fromkeys(
-        doubt.kind for doubt in verdict.doubts if doubt.run is None
-    ):
-        yield "doubt", {"kind": kind}, 1.0, last_s
+        labels = {"workload": decision.workload, "tier": decision.tier or ""}
+        yield _Sample("decision", labels, 1.0, last_s)
+    # A doubt about one run is no reason to distrust every figure.
+    kinds = [doubt.kind for doubt in verdict.doubts if doubt.run is None]
+    for kind in dict.fromkeys(kinds):
+        yield _Sample("doubt", {"kind": kind}, 1.0, last_s)
+
+
+def _labels_of_delta(delta: Delta) -> _Labels:
+    return {
+        "baseline": delta.baseline,
+        "workload": delta.workload,
+        "metric": delta.metric,
+        "scope": delta.scope,
+        "profile": delta.contender,
+    }
+
+
+def _changes(delta: Delta) -> Mapping[str, float | None]:
+    """Our name → percent. A tier that served too little is not compared."""
+    change_pct = None
+    if not delta.overloaded:
+        change_pct = delta.change_pct
+    return {
+        "change_pct": change_pct,
+        "change_low_pct": delta.ci_low_pct,
+        "change_high_pct": delta.ci_high_pct,
+    }

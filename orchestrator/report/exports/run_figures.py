@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import conclusions, results
@@ -27,28 +27,33 @@ class RunFigures:
 def runs(campaign: results.Results) -> Iterator[RunFigures]:
     """The planned runs in order, those without a record too."""
     cpus = results.machine_cpus(campaign)
-    used = {
-        data.record.run.number
-        for cell in results.cells(campaign)
-        for data in cell.finished
-    }
+    counting: set[int] = set()
+    for cell in results.cells(campaign):
+        counting |= {data.record.run.number for data in cell.finished}
     for run in campaign.plan.runs:
+        is_excluded = run.number not in counting
         data = campaign.by_number.get(run.number)
-        outcome: str = MISSING
-        if data:
-            outcome = data.record.outcome
-        figures: dict[tuple[str, str], Measurement] = {}
-        if data and outcome == "done":
-            for figure in (
-                *data.record.measurements,
-                *resources.telemetry_of(data, cpus),
-            ):
-                figures.setdefault((figure.metric, figure.scope), figure)
-        span_s = results.span_s([data] if data else [])
-        yield RunFigures(
-            run, outcome, run.number not in used, tuple(figures.values()), span_s
-        )
+        if data is None:
+            yield RunFigures(run, MISSING, is_excluded, (), None)
+            continue
+        outcome = data.record.outcome
+        figures: tuple[Measurement, ...] = ()
+        if outcome == "done":
+            figures = _figures(data, cpus)
+        yield RunFigures(run, outcome, is_excluded, figures, results.span_s([data]))
 
+
+def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
+    """Of each metric and scope the first: what the record says goes before telemetry."""
+    figures: dict[tuple[str, str], Measurement] = {}
+    for figure in data.record.measurements:
+        figures.setdefault((figure.metric, figure.scope), figure)
+    for figure in resources.telemetry_of(data, cpus):
+        figures.setdefault((figure.metric, figure.scope), figure)
+    return tuple(figures.values())
+
+
+# ------------------------------------------------------------------ CSV
 
 _OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
 _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
@@ -60,24 +65,32 @@ def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
     disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
     page = io.StringIO()
-    writer = csv.writer(page, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
+    writer.writeheader()
     for of_run in runs(campaign):
-        run = of_run.run
-        if of_run.excluded:
-            excluded = "yes"
-        else:
-            excluded = "no"
-        what = (
-            run.number,
-            run.profile,
-            disks[run.profile],
-            run.workload,
-            run.repetition,
-        )
-        figures = [
-            [getattr(figure, name) for name in _OF_FIGURE] for figure in of_run.figures
-        ]
-        for figure in figures or [[""] * len(_OF_FIGURE)]:
-            writer.writerow((*what, of_run.outcome, excluded, *figure))
+        shared = {
+            "run": of_run.run.number,
+            "profile": of_run.run.profile,
+            "disk": disks[of_run.run.profile],
+            "workload": of_run.run.workload,
+            "repetition": of_run.run.repetition,
+            "outcome": of_run.outcome,
+            "excluded": _yes_or_no(of_run.excluded),
+        }
+        for row in _rows(of_run.figures):
+            writer.writerow({**shared, **row})
     return page.getvalue()
+
+
+def _yes_or_no(is_so: bool) -> str:
+    if is_so:
+        return "yes"
+    return "no"
+
+
+def _rows(figures: Sequence[Measurement]) -> Iterator[dict[str, object]]:
+    """Column → value; an empty row of a run without figures."""
+    for figure in figures:
+        yield {name: getattr(figure, name) for name in _OF_FIGURE}
+    if not figures:
+        yield {}

@@ -10,11 +10,8 @@ def filled(
 ) -> str:
     """A template of this folder with these values, ending in a newline. HTML and XML are escaped.
     Beside `filters` there is `kind`, which says of a block which macro draws it."""
-    from jinja2 import (
-        Environment,
-        FunctionLoader,
-        StrictUndefined,
-    )  # the terminal does without
+    # Here, because the terminal does without and is not to wait.
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
         loader=FunctionLoader(text_of),
@@ -23,11 +20,14 @@ def filled(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "kind": lambda block: type(block).__name__.lower(),
-        **filters,
-    }
-    return environment.get_template(template).render(**values).rstrip() + "\n"
+    environment.filters["kind"] = _kind
+    environment.filters |= filters
+    text = environment.get_template(template).render(**values)
+    return text.rstrip() + "\n"
+
+
+def _kind(block: object) -> str:
+    return type(block).__name__.lower()
 
 
 def text_of(file: str) -> str:

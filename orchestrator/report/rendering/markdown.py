@@ -1,7 +1,7 @@
 """Draws a Document as Markdown (GitHub's kind, for its tables), or a section of it alone."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from orchestrator.report import blocks, wording
@@ -11,6 +11,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 _BREAKS = re.compile(r"\s*[\r\n\t]+\s*")
 _CODE = re.compile(r"(`[^`|]+`)")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_GAP = "  "  # between the columns of plain text
 
 
 def draw(document: blocks.Document) -> str:
@@ -24,30 +25,40 @@ def section(section: blocks.Section, form: Literal["md", "txt"] = "md") -> str:
     return filled(f"section.{form}.jinja", filters, section=section).lstrip()
 
 
-def _aligned(table: blocks.Table) -> str:
-    """Its texts in columns of one width."""
-    rows = [[column.title for column in table.columns]]
-    rows += [[cell.text for cell in row] for row in table.rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-
-
 def table(table: blocks.Table) -> str:
     """One table, with its remarks below."""
     return filled("table.md.jinja", _filters(), table=table).rstrip()
 
 
 def _filters() -> dict[str, Callable[..., str]]:
-    return {
-        "plain": _plain,
-        "raised": lambda numbers: "·".join(map(str, numbers)).translate(_RAISED),
-        "unbroken": wording.unbroken,
-    }
+    return {"plain": _plain, "raised": _raised, "unbroken": wording.unbroken}
 
 
 def _plain(text: str) -> str:
     """Text with Markdown's own signs escaped, except in `code`, and line breaks closed up."""
-    parts = _CODE.split(_BREAKS.sub(" ", text))
-    return "".join(
-        part if _CODE.fullmatch(part) else _SPECIAL.sub(r"\\\1", part) for part in parts
-    )
+    escaped = ""
+    for part in _CODE.split(_BREAKS.sub(" ", text)):
+        if _CODE.fullmatch(part):
+            escaped += part
+        else:
+            escaped += _SPECIAL.sub(r"\\\1", part)
+    return escaped
+
+
+def _raised(numbers: Iterable[int]) -> str:
+    """Of footnotes: `¹·¹²`."""
+    return "·".join(str(number) for number in numbers).translate(_RAISED)
+
+
+def _aligned(table: blocks.Table) -> str:
+    """Its texts in columns of one width."""
+    rows = [[column.title for column in table.columns]]
+    rows += [[cell.text for cell in row] for row in table.rows]
+    widths: list[int] = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(len(text) for text in column))
+    lines: list[str] = []
+    for row in rows:
+        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        lines.append(_GAP.join(padded).rstrip())
+    return "\n".join(lines)

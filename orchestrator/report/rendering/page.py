@@ -8,7 +8,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,15 @@ from orchestrator.report.rendering import filled, markdown, text_of
 
 
 def draw(document: blocks.Document, cache: Path | None = None) -> str:
-    """The whole page. All text is escaped, but for our own SVG. `cache`: as of `scripts_of`."""
+    """The whole page. All text is escaped, but for our own SVG. `cache`: a folder that keeps
+    Vega's code for the next page."""
     return filled(
         "page.html.jinja",
         {"inline_svg": _inline, "text": _text, "markdown": markdown.section},
         document=document,
         style=Markup(text_of("page.css")),
         colour=charts.colours(document.tiers),
-        scripts=scripts_of(document, cache),
+        scripts=_scripts(document, cache),
     )
 
 
@@ -37,7 +39,8 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def _text(text: str) -> Markup:
     """Escaped; a number and its unit stay on one line, and `code` is set as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(wording.unbroken(text)))))
+    escaped = str(escape(wording.unbroken(text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", escaped))
 
 
 def _inline(chart: blocks.Chart) -> Markup:
@@ -47,48 +50,89 @@ def _inline(chart: blocks.Chart) -> Markup:
     return Markup(svg.replace("<g ", '<g aria-hidden="true" ', 1))
 
 
+# ------------------------------------------------------------------ scripts
+
 # Vega with all that it needs, the page's own scripts, and the drawings as data. vl-convert carries
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
 # scripts alone, which it knows by their checksums.
 
 
-def scripts_of(document: blocks.Document, cache: Path | None = None) -> dict[str, Any]:
-    """drawings: packed JSON. code: the scripts, without Vega if no chart can be drawn anew. sums:
-    theirs, as the page's policy names them. `cache`: a folder that keeps Vega's code for the next
-    page."""
-    drawn = {
-        chart.name: chart.live for chart in blocks.charts_of(document) if chart.live
-    }
-    drawing: tuple[str, ...] = ()
-    if drawn:
-        drawing = (_vega(cache), text_of("page.js"))
-    code = [_closed(text) for text in (*drawing, text_of("copy.js"))]
-    digests = (hashlib.sha256(text.encode()).digest() for text in code)
-    sums = " ".join(
-        f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests
+@dataclass(frozen=True)
+class _Scripts:
+    """`drawings`: packed JSON. `code`: of each script. `sums`: their checksums, as the page's
+    policy names them."""
+
+    drawings: str
+    code: Sequence[Markup]
+    sums: str
+
+
+def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
+    """Without Vega if no chart can be drawn anew."""
+    live: dict[str, Mapping[str, Any]] = {}
+    for chart in blocks.charts_of(document):
+        if chart.live:
+            live[chart.name] = chart.live
+    scripts = [text_of("copy.js")]
+    if live:
+        scripts = [_vega(cache), text_of("page.js"), *scripts]
+    for code in scripts:
+        _refuse_end_of_element(code)
+    return _Scripts(
+        drawings=_drawings(live),
+        code=[Markup(code) for code in scripts],
+        sums=" ".join(_checksum(code) for code in scripts),
     )
-    look = {
-        **charts.drawing("look"),
-        "background": "transparent",
-    }  # the page's, light or dark
-    drawings = _packed({"config": look, "charts": drawn})
-    return {"drawings": drawings, "code": [Markup(text) for text in code], "sums": sums}
+
+
+def _drawings(live: Mapping[str, Mapping[str, Any]]) -> str:
+    look = charts.drawing("look")
+    look["background"] = "transparent"  # the page's, light or dark
+    return _packed({"config": look, "charts": live})
+
+
+def _packed(content: Mapping[str, Any]) -> str:
+    """JSON, compressed, in letters that cannot end its element."""
+    text = json.dumps(
+        content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    # Without the time, so that the same report is the same file.
+    packed = gzip.compress(text.encode(), mtime=0)
+    return base64.b64encode(packed).decode()
+
+
+def _checksum(code: str) -> str:
+    digest = hashlib.sha256(code.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _refuse_end_of_element(code: str) -> None:
+    """ValueError if the code ends the element that it stands in."""
+    if "</script" in code.lower() or "<!--" in code:
+        raise ValueError("a script of the page holds `</script` or `<!--`")
+
+
+# ------------------------------------------------------------------ Vega
 
 
 def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
-    kept = None
-    if cache:
-        kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
-    if kept is not None and kept.is_file():
+    if cache is None:
+        return _bundle()
+    kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
+    if kept.is_file():
         return kept.read_text(encoding="utf-8")
     bundle = _bundle()
-    if kept is not None:
-        with contextlib.suppress(OSError):  # then it is made again
-            new = kept.with_suffix(f".{os.getpid()}")
-            new.write_text(bundle, encoding="utf-8")
-            new.replace(kept)
+    with contextlib.suppress(OSError):  # then it is made again
+        _write_whole(kept, bundle)
     return bundle
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """All of it or nothing, whoever else writes it at the same time."""
+    new = file.with_suffix(f".{os.getpid()}")
+    new.write_text(text, encoding="utf-8")
+    new.replace(file)
 
 
 @functools.cache
@@ -97,18 +141,3 @@ def _bundle() -> str:
     import vl_convert
 
     return str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
-
-
-def _closed(code: str) -> str:
-    """The code, which must not end the element that it stands in."""
-    if "</script" in code.lower() or "<!--" in code:
-        raise ValueError("a script of the page holds `</script` or `<!--`")
-    return code
-
-
-def _packed(content: Mapping[str, Any]) -> str:
-    """JSON, compressed, in letters that cannot end its element."""
-    text = json.dumps(
-        content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

@@ -1,5 +1,6 @@
 """The report's first screen for a terminal: rich renderables, returned and never printed here."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -14,17 +15,33 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.report.blocks import Cell, Footnote, ShownAnswer, Stamp, Table
-from orchestrator.report.prose import words
 
-_STATUS_STYLE = words("status.styles")
-_WORD_STYLE = words("verdict.styles")
+_STATUS_STYLES: Mapping[SurenessWord, str] = {
+    "conclusive": "bold green",
+    "enough; cheaper not excluded": "bold yellow",
+    "enough; price open": "bold yellow",
+    "partly conclusive": "bold yellow",
+    "not conclusive": "bold red",
+    "nothing to compare": "bold",
+    "observed": "bold",
+    "one tier": "bold",
+    "predicted": "bold",
+}
+_VERDICT_STYLES: Mapping[VerdictWord, str] = {
+    "better": "green",
+    "worse": "red",
+    "same": "dim",
+    "inconclusive": "yellow",
+}
 GAP = 2
 NARROWEST = 14  # "not declared", "inconclusive"
 
 
 def status(word: SurenessWord, text: str) -> Text:
-    return Text.assemble((word.upper(), _STATUS_STYLE[word]), "  ", text)
+    """How sure the whole is."""
+    return Text.assemble((word.upper(), _STATUS_STYLES[word]), "  ", text)
 
 
 def stamps(stamps: tuple[Stamp, ...]) -> Text:
@@ -35,18 +52,55 @@ def stamps(stamps: tuple[Stamp, ...]) -> Text:
     return line
 
 
-def answers(answers: tuple[ShownAnswer, ...], tiers: int) -> RenderableType:
+def answers(answers: tuple[ShownAnswer, ...]) -> RenderableType:
+    """What each is about, and the answer."""
     grid = _pairs(padding=2, style="dim")
     for answer in answers:
-        line = Text()
-        if answer.tier:
-            line.append(answer.tier, style="bold")
-            line.append(f" ({answer.price})  " if answer.price else "  ")
-        elif tiers > 1 and answer.tier is None:
-            line.append("no answer  ", style="bold yellow")
-        line.append(answer.text)
-        grid.add_row(Text(answer.workload), line)
+        grid.add_row(Text(answer.workload), _answer(answer))
     return grid
+
+
+def _answer(answer: ShownAnswer) -> Text:
+    line = Text()
+    if answer.tier:
+        line.append(answer.headline, style="bold")
+        if answer.price:
+            line.append(f" ({answer.price})")
+        line.append("  ")
+    elif answer.headline:
+        line.append(f"{answer.headline}  ", style="bold yellow")
+    return line.append(answer.text)
+
+
+def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
+    """The doubts about single runs, by number."""
+    grid = _pairs(padding=1, style="yellow", justify="right")
+    for note in footnotes:
+        advice = (note.advice, "italic")
+        where = (f" ({note.where})", "dim")
+        line = Text.assemble(note.text, " ", advice, where)
+        grid.add_row(f"[{note.number}]", line)
+    return grid
+
+
+def meanings(stamps: tuple[Stamp, ...]) -> RenderableType:
+    """What the stamps mean, for the end."""
+    grid = _pairs(padding=2, style="yellow")
+    for stamp in stamps:
+        meaning = Text.assemble(stamp.text, " ", (stamp.advice, "italic"))
+        grid.add_row(stamp.label, meaning)
+    return grid
+
+
+def _pairs(padding: int, style: str, justify: JustifyMethod = "left") -> Grid:
+    """A grid of a word and what belongs to it."""
+    grid = Grid.grid(padding=(0, padding, 0, 0))
+    grid.add_column(justify=justify, style=style, no_wrap=True)
+    grid.add_column()
+    return grid
+
+
+# ------------------------------------------------------------------ tables
 
 
 @dataclass(frozen=True)
@@ -59,91 +113,95 @@ class TableView:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        block = self.block
-        heads = [Text(column.title, style="dim") for column in block.columns]
-        # there a row is one line
-        below = "\n"
-        if console.soft_wrap:
-            below = " "
-        drawn = [[_cell(cell, below) for cell in row] for row in block.rows]
-        rows = [heads, *(row for row in drawn if len(row) > 1)]
-        lines = [
-            [max(map(cell_len, text.plain.split("\n"))) for text in row] for row in rows
-        ]
-        natural = [
-            max(column) for column in zip(*lines, strict=True)
-        ]  # the longest line of each
-        words = [not column.numeric for column in block.columns]
-        widths = fit(natural, words, options.max_width - GAP * (len(natural) - 1))
-        grid = _grid(block, widths)
+        rows = self._rows(console.soft_wrap)
+        heads = [Text(column.title, style="dim") for column in self.block.columns]
+        # A heading is as wide as the table.
+        of_columns = [heads, *(row for row in rows if not _is_heading(row))]
+        widths = self._widths(of_columns, options.max_width)
+        grid = self._grid(widths)
         grid.add_row(*heads)
-        for row in drawn:
-            if len(row) == 1:
+        for row in rows:
+            if _is_heading(row):
                 yield grid
                 yield Text(row[0].plain, style="bold")
-                grid = _grid(block, widths)
+                grid = self._grid(widths)
             else:
                 grid.add_row(*row)
         yield grid
-        for remark in block.remarks:
+        for remark in self.block.remarks:
             yield Text(remark, style="dim")
+
+    def _rows(self, soft_wrap: bool) -> list[list[Text]]:
+        # Where lines are not cut, a row is one line.
+        before_detail = "\n"
+        if soft_wrap:
+            before_detail = " "
+        return [[_cell(cell, before_detail) for cell in row] for row in self.block.rows]
+
+    def _widths(self, rows: Sequence[Sequence[Text]], most: int) -> list[int]:
+        """Of the columns, in characters: as wide as the longest line, or less."""
+        of_rows = [_row_widths(row) for row in rows]
+        widths = [max(column) for column in zip(*of_rows, strict=True)]
+        words = [not column.numeric for column in self.block.columns]
+        gaps = GAP * (len(widths) - 1)
+        return fit(widths, words, most - gaps)
+
+    def _grid(self, widths: Sequence[int]) -> Grid:
+        grid = Grid.grid(padding=(0, GAP, 0, 0))
+        for column, width in zip(self.block.columns, widths, strict=True):
+            justify: JustifyMethod = "left"
+            if column.numeric:
+                justify = "right"
+            grid.add_column(justify=justify, width=width)
+        return grid
+
+
+def _is_heading(row: Sequence[Text]) -> bool:
+    return len(row) == 1
+
+
+def _row_widths(row: Sequence[Text]) -> list[int]:
+    return [max(_line_widths(text)) for text in row]
+
+
+def _line_widths(text: Text) -> Iterator[int]:
+    for line in text.plain.split("\n"):
+        yield cell_len(line)
 
 
 def fit(widths: list[int], words: list[bool], most: int) -> list[int]:
     """`widths` cut to add up to `most`: the widest column of words first, to a word at least."""
     fitted = list(widths)
     while sum(fitted) > most:
-        wide = [n for n, width in enumerate(fitted) if words[n] and width > NARROWEST]
-        if not wide:
+        widest = _widest(fitted, words)
+        if widest is None:
             break
-        fitted[max(wide, key=lambda n: fitted[n])] -= 1
+        fitted[widest] -= 1
     return fitted
 
 
-def _pairs(padding: int, style: str, justify: JustifyMethod = "left") -> Grid:
-    """A grid of a word and what belongs to it."""
-    grid = Grid.grid(padding=(0, padding, 0, 0))
-    grid.add_column(justify=justify, style=style, no_wrap=True)
-    grid.add_column()
-    return grid
+def _widest(widths: Sequence[int], words: Sequence[bool]) -> int | None:
+    """The first of the widest columns that can be cut."""
+    widest = None
+    width = NARROWEST
+    for number, is_words in enumerate(words):
+        if is_words and widths[number] > width:
+            widest = number
+            width = widths[number]
+    return widest
 
 
-def _grid(block: Table, widths: list[int]) -> Grid:
-    grid = Grid.grid(padding=(0, GAP, 0, 0))
-    for column, width in zip(block.columns, widths, strict=True):
-        grid.add_column(justify="right" if column.numeric else "left", width=width)
-    return grid
-
-
-def _cell(cell: Cell, below: str) -> Text:
-    """The text with its verdict, and the detail dimmed below."""
-    line = Text(cell.text, style="italic yellow" if cell.missing else "")
+def _cell(cell: Cell, before_detail: str) -> Text:
+    """The text with its verdict, and the detail dimmed."""
+    style = ""
+    if cell.missing:
+        style = "italic yellow"
+    line = Text(cell.text, style=style)
     if cell.word:
-        line.append(f" {cell.word}", style=_WORD_STYLE[cell.word])
+        line.append(f" {cell.word}", style=_VERDICT_STYLES[cell.word])
     if cell.detail:
-        line.append(f"{below}{cell.detail}", style="dim")
+        line.append(f"{before_detail}{cell.detail}", style="dim")
     if cell.notes:
-        line.append(
-            f" [{','.join(str(number) for number in cell.notes)}]", style="yellow"
-        )
+        numbers = ",".join(str(number) for number in cell.notes)
+        line.append(f" [{numbers}]", style="yellow")
     return line
-
-
-def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:
-    grid = _pairs(padding=1, style="yellow", justify="right")
-    for note in footnotes:
-        line = Text.assemble(
-            note.text, " ", (note.advice, "italic"), (f" ({note.where})", "dim")
-        )
-        grid.add_row(f"[{note.number}]", line)
-    return grid
-
-
-def meanings(stamps: tuple[Stamp, ...]) -> RenderableType:
-    """What the stamps mean, for the end."""
-    grid = _pairs(padding=2, style="yellow")
-    for stamp in stamps:
-        grid.add_row(
-            stamp.label, Text.assemble(stamp.text, " ", (stamp.advice, "italic"))
-        )
-    return grid

@@ -1,19 +1,43 @@
 """What each run measured: a table per workload, of its transaction types, and of what failed."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from orchestrator.analysis import results
+from orchestrator.analysis.conclusions import CellSummary
 from orchestrator.model import Workload
 from orchestrator.planning.slo import format_objective
-from orchestrator.report.blocks import Cell, Paragraph, Part, Section, Table, table_of
-from orchestrator.report.prose import said, words
+from orchestrator.report.blocks import (
+    Cell,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    table_of,
+)
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.units import gathered
 
-# Title of a column → its metric, and whether it is of the node that has most of it, not of all.
-_Columns = dict[str, tuple[str, bool]]
+# Metric → title of its column.
+_TITLES = {
+    "latency_avg_s": "Average latency",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "statement_latency_avg_s": "Latency per statement",
+    "connection_wait_avg_s": "Wait for a connection",
+    "nopm": "NOPM",
+    "offered_per_s": "Offered",
+    "served_per_s": "Served",
+    "payload_bytes_per_s": "Payload",
+    "node_payload_bytes_per_s": "Payload of a node",
+    "throughput_per_s": "Transactions/s",
+    "rebuild_s": "Rebuild",
+    "rebuild_bytes_per_s": "Onto the rebuilt disk",
+    "cpu_pct": "CPU",
+}
+# These stand there also if no run has them.
 _ALWAYS = (
     "latency_avg_s",
     "latency_p95_s",
@@ -21,6 +45,25 @@ _ALWAYS = (
     "throughput_per_s",
     "cpu_pct",
 )
+_TITLES_OF_TYPE = {
+    "transactions": "Transactions",
+    "throughput_per_s": "Transactions/s",
+    "latency_avg_s": "Average latency",
+    "latency_p90_s": "p90",
+    "latency_p95_s": "p95",
+    "latency_p99_s": "p99",
+    "retries": "Retries",
+    "rollbacks": "Rolled back",
+    "failures": "Failed",
+}
+
+
+class _Column(NamedTuple):
+    """`of_busiest`: the value is of the node that has most of it, not of all together."""
+
+    title: str
+    metric: str
+    of_busiest: bool = False
 
 
 def section(index: ReportIndex) -> Section:
@@ -33,13 +76,21 @@ def section(index: ReportIndex) -> Section:
 def _about(index: ReportIndex) -> Iterator[str]:
     """How to read the tables, as far as this campaign needs it."""
     if index.campaign.plan.repetitions > 1:
-        yield said("measured.means")
+        yield (
+            "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
+            "and is given from two repetitions on."
+        )
     if index.campaign.published:
-        yield said("measured.published")
+        yield "Values as published, in our units."
+    elif _several_nodes(index):
+        yield (
+            "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
+            "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
+        )
     else:
-        yield said("measured.nodes" if _several_nodes(index) else "measured.one_node")
+        yield "CPU is the database node's, in percent of its limit."
     if index.footnotes:
-        yield said("measured.footnotes")
+        yield "Raised numbers are the doubts listed with the first table."
 
 
 def _several_nodes(index: ReportIndex) -> bool:
@@ -48,80 +99,91 @@ def _several_nodes(index: ReportIndex) -> bool:
 
 def _workload_part(index: ReportIndex, workload: Workload) -> Part:
     name = workload.name
-    statements = workload.statements_per_transaction
-    columns = _columns(index, name)
+    columns = list(_columns(index, name))
     rows = [_tier_row(index, tier, name, columns) for tier in index.tiers]
-    size: tuple[str, ...] = ()
-    if statements and statements > 1:
-        size = (f"A transaction is {statements} statements.",)
-    losses = index.losses(
-        run for run in index.campaign.plan.runs if run.workload == name
-    )
-    table = table_of(rows, ("Tier",), (*size, *losses))
+    table = table_of(rows, ("Tier",), tuple(_remarks(index, workload)))
     return Part(f"{name}: {workload.title}", (table, *by_type(index, name)))
 
 
-def _columns(index: ReportIndex, workload: str) -> _Columns:
+def _remarks(index: ReportIndex, workload: Workload) -> Iterator[str]:
+    statements = workload.statements_per_transaction
+    if statements and statements > 1:
+        yield f"A transaction is {statements} statements."
+    runs = index.campaign.plan.runs
+    yield from index.losses(run for run in runs if run.workload == workload.name)
+
+
+def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
     """NOPM, payload, the busiest disk and what else few have only if this workload has them."""
-
-    def shown(metric: str) -> bool:
-        if metric == "nopm":
-            return index.is_tpcc_derived(workload)
-        if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
-            return False
-        return metric in _ALWAYS or any(
-            index.cell(tier, workload, metric) for tier in index.tiers
-        )
-
-    titles = dict(words("measured.columns"))
-    if index.latency_scope(workload) != "all":
-        titles["latency_avg_s"] = "New-Order average latency"
-    columns = {
-        title: (metric, False) for metric, title in titles.items() if shown(metric)
-    }
-    return {**columns, **_disk_columns(index)}
+    for metric, title in _TITLES.items():
+        if not _is_shown(index, workload, metric):
+            continue
+        is_of_new_order = index.latency_scope(workload) != "all"
+        if metric == "latency_avg_s" and is_of_new_order:
+            title = "New-Order average latency"
+        yield _Column(title, metric)
+    yield from _disk_columns(index)
 
 
-def _disk_columns(index: ReportIndex) -> _Columns:
+def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
+    if metric == "nopm":
+        return index.is_tpcc_derived(workload)
+    if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
+        return False
+    if metric in _ALWAYS:
+        return True
+    cells = [index.cell(tier, workload, metric) for tier in index.tiers]
+    return any(cell is not None for cell in cells)
+
+
+def _disk_columns(index: ReportIndex) -> Iterator[_Column]:
     """Of all disks together, and of the busiest; published ones may be of a single disk alone."""
-    iops = "disk_iops"
-    rate = "disk_bytes_per_s"
-    every = {"Disk IOPS": (iops, False)}
-    bandwidth = {"Disk bandwidth": (rate, False)}
     if index.campaign.published:
-        busiest = {"IOPS of a disk": (iops, True), "Bandwidth of a disk": (rate, True)}
-        return {**busiest, **every, **bandwidth}
-    if _several_nodes(index):
-        several = {"Busiest disk IOPS": (iops, True)}
-    else:
-        several = {}
-    return {**every, **several, **bandwidth}
+        yield _Column("IOPS of a disk", "disk_iops", of_busiest=True)
+        yield _Column("Bandwidth of a disk", "disk_bytes_per_s", of_busiest=True)
+    yield _Column("Disk IOPS", "disk_iops")
+    if _several_nodes(index) and not index.campaign.published:
+        yield _Column("Busiest disk IOPS", "disk_iops", of_busiest=True)
+    yield _Column("Disk bandwidth", "disk_bytes_per_s")
 
 
 def _tier_row(
-    index: ReportIndex, tier: str, workload: str, columns: _Columns
+    index: ReportIndex, tier: str, workload: str, columns: Iterable[_Column]
 ) -> dict[str, Cell]:
     done = len(index.finished(tier, workload))
     planned = len(index.planned(tier, workload))
-    if done == planned:
-        n = f"n = {done}"
-    else:
+    n = f"n = {done}"
+    if done != planned:
         n = f"n = {done} of {planned}"
-    values = {
-        title: index.value_cell(
-            tier,
-            workload,
-            (index.busiest if busiest else index.cell)(tier, workload, metric),
-        )
-        for title, (metric, busiest) in columns.items()
-    }
-    return {
-        "Tier": Cell(tier, detail=n, tier=tier, notes=index.notes(workload, tier)),
-        **values,
-    }
+    notes = index.notes(workload, tier)
+    row = {"Tier": Cell(tier, detail=n, tier=tier, notes=notes)}
+    for column in columns:
+        summary = _summary(index, tier, workload, column)
+        row[column.title] = index.value_cell(tier, workload, summary)
+    return row
 
 
-_OF_TYPE = words("measured.type_columns")
+def _summary(
+    index: ReportIndex, tier: str, workload: str, column: _Column
+) -> CellSummary | None:
+    if column.of_busiest:
+        return index.busiest(tier, workload, column.metric)
+    return index.cell(tier, workload, column.metric)
+
+
+# ------------------------------------------------------------------ types of transactions
+
+
+class _TypeOfTier(NamedTuple):
+    tier: str
+    scope: str
+
+
+class _ClauseOfTier(NamedTuple):
+    """`objective`: the clause, as for `--slo`."""
+
+    tier: str
+    objective: str
 
 
 def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
@@ -131,44 +193,49 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     if not types:
         return ()
     judged = _judged(index, workload)
-    rows: list[str | dict[str, Cell]] = []
-    for name in types:
-        rows.append(name.replace("_", " "))
+    rows: list[Row] = []
+    for scope in types:
+        rows.append(scope.replace("_", " "))
         for tier in index.tiers:
-            values = index.metric_cells(tier, workload, _OF_TYPE, name)
-            slo = Cell(judged.get((tier, name), ""))
+            values = index.metric_cells(tier, workload, _TITLES_OF_TYPE, scope)
+            slo = Cell(judged.get(_TypeOfTier(tier, scope), ""))
             rows.append({"Transaction": Cell(tier, tier=tier), **values, "SLO": slo})
-    return (table_of(rows, ("Transaction", "SLO"), (said("measured.types"),)),)
+    about = "Transactions, retries, rollbacks on purpose and failures are counts of one run."
+    return (table_of(rows, ("Transaction", "SLO"), (about,)),)
 
 
-def _judged(index: ReportIndex, workload: str) -> dict[tuple[str, str], str]:
-    """Tier and type → each clause of the SLO about that type, and whether it was proven to be met,
-    by the decision; what that did not judge is open."""
-    word = {
-        (offer.tier, result.objective): result.word
-        for decision in index.verdict.decisions
-        if decision.workload == workload
-        for offer in decision.offers
-        for result in offer.slo
-    }
-    slo = index.campaign.plan.workload(workload).slo
-    clauses = gathered(
-        (
-            (tier, scope),
-            f"{text.removeprefix(f'{scope} ')}: {word.get((tier, text), 'open')}",
-        )
-        for scope, text in (
-            (of.scope, format_objective(of)) for of in slo if of.scope != "all"
-        )
-        for tier in index.tiers
-    )
+def _judged(index: ReportIndex, workload: str) -> Mapping[_TypeOfTier, str]:
+    """Each clause of the SLO about a type of transactions, and whether it was proven to be met, by
+    the decision; what that did not judge is open."""
+    words = _words_of_clauses(index, workload)
+    clauses: dict[_TypeOfTier, list[str]] = {}
+    for objective in index.campaign.plan.workload(workload).slo:
+        if objective.scope == "all":
+            continue
+        text = format_objective(objective)
+        shown = text.removeprefix(f"{objective.scope} ")
+        for tier in index.tiers:
+            word = words.get(_ClauseOfTier(tier, text), "open")
+            of_type = clauses.setdefault(_TypeOfTier(tier, objective.scope), [])
+            of_type.append(f"{shown}: {word}")
     return {key: "; ".join(of_type) for key, of_type in clauses.items()}
+
+
+def _words_of_clauses(index: ReportIndex, workload: str) -> Mapping[_ClauseOfTier, str]:
+    words: dict[_ClauseOfTier, str] = {}
+    for decision in index.verdict.decisions:
+        if decision.workload != workload:
+            continue
+        for offer in decision.offers:
+            for result in offer.slo:
+                words[_ClauseOfTier(offer.tier, result.objective)] = result.word
+    return words
 
 
 # ------------------------------------------------------------------ what did not succeed at once
 
-
-_COUNTS = {m: _OF_TYPE[m] for m in ("transactions", "retries", "rollbacks", "failures")}
+_COUNTED = ("transactions", "retries", "rollbacks", "failures")
+_COUNTS = {metric: _TITLES_OF_TYPE[metric] for metric in _COUNTED}
 _ASK_FOR_LEVEL = ("sysbench", "benchbase")  # each of their sessions sets it
 _DEFAULT_LEVEL = "read committed"
 _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
@@ -179,22 +246,28 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
     loads = [load for load in index.workloads if load.database is None]
     if index.campaign.published or not loads:
         return ()
-    rows: list[str | dict[str, Cell]] = []
+    rows: list[Row] = []
     for load in loads:
         rows.append(load.name)
-        rows += [
-            {
-                "Tier": Cell(tier, tier=tier, notes=index.notes(load.name, tier)),
-                **index.metric_cells(tier, load.name, _COUNTS),
-                "Isolation asked for": Cell(_asked(load)),
-                "In effect": _in_effect(index, tier, load),
-            }
-            for tier in index.tiers
-        ]
-    remark = said("failures.counts")
-    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (remark,))
+        rows += [_failures_row(index, tier, load) for tier in index.tiers]
+    about = (
+        "Counts of one run's window, means over the repetitions. A retry repeats a transaction "
+        "that the database refused; rolled back are those that end so on purpose; failed ones "
+        "were given up and count neither as throughput nor in latency."
+    )
+    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (about,))
     parts = (Part("", (counts,)), Part("Errors by SQLSTATE", (_errors(index),)))
     return (Section("failures", "Retries, failures and isolation", parts),)
+
+
+def _failures_row(index: ReportIndex, tier: str, load: Workload) -> dict[str, Cell]:
+    notes = index.notes(load.name, tier)
+    return {
+        "Tier": Cell(tier, tier=tier, notes=notes),
+        **index.metric_cells(tier, load.name, _COUNTS),
+        "Isolation asked for": Cell(_asked(load)),
+        "In effect": _in_effect(index, tier, load),
+    }
 
 
 def _asked(load: Workload) -> str:
@@ -205,67 +278,103 @@ def _asked(load: Workload) -> str:
 
 
 def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
-    """As the servers said; more than one level only if the runs of a cell differ. PostgreSQL gives
-    each level under its own name, so it need not be asked."""
+    """As the servers said; more than one level only if the runs of a cell differ."""
     runs = index.finished(tier, load.name)
-    facts = [results.database(run.record) for run in runs]
-    levels = {
-        str(level)
-        for of_run in facts
-        if (
-            level := (of_run.execution or {}).get("isolation")
-            or of_run.more.get("isolation")
-        )
-    }
+    levels = _levels_told(runs)
     if levels:
         return Cell(", ".join(sorted(levels)))
     if not runs:
         return Cell("missing", missing=True)
-    plain = index.campaign.plan.profile(tier).cluster.database == "postgresql"
-    told = plain and _asked(load) in _LEVELS
-    if told:
+    # PostgreSQL gives each level under its own name, so it need not be asked.
+    database = index.campaign.plan.profile(tier).cluster.database
+    if database == "postgresql" and _asked(load) in _LEVELS:
         return Cell("as asked")
     return Cell("not read back", missing=True)
 
 
+def _levels_told(runs: Iterable[results.RunData]) -> set[str]:
+    levels: set[str] = set()
+    for run in runs:
+        facts = results.database(run.record)
+        execution = facts.execution or {}
+        level = execution.get("isolation") or facts.more.get("isolation")
+        if level:
+            levels.add(str(level))
+    return levels
+
+
+# ------------------------------------------------------------------ errors
+
+# By the first two characters of an SQLSTATE:
+# https://www.postgresql.org/docs/current/errcodes-appendix.html
+_CLASSES = {
+    "08": "connection",
+    "22": "data",
+    "23": "integrity constraint",
+    "25": "transaction state",
+    "40": "transaction rollback",
+    "42": "syntax or access",
+    "53": "resources",
+    "54": "program limit",
+    "55": "object state",
+    "57": "operator",
+    "58": "system",
+    "XX": "internal",
+}
+
+
 def _errors(index: ReportIndex) -> Table | Paragraph:
-    rows: list[Mapping[str, Cell | str]] = [
-        {"Workload": load.name, "Tier": Cell(tier, tier=tier), **of_class}
-        for load in index.workloads
-        for tier in index.tiers
-        for of_class in by_class(index.finished(tier, load.name))
-    ]
+    rows: list[Row] = []
+    for load in index.workloads:
+        for tier in index.tiers:
+            head: dict[str, Cell | str] = {
+                "Workload": load.name,
+                "Tier": Cell(tier, tier=tier),
+            }
+            for counts in by_class(index.finished(tier, load.name)):
+                rows.append({**head, **counts})
     if not rows:
         return Paragraph("No load generator counted one.")
     about = "Attempts of all finished runs together, warm-up included."
     return table_of(rows, ("Workload", "Tier", "Class", "SQLSTATE"), (about,))
 
 
-_CLASSES = words("failures.classes")  # by the first two characters of an SQLSTATE
-
-
 def by_class(runs: Iterable[results.RunData]) -> Iterator[dict[str, str]]:
     """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
-    of_runs = (results.generator(run.record).more.get("errors") for run in runs)
-    every = [
-        error for errors in of_runs if isinstance(errors, list) for error in errors
-    ]
-    table = pd.DataFrame(every, columns=["sqlstate", "kind", "count"]).fillna(
-        {"sqlstate": ""}
+    table = pd.DataFrame(
+        list(_errors_counted(runs)), columns=["sqlstate", "kind", "count"]
     )
+    table = table.fillna({"sqlstate": ""})
     classes = dict(list(table.groupby(table["sqlstate"].str[:2], sort=False)))
-    for key in sorted(classes, key=lambda key: -classes[key]["count"].sum()):
-        kinds, states = (
-            classes[key].groupby(of, sort=False)["count"].sum()
-            for of in ("kind", "sqlstate")
-        )
-        yield {
-            "Class": f"{key} {_CLASSES[key]}"
-            if key in _CLASSES
-            else key or "no SQLSTATE",
-            "Tried again": f"{kinds.get('retried', 0):,}",
-            "Given up": f"{kinds.get('failed', 0):,}",
-            "SQLSTATE": ", ".join(
-                f"{of or 'none given'} ({n:,})" for of, n in states.items()
-            ),
-        }
+    attempts = {key: errors["count"].sum() for key, errors in classes.items()}
+    # Classes of as many attempts stay in the order in which they were counted.
+    for key in sorted(classes, key=attempts.__getitem__, reverse=True):
+        yield _class_cells(str(key), classes[key])
+
+
+def _errors_counted(runs: Iterable[results.RunData]) -> Iterator[Any]:
+    """sqlstate, kind and count of each error that a load generator wrote down."""
+    for run in runs:
+        errors = results.generator(run.record).more.get("errors")
+        if isinstance(errors, list):
+            yield from errors
+
+
+def _class_cells(key: str, errors: pd.DataFrame) -> dict[str, str]:
+    by_kind = errors.groupby("kind", sort=False)["count"].sum()
+    by_state = errors.groupby("sqlstate", sort=False)["count"].sum()
+    states: list[str] = []
+    for state, count in by_state.items():
+        states.append(f"{state or 'none given'} ({count:,})")
+    return {
+        "Class": _class_in_words(key),
+        "Tried again": f"{by_kind.get('retried', 0):,}",
+        "Given up": f"{by_kind.get('failed', 0):,}",
+        "SQLSTATE": ", ".join(states),
+    }
+
+
+def _class_in_words(key: str) -> str:
+    if key in _CLASSES:
+        return f"{key} {_CLASSES[key]}"
+    return key or "no SQLSTATE"

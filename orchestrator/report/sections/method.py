@@ -1,6 +1,7 @@
 """The method, how to repeat the campaign, and where the raw files of each run are."""
 
 import shlex
+from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.analysis import comparability, results
@@ -8,7 +9,7 @@ from orchestrator.analysis.statistics.looks import confidence, repetitions, shar
 from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.model import Plan, Run
 from orchestrator.planning import slo
-from orchestrator.report import report_index, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
     Code,
@@ -18,81 +19,143 @@ from orchestrator.report.blocks import (
     Section,
     table_of,
 )
-from orchestrator.report.prose import said, words
+from orchestrator.report.report_index import ReportIndex
+
+_DISCLAIMER = (
+    "The order-entry workload is derived from the TPC-C specification and does not comply with "
+    "it: nothing here was audited, and no figure may be held against what the TPC publishes or "
+    "against other programs that go by that name. NOPM counts the New-Order transactions "
+    "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
+    "Processing Performance Council."
+)
+_PUBLISHED = (
+    "Others measured and published these figures; their own text says how. A change is the ratio "
+    "of the contender's figure to the baseline's. One value on a side has no interval, so every "
+    "change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
+    "docs/STUDY.md."
+)
 
 
-def section(index: report_index.ReportIndex) -> Section:
-    published = index.campaign.published
+def section(index: ReportIndex) -> Section:
+    """The last one of a report."""
+    title = "Method, and how to reproduce"
+    return Section("method", title, tuple(_parts(index)))
+
+
+def _parts(index: ReportIndex) -> Iterator[Part]:
     plan = index.campaign.plan
-    if published:
-        method = said("method.published")
-    else:
-        method = _method(plan)
-    parts = [Part("Method", (Paragraph(method),))]
-    if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
-        parts.append(
-            Part("TPC-C-derived, not TPC-C", (Paragraph(said("method.disclaimer")),))
-        )
-    parts.append(Part("To do it again", _again(index.campaign)))
+    method = _PUBLISHED
+    if not index.campaign.published:
+        method = _measured(plan)
+    yield Part("Method", (Paragraph(method),))
+    if any(index.is_tpcc_derived(workload.name) for workload in plan.workloads):
+        yield Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),))
+    yield Part("To do it again", tuple(_again(index.campaign)))
+    rows = [_run_row(index, run) for run in plan.runs]
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
-    runs = table_of([_run_row(index, run) for run in plan.runs], words)
-    parts.append(Part("Runs and their raw files", (runs, _files(index))))
-    return Section("method", "Method, and how to reproduce", tuple(parts))
+    files = Items(tuple(_files(index.campaign)))
+    yield Part("Runs and their raw files", (table_of(rows, words), files))
 
 
-def _method(plan: Plan) -> str:
+# ------------------------------------------------------------------ the method
+
+
+def _measured(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
-    most = max(profile.cluster.clients for profile in plan.profiles)
-    if most > 1:
-        clients = f"{said('method.clients', clients=most)} "
-    else:
-        clients = ""
-    shares = [share(plan, load.name) for load in plan.workloads]
-    levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
-    if plan.looks:
-        levels = said("method.levels", levels=levels)
-    else:
-        levels = levels
-    beside = {"times": _times(plan), "clients": clients, "margins": margins}
-    return said("method.measured", levels=levels, **beside)
+    return (
+        f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
+        "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
+        f"{_clients(plan)}A change is the ratio of contender to baseline within each repetition, "
+        "so what slows a whole repetition down cancels out: its geometric mean, with an interval "
+        f"at {_levels(plan)} from the spread between repetitions (Student's paired test on "
+        "logarithms). It is the same if its 90 % interval (two one-sided tests at 5 %) lies "
+        f"within {margins}, better or worse if it lies on one side of no change and the number "
+        "of comparisons does not make that likely by chance, and inconclusive otherwise. The "
+        "long form is docs/METHOD.md."
+    )
 
 
 def _times(plan: Plan) -> str:
-    if not plan.looks:
-        if plan.repetitions == 1:
-            times = "once"
-        else:
-            times = f"{plan.repetitions} times"
-        return f"every workload {times}"
-    names = [load.name for load in plan.workloads]
-    times = units.listed([f"{name} {repetitions(plan, name)} times" for name in names])
-    return said(
-        "method.times", times=times, first=min(plan.looks), last=max(plan.looks)
-    )
+    if plan.looks:
+        return _times_by_looks(plan)
+    if plan.repetitions == 1:
+        return "every workload once"
+    return f"every workload {plan.repetitions} times"
 
 
-def _again(campaign: results.Results) -> tuple[Paragraph | Code, ...]:
-    code = comparability.revision(campaign)
-    given = command(campaign)
-    measured = ""
-    if code:
-        measured = f"tierbench {code} measured. "
-    begin = "Which command was given was not kept. "
-    if given:
-        begin = f"Given in {campaign.fingerprint['directory']}, where its relative paths begin. "
-    holds = said("method.holds_published" if campaign.published else "method.holds")
-    text = said("method.again", begin=begin, measured=measured, holds=holds)
+def _times_by_looks(plan: Plan) -> str:
+    """Where repetitions were added, each workload may have another number of them."""
+    workloads: list[str] = []
+    for load in plan.workloads:
+        workloads.append(f"{load.name} {repetitions(plan, load.name)} times")
     return (
-        *((Code(given),) if given else ()),
-        Paragraph(text),
-        Code(analyze(campaign)),
+        f"{units.listed(workloads)} (from {min(plan.looks)} on, repetitions were added where the "
+        f"decision was open, to {max(plan.looks)} at most)"
     )
+
+
+def _clients(plan: Plan) -> str:
+    """Empty of one client; else ends in a space."""
+    clients = max(profile.cluster.clients for profile in plan.profiles)
+    if clients <= 1:
+        return ""
+    return (
+        f"The load came from {clients} clients that began together; what each recorded is one "
+        "table, in which every transaction is once, and only the time in which all measured "
+        "counts. "
+    )
+
+
+def _levels(plan: Plan) -> str:
+    shares = [share(plan, load.name) for load in plan.workloads]
+    levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
+    if not plan.looks:
+        return levels
+    return (
+        f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
+        "each judgement has a share of the 5 % chance of a false answer)"
+    )
+
+
+# ------------------------------------------------------------------ to do it again
+
+
+def _again(campaign: results.Results) -> Iterator[Paragraph | Code]:
+    given = command(campaign)
+    if given:
+        yield Code(given)
+    yield Paragraph(_about_again(campaign))
+    yield Code(analyze(campaign))
+
+
+def _about_again(campaign: results.Results) -> str:
+    begin = "Which command was given was not kept."
+    if command(campaign):
+        folder = campaign.fingerprint["directory"]
+        begin = f"Given in {folder}, where its relative paths begin."
+    sentences = [begin]
+    code = comparability.revision(campaign)
+    if code:
+        sentences.append(f"tierbench {code} measured.")
+    if campaign.published:
+        sentences.append(
+            "study.yaml holds the tables, plan.json and the records what was read out of them."
+        )
+    else:
+        sentences.append(
+            "plan.json holds every decision taken, fingerprint.json the machine."
+        )
+    sentences.append(
+        "The report is made from the files of this folder alone, and can be made again without "
+        "Docker:"
+    )
+    return " ".join(sentences)
 
 
 def command(campaign: results.Results) -> str:
     """The command that was given, as a shell takes it; empty if it was not kept."""
     facts = campaign.fingerprint
-    # else its quotes are lost
+    # A command without its folder was kept without its quotes, and is another one.
     if "directory" in facts:
         return str(facts["command"])
     return ""
@@ -101,41 +164,57 @@ def command(campaign: results.Results) -> str:
 def analyze(campaign: results.Results) -> str:
     """The command that judges the folder again, by the same SLO."""
     objectives = slo.text_of(campaign.plan.workloads)
-    return f"tierbench analyze .{f' --slo {shlex.quote(objectives)}' if objectives else ''}"
+    if objectives:
+        return f"tierbench analyze . --slo {shlex.quote(objectives)}"
+    return "tierbench analyze ."
 
 
-def _run_row(index: report_index.ReportIndex, run: Run) -> dict[str, Cell | str]:
+# ------------------------------------------------------------------ runs and files
+
+
+def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
-    window = None
-    if data is not None:
-        window = data.record.phase("measure")
-    unknown = Cell(
-        "not published" if index.campaign.published else "never measured", missing=True
-    )
     loss = index.campaign.lost(run).removeprefix("was ")
-    folder = f"runs/{run.slug}/"
+    files = Cell("none")
+    if data is not None:
+        folder = f"runs/{run.slug}/"
+        files = Cell(folder, href=folder)
     return {
         "Run": str(run.number),
         "Tier": Cell(run.profile, tier=run.profile),
         "Workload": run.workload,
         "Repetition": str(run.repetition),
-        "Measured from": units.format_moment(window.start_s) if window else unknown,
+        "Measured from": _begin(index.campaign, data),
         "Outcome": Cell(loss or "done", missing=bool(loss)),
-        "Files": Cell(folder, href=folder) if data is not None else "none",
+        "Files": files,
     }
 
 
-def _files(index: report_index.ReportIndex) -> Items:
+def _begin(campaign: results.Results, data: results.RunData | None) -> Cell:
+    """Of its measured window."""
+    window = None
+    if data is not None:
+        window = data.record.phase("measure")
+    if window is not None:
+        return Cell(units.format_moment(window.start_s))
+    if campaign.published:
+        return Cell("not published", missing=True)
+    return Cell("never measured", missing=True)
+
+
+def _files(campaign: results.Results) -> Iterator[Paragraph]:
     """What a run's folder holds, as far as any run of this campaign left it."""
-    runs = index.campaign.runs
-    absent = {
-        "intervals.csv": all(run.intervals.empty for run in runs),
-        "samples.parquet": all(run.telemetry.empty for run in runs),
-        "raw/": index.campaign.published,
-    }
-    files = words("method.files").items()
-    return Items(
-        tuple(
-            Paragraph(what, lead=file) for file, what in files if not absent.get(file)
-        )
+    runs = campaign.runs
+    yield Paragraph(
+        "every figure of the run, its phases, facts and doubts", "record.json"
     )
+    if not all(run.intervals.empty for run in runs):
+        yield Paragraph("throughput and latency, second by second", "intervals.csv")
+    if not all(run.telemetry.empty for run in runs):
+        yield Paragraph(
+            "CPU, memory and disk counters as read, once a second", "samples.parquet"
+        )
+    if not campaign.published:
+        yield Paragraph(
+            "untouched output, exact commands, logs, settings as applied", "raw/"
+        )

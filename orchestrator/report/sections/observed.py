@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import units
-from orchestrator.analysis.answers import observation
+from orchestrator.analysis.answers import observation, phrases
 from orchestrator.analysis.answers.observation import (
     UNKNOWN,
     band_in_words,
@@ -20,6 +20,7 @@ from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,
+    Chart,
     Charts,
     Code,
     Document,
@@ -60,21 +61,24 @@ def document(observed: Observed, command: str, misses: Sequence[str]) -> Documen
     `command`: the line that measures what is worth it; `misses`: readings that failed, in words.
     """
     answer = observation.observation_answer(observed, command, misses)
-    sections = (
-        Section("week", "Hour by hour", (Part("", _week(observed.answers)),)),
-        Section("all", "Every disk", (Part("", (_table(observed.answers),)),)),
-        Section("next", "What to measure next", (Part("", _next(command)),)),
-    )
     return Document(
         title="Which disks would have carried it",
         subtitle=_subtitle(observed),
         status=answer.sureness.word,
         status_text=answer.sureness.text,
         stamps=tuple(_stamps(answer)),
-        answers=tuple(_shown(part) for part in answer.parts),
+        answers=tuple(_shown(answer, part) for part in answer.parts),
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
-        sections=sections,
+        sections=tuple(_sections(observed, command)),
     )
+
+
+def _sections(observed: Observed, command: str) -> Iterator[Section]:
+    week = Part("", _week(observed.answers))
+    yield Section("week", "Hour by hour", (week,))
+    disks = Part("", (_table(observed.answers),))
+    yield Section("all", "Every disk", (disks,))
+    yield Section("next", "What to measure next", (Part("", _next(command)),))
 
 
 def _subtitle(observed: Observed) -> str:
@@ -84,12 +88,11 @@ def _subtitle(observed: Observed) -> str:
     end_s = max(demand.end_s[-1] for demand in demands)
     resolution_s = max(demand.resolution_s for demand in demands)
     coverage = min(demand.coverage for demand in demands)
-    return (
-        f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}, "
-        f"{units.counted(len(demands), 'disk')}, counters every "
-        f"{units.format_seconds(round(resolution_s, 2))}, "
-        f"{percent_in_words(coverage)} of the time"
-    )
+    between = f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}"
+    disks = units.counted(len(demands), "disk")
+    interval = units.format_seconds(round(resolution_s, 2))
+    share = percent_in_words(coverage)
+    return f"{between}, {disks}, counters every {interval}, {share} of the time"
 
 
 def _stamps(answer: Answer) -> Iterator[Stamp]:
@@ -97,12 +100,18 @@ def _stamps(answer: Answer) -> Iterator[Stamp]:
         yield Stamp(caution.kind, caution.text, caution.advice)
 
 
-def _shown(part: PartAnswer) -> ShownAnswer:
+def _shown(answer: Answer, part: PartAnswer) -> ShownAnswer:
     amount = ""
     if part.purchase is not None and part.purchase.price is not None:
         price = part.purchase.price
         amount = wording.money(price.amount, price.currency)
-    return ShownAnswer(part.subject, part.tier, " ".join(part.why), amount)
+    return ShownAnswer(
+        workload=part.subject,
+        tier=part.tier or "",
+        text=" ".join(part.why),
+        price=amount,
+        headline=phrases.choice(answer, part),
+    )
 
 
 def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
@@ -177,19 +186,13 @@ def _next(command: str) -> tuple[Block, ...]:
 def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
     """A strip of each candidate whose price is known."""
     labels: list[str] = []
-    tables: list[pd.DataFrame] = []
+    strips: list[pd.DataFrame] = []
     for candidate in candidates:
         if candidate.purchase.tier.price:
             row = _row(candidate)
             label = f"{row['Disk']} · {row['A month']} · {row['Answer']}"
             labels.append(label)
-            tables.append(_strip(candidate, label, row))
-    rows: list[dict[Hashable, Any]] = []
-    if tables:
-        rows = pd.concat(tables).to_dict("records")
-    spec = charts.drawing("week", names=labels)
-    title = "Share of each hour at the cap, at most, of every candidate"
-    figure = charts.figure("week", title, spec, {"hours": rows})
+            strips.append(_strip(candidate, label, row))
     about = (
         "A strip for each candidate, from cheap to dear, an hour beside the other in UTC. Colour: "
         "the share of the hour at the cap, at most, from pale (0.01 %) to dark (100 %). Hatched: "
@@ -197,7 +200,16 @@ def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
         'disk or its machine, had it been full at first. Where figures say "at least", both are '
         "of what was read alone."
     )
-    return Charts((figure,), (), wide=True), Paragraph(about)
+    return Charts((_figure(labels, strips),), (), wide=True), Paragraph(about)
+
+
+def _figure(labels: Sequence[str], strips: Sequence[pd.DataFrame]) -> Chart:
+    hours: list[dict[Hashable, Any]] = []
+    if strips:
+        hours = pd.concat(strips).to_dict("records")
+    spec = charts.drawing("week", names=list(labels))
+    title = "Share of each hour at the cap, at most, of every candidate"
+    return charts.figure("week", title, spec, {"hours": hours})
 
 
 def _strip(candidate: CandidateAnswer, label: str, row: dict[str, str]) -> pd.DataFrame:

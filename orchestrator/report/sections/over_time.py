@@ -1,11 +1,13 @@
 """Each workload over time: one line per run, warm-up shaded, caps dashed; and node by node."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.model import Workload
 from orchestrator.planning import factors
 from orchestrator.report.blocks import (
     Block,
@@ -16,143 +18,203 @@ from orchestrator.report.blocks import (
     Part,
     Section,
 )
-from orchestrator.report.charts import charts, series
-from orchestrator.report.charts.series import BUSIEST, MEAN, Series
-from orchestrator.report.prose import measures, said
+from orchestrator.report.charts import charts
+from orchestrator.report.charts.series import BUSIEST, MEAN, Runs, Series
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.tier import Tier
 
-_INTERVALS = measures("over_time.measures")
-_DISKS = measures("over_time.disks")
-(_CPU,) = measures("over_time.cpu")
+_INTERVALS = (
+    Measure("throughput_per_s", "throughput", "Throughput", "transactions/s"),
+    Measure("latency_p50_s", "latency-p50", "Median latency", "ms", 1e3),
+    Measure("latency_p95_s", "latency-p95", "95th percentile latency", "ms", 1e3),
+    Measure("latency_p99_s", "latency-p99", "99th percentile latency", "ms", 1e3),
+)
+_DISKS = (
+    Measure("disk_iops", "iops", "Disk IOPS", "IOPS"),
+    Measure("disk_bytes_per_s", "bandwidth", "Disk bandwidth", "MB/s", 1e-6),
+)
+_CPU = Measure("cpu_pct", "cpu", "CPU of the database nodes", "% of limit")
 _BY_NODE = "Node by node: CPU, IOPS and bandwidth"
 
+# A cap is drawn if a tier came to half of it: one far above all lines would only flatten them.
 _CAP_IN_VIEW = 2.0
 _FEW_POINTS = 60  # of a whole chart: below that, dots show each second
+_NAMES_BESIDE_A_LINE = 2
 # pixels of lines, and of each tier's band below them
 _HEIGHT = 150
 _BAND = 6
+# What was at its limit → its colour.
 _LIMITS = {
     "IOPS cap": "#882255",
     "bandwidth cap": "#DDCC77",
     "node CPU": "#332288",
-}  # its colour
+}
 _NO_STRIP = pd.DataFrame({"tier": [], "limit": []})
 _SECOND = "format(datum.seconds, '.1~f') + ' s'"  # an expression of Vega
 _Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
+    """Of each workload that is no load of a sweep."""
     alone = [load for load in index.workloads if not factors.asks(load, "load")]
-    why = "The loads of a sweep are drawn against each other, above."
-    if alone:
-        why = ""
-    if all(run.intervals.empty and run.telemetry.empty for run in index.campaign.runs):
-        why = "No charts: no run left figures over time."
-    if why:
-        nothing = Part("", (Paragraph(why),))
-        return Section("over-time", "Over time", (nothing,))
-    parts = tuple(_workload_part(index, load.name) for load in alone)
-    return Section("over-time", "Over time", parts)
+    nothing = _why_nothing(index, alone)
+    if nothing:
+        parts = [Part("", (Paragraph(nothing),))]
+    else:
+        parts = [_workload_part(index, load.name) for load in alone]
+    return Section("over-time", "Over time", tuple(parts))
+
+
+def _why_nothing(index: ReportIndex, alone: Sequence[Workload]) -> str:
+    """Why no workload is drawn; empty if one may be."""
+    runs = index.campaign.runs
+    if all(run.intervals.empty and run.telemetry.empty for run in runs):
+        return "No charts: no run left figures over time."
+    if not alone:
+        return "The loads of a sweep are drawn against each other, above."
+    return ""
 
 
 def _workload_part(index: ReportIndex, workload: str) -> Part:
-    runs = series.Runs(index, workload)
+    runs = Runs(index, workload)
     bin_s = runs.of_interval("throughput_per_s").bin_s
     strip = runs.of_limits(bin_s)
     drawn = tuple(_drawn(index, runs, strip))
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    if bin_s == 1:
-        points = "second by second"
-    else:
-        points = f"means over {bin_s} s"
-    remark = max(
-        (chart.remark for chart in drawn), key=len
-    )  # that of the caps holds the other
-    caption = said("over_time.lines", points=points, remark=remark).rstrip()
+    caption = _caption(drawn, bin_s)
     block = Charts(drawn, index.tiers_with_figures, caption, bands=_bands(strip))
     return Part(workload, (block, *_node_charts(index, runs)))
 
 
+def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
+    points = "second by second"
+    if bin_s > 1:
+        points = f"means over {bin_s} s"
+    # Remarks differ by a sentence at their end: the longest holds the others.
+    remark = max((chart.remark for chart in drawn), key=len)
+    return (
+        f"One line per run, {points}; the shaded warm-up is not counted. {remark} The band below "
+        "has the colour of what was at its limit in most of a tier's runs, on the node that is "
+        "judged."
+    )
+
+
 def _bands(strip: pd.DataFrame) -> dict[str, str]:
     """What was at its limit → its colour."""
-    return {
-        name: colour for name, colour in _LIMITS.items() if name in set(strip["limit"])
-    }
+    limits = set(strip["limit"])
+    return {name: colour for name, colour in _LIMITS.items() if name in limits}
 
 
-def _drawn(
-    index: ReportIndex, runs: series.Runs, strip: pd.DataFrame
-) -> Iterator[Chart]:
-    drawn = [(m, runs.of_interval(m.metric)) for m in _INTERVALS]
-    drawn += [(m, runs.of_disk(m.metric)) for m in _DISKS]
-    drawn.append((_CPU, runs.of_cpu()))
-    for measure, means in drawn:
+def _drawn(index: ReportIndex, runs: Runs, strip: pd.DataFrame) -> Iterator[Chart]:
+    for measure, means in _measured(runs):
         if means.table.empty:
             continue
         limits = _limits(index, measure, means)
-        remark = ""
-        if measure in _DISKS:
-            remark = said("over_time.busiest")
-        if limits:
-            remark += f" {said('over_time.caps')}"
+        remark = _remark(measure, limits)
         yield over_time(
             runs.workload, measure, means, index.tiers, limits, remark, strip
         )
 
 
-def _node_charts(index: ReportIndex, runs: series.Runs) -> Iterator[Block]:
+def _measured(runs: Runs) -> Iterator[tuple[Measure, Series]]:
+    for measure in _INTERVALS:
+        yield measure, runs.of_interval(measure.metric)
+    for measure in _DISKS:
+        yield measure, runs.of_disk(measure.metric)
+    yield _CPU, runs.of_cpu()
+
+
+def _remark(measure: Measure, limits: _Caps) -> str:
+    remark = ""
+    if measure in _DISKS:
+        remark = "Disk figures are those of the busiest database node."
+    if limits:
+        remark += (
+            " Dashed: the declared cap of a tier's disk, if the tier came near it."
+        )
+    return remark
+
+
+def _node_charts(index: ReportIndex, runs: Runs) -> Iterator[Block]:
     """Folded, and only where a cluster has more than one node: else all is drawn already."""
-    drawn = []
-    bin_s = 1
-    for measure in (_CPU, *_DISKS) if runs.nodes.max() > 1 else ():
+    if not runs.nodes.max() > 1:
+        return
+    drawn: list[Chart] = []
+    points = "second by second"
+    for measure in (_CPU, *_DISKS):
         rates = runs.of_nodes(measure.metric)
-        if len(rates.table) and rates.table["node"].nunique() > 1:
-            limits = _limits(index, measure, rates)
-            drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
-            bin_s = rates.bin_s
+        if rates.table.empty or rates.table["node"].nunique() < 2:
+            continue
+        limits = _limits(index, measure, rates)
+        drawn.append(by_node(runs.workload, measure, rates, index.tiers, limits))
+        points = "second by second"
+        if rates.bin_s > 1:
+            points = f"over {rates.bin_s} s"
     if drawn:
-        if bin_s == 1:
-            points = "second by second"
-        else:
-            points = f"over {bin_s} s"
-        caption = said("over_time.nodes", points=points)
+        caption = f"A panel for each database node; lines are means of a tier's runs, {points}."
         yield Charts(tuple(drawn), index.tiers_with_figures, caption, folded=_BY_NODE)
+
+
+# ------------------------------------------------------------------ caps
 
 
 def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
     """Of disks alone: a cap of IOPS is none of CPU."""
+    if measure not in _DISKS:
+        return {}
     tiers = {profile.name: profile.tier for profile in index.profiles}
-    if measure in _DISKS:
-        return caps(tiers, measure.metric, drawn.highest)
-    return {}
+    return caps(tiers, measure.metric, drawn.highest)
 
 
 def caps(
     tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]
 ) -> dict[float, str]:
     """Declared limit → its label, which names every tier that declares it. Only limits that a tier
-    came near to: one far above all lines would only flatten them."""
-    limit, unit = (
-        ("bytes_per_s", "bytes/s") if metric == "disk_bytes_per_s" else ("iops", "")
-    )
-    names = units.gathered(
-        (float(value), f"{name}{burst}")
-        for name, tier in tiers.items()
-        for held, burst in ((tier.limits, ""), (tier.limits.burst, " burst"))
-        if (value := getattr(held, limit, None)) is not None
-        and value <= _CAP_IN_VIEW * highest.get(name, 0.0)
-    )
-    words = {  # two names fit beside a line
-        value: ", ".join(of) if len(of) <= 2 else f"{len(of)} tiers"
-        for value, of in names.items()
-    }
-    return {
-        v: f"cap of {whose}: {units.format_quantity(v, unit)}"
-        for v, whose in words.items()
-    }
+    came near to."""
+    labels: dict[float, str] = {}
+    in_view = units.gathered(_in_view(tiers, metric, highest))
+    for value, names in in_view.items():
+        whose = ", ".join(names)
+        if len(names) > _NAMES_BESIDE_A_LINE:
+            whose = f"{len(names)} tiers"
+        labels[value] = f"cap of {whose}: {_cap_in_words(value, metric)}"
+    return labels
+
+
+def _in_view(
+    tiers: Mapping[str, Tier], metric: str, highest: Mapping[str, float]
+) -> Iterator[tuple[float, str]]:
+    """Each limit that a tier came near to, and whose it is."""
+    for name, tier in tiers.items():
+        most = _CAP_IN_VIEW * highest.get(name, 0.0)
+        for whose, value in _declared(name, tier, metric):
+            if value is not None and value <= most:
+                yield float(value), whose
+
+
+def _declared(name: str, tier: Tier, metric: str) -> Iterator[tuple[str, float | None]]:
+    """What a tier is held to for good, and in a burst."""
+    limits = tier.limits
+    burst = limits.burst
+    if metric == "disk_bytes_per_s":
+        yield name, limits.bytes_per_s
+        if burst is not None:
+            yield f"{name} burst", burst.bytes_per_s
+        return
+    yield name, limits.iops
+    if burst is not None:
+        yield f"{name} burst", burst.iops
+
+
+def _cap_in_words(value: float, metric: str) -> str:
+    if metric == "disk_bytes_per_s":
+        return units.format_quantity(value, "bytes/s")
+    return units.format_quantity(value, "")
+
+
+# ------------------------------------------------------------------ drawings
 
 
 def over_time(
@@ -166,50 +228,84 @@ def over_time(
 ) -> Chart:
     """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told.
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
-    both = "of" in series.table and BUSIEST in set(series.table["of"])
-    few = len(series.table) < _FEW_POINTS
-    if both:
-        told = {"subtitle": f"{MEAN}; dotted: {BUSIEST}"}
-    else:
-        told = {}
-    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
+    drawn = _drawn_tiers(series, tiers)
     bands = _bands(strip)
+    banded: list[str] = []
     if bands:
         banded = drawn
-    else:
-        banded = []
+    parts = _optional_parts(series, limits)
     spec = charts.drawing(
         "over_time",
         tiers,
-        title={"text": measure.title, **told},
+        title=_heading(measure, series),
         unit=measure.unit,
-        dots={"size": 12, "filled": True} if few else False,
-        dashes=charts.drawing("over_time.dashes", both=[MEAN, BUSIEST])
-        if both
-        else None,
-        caps=charts.drawing("over_time.caps") if limits else None,
+        dots=parts.dots,
+        dashes=parts.dashes,
+        caps=parts.caps,
         height=_HEIGHT,
         below=_BAND * len(banded),
     )
     for place, tier in enumerate(banded):
         of_tier = strip[strip["tier"] == tier].drop(columns="tier")
         spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
-    title = f"{measure.title} under {workload}, {measure.unit}"
-    lines = drawn
-    line = "datum.tier"
-    if both:
-        lines = [
-            f"{tier}, {of}"
-            for tier in drawn
-            for of in dict.fromkeys(series.table["of"])
-        ]
-        line = "datum.tier + ', ' + datum.of"
-    asked = measure.unit, _SECOND, [charts.drawing("zoom")]
-    reading = charts.readings("runs", "seconds", lines, *asked, line=line)
-    tables = _tables(series, measure, limits)
     return charts.figure(
-        f"{workload}-{measure.file}", title, spec, tables, remark, [reading]
+        name=f"{workload}-{measure.file}",
+        title=f"{measure.title} under {workload}, {measure.unit}",
+        spec=spec,
+        tables=_tables(series, measure, limits),
+        remark=remark,
+        hover=[_reading(series, drawn, measure.unit)],
     )
+
+
+def _drawn_tiers(series: Series, tiers: Sequence[str]) -> list[str]:
+    with_figures = set(series.table["tier"])
+    return [tier for tier in tiers if tier in with_figures]
+
+
+def _has_busiest(series: Series) -> bool:
+    """Whether it has the line of the busiest node beside that of the mean."""
+    return "of" in series.table and BUSIEST in set(series.table["of"])
+
+
+def _heading(measure: Measure, series: Series) -> dict[str, str]:
+    if not _has_busiest(series):
+        return {"text": measure.title}
+    return {"text": measure.title, "subtitle": f"{MEAN}; dotted: {BUSIEST}"}
+
+
+@dataclass(frozen=True)
+class _OptionalParts:
+    """In Vega-Lite, None where a chart has none of it; `dots` must be told to be off."""
+
+    dots: dict[str, Any] | bool
+    dashes: dict[str, Any] | None
+    caps: dict[str, Any] | None
+
+
+def _optional_parts(series: Series, limits: _Caps) -> _OptionalParts:
+    dots: dict[str, Any] | bool = False
+    if len(series.table) < _FEW_POINTS:
+        dots = {"size": 12, "filled": True}
+    dashes = None
+    if _has_busiest(series):
+        dashes = charts.drawing("over_time.dashes", both=[MEAN, BUSIEST])
+    caps = None
+    if limits:
+        caps = charts.drawing("over_time.caps")
+    return _OptionalParts(dots, dashes, caps)
+
+
+def _reading(series: Series, drawn: Sequence[str], unit: str) -> dict[str, Any]:
+    """The values under the pointer, of each tier, or of its mean and its busiest node."""
+    lines = list(drawn)
+    line = "datum.tier"
+    if _has_busiest(series):
+        kinds = list(dict.fromkeys(series.table["of"]))
+        lines = [f"{tier}, {kind}" for tier in drawn for kind in kinds]
+        line = "datum.tier + ', ' + datum.of"
+    zoom = [charts.drawing("zoom")]
+    return charts.readings("runs", "seconds", lines, unit, _SECOND, zoom, line=line)
 
 
 def _band(
@@ -234,33 +330,38 @@ def _tables(
 ) -> dict[str, list[dict[Any, Any]]]:
     table = series.table.assign(value=series.table["value"] * measure.factor)
     start_s = min(float(table["seconds"].min()), 0.0)
-    return {
-        "runs": table.to_dict("records"),
-        "warm_up": [{"from": start_s, "to": 0.0, "text": "warm-up" if start_s else ""}],
-        "caps": [
-            {"cap": value * measure.factor, "text": label}
-            for value, label in limits.items()
-        ],
-    }
+    warm_up = {"from": start_s, "to": 0.0, "text": ""}
+    if start_s:
+        warm_up["text"] = "warm-up"
+    caps: list[dict[Any, Any]] = []
+    for value, label in limits.items():
+        caps.append({"cap": value * measure.factor, "text": label})
+    return {"runs": table.to_dict("records"), "warm_up": [warm_up], "caps": caps}
 
 
 def by_node(
     workload: str, measure: Measure, series: Series, tiers: Sequence[str], limits: _Caps
 ) -> Chart:
     """A panel for each node, one below the other, with the same axes; a line for each tier."""
+    caps = None
+    if limits:
+        caps = charts.drawing("by_node.caps")
     spec = charts.drawing(
         "by_node",
         tiers,
         title=f"{measure.title}, node by node",
         unit=measure.unit,
         nodes=list(dict.fromkeys(series.table["node"])),
-        caps=charts.drawing("by_node.caps") if limits else None,
+        caps=caps,
     )
-    title = f"{measure.title} of each node under {workload}, {measure.unit}"
-    drawn = [tier for tier in tiers if tier in set(series.table["tier"])]
+    drawn = _drawn_tiers(series, tiers)
     reading = charts.readings(
         "runs", "seconds", drawn, measure.unit, _SECOND, panel="node"
     )
-    tables = _tables(series, measure, limits)
-    name = f"{workload}-nodes-{measure.file}"
-    return charts.figure(name, title, spec, tables, hover=[reading])
+    return charts.figure(
+        name=f"{workload}-nodes-{measure.file}",
+        title=f"{measure.title} of each node under {workload}, {measure.unit}",
+        spec=spec,
+        tables=_tables(series, measure, limits),
+        hover=[reading],
+    )

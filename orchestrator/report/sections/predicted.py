@@ -37,28 +37,27 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     predictions = index.campaign.predictions
     if not predictions:
         return ()
-    about = (
-        f"By what {predictions[0].run} asked of its tier; intervals of 90 %. A prediction is no "
-        "measurement: it says which tiers are worth measuring (docs/PREDICTION.md)."
-    )
-    blocks: list[Block] = [Paragraph(about)]
-    rows: list[Row] = [_row(pred) for pred in predictions if pred.measured]
-    if rows:
-        blocks = [table_of(rows, ("Tier",), (about,))]
-    kinds = sorted({_kind(prediction) for prediction in predictions})
-    colours = dict(zip(kinds, _COLOURS, strict=False))
-    maps = tuple(_maps(predictions, colours))
-    if maps:
-        caption = (
-            "Each point a tier of the catalog, both axes logarithmic; of tiers that were measured "
-            "too a line ends at what they did."
-        )
-        blocks.append(Charts(maps, (), caption, bands=colours))
-    part = Part("", tuple(blocks))
+    blocks = (_beside_measured(predictions), *_by_price(predictions))
+    part = Part("", blocks)
     return (Section("predicted", "Predicted of other tiers", (part,)),)
 
 
 # ------------------------------------------------------------------ beside what was measured
+
+
+def _beside_measured(predictions: Sequence[Prediction]) -> Block:
+    """A table of those that were measured too; else only what predictions rest on."""
+    about = (
+        f"By what {predictions[0].run} asked of its tier; intervals of 90 %. A prediction is no "
+        "measurement: it says which tiers are worth measuring (docs/PREDICTION.md)."
+    )
+    rows: list[Row] = []
+    for prediction in predictions:
+        if prediction.measured:
+            rows.append(_row(prediction))
+    if not rows:
+        return Paragraph(about)
+    return table_of(rows, ("Tier",), (about,))
 
 
 def _row(prediction: Prediction) -> dict[str, Cell | str]:
@@ -96,34 +95,53 @@ def _measured_in_words(prediction: Prediction, metric: str) -> str:
 # ------------------------------------------------------------------ by price
 
 
+def _by_price(predictions: Sequence[Prediction]) -> Iterator[Charts]:
+    kinds = sorted({_kind(prediction) for prediction in predictions})
+    colours = dict(zip(kinds, _COLOURS, strict=False))
+    maps = tuple(_maps(predictions, colours))
+    if maps:
+        caption = (
+            "Each point a tier of the catalog, both axes logarithmic; of tiers that were measured "
+            "too a line ends at what they did."
+        )
+        yield Charts(maps, (), caption, bands=colours)
+
+
 def _maps(
     predictions: Sequence[Prediction], colours: Mapping[str, str]
 ) -> Iterator[Chart]:
     """Of tiers with prices of one list, for each measure that two or more have."""
-    scale = {"domain": list(colours), "range": list(colours.values())}
     priced = [prediction for prediction in predictions if prediction.monthly_cost]
     if not priced:
         return
     currency = priced[0].currency
+    comparable = [
+        prediction for prediction in priced if prediction.currency == currency
+    ]
     for measure in _MEASURES:
         points: list[dict[str, Any]] = []
-        for prediction in priced:
-            is_told = measure.metric in prediction.figures
-            if is_told and prediction.currency == currency:
+        for prediction in comparable:
+            if measure.metric in prediction.figures:
                 points.append(_point(prediction, measure))
-        if len(points) < 2:
-            continue
-        spec = charts.drawing(
-            "map",
-            heading=f"{measure.title} by price",
-            value=f"{measure.title}, {measure.unit}",
-            cost=f"cost of all nodes, {currency} a month",
-            providers=scale,
-        )
-        title = f"{measure.title}, predicted, against cost a month, {currency}"
-        yield charts.figure(
-            f"predicted-{measure.file}", title, spec, {"points": points}
-        )
+        if len(points) >= 2:
+            yield _map(measure, points, currency, colours)
+
+
+def _map(
+    measure: Measure,
+    points: Sequence[Mapping[str, Any]],
+    currency: str,
+    colours: Mapping[str, str],
+) -> Chart:
+    spec = charts.drawing(
+        "map",
+        heading=f"{measure.title} by price",
+        value=f"{measure.title}, {measure.unit}",
+        cost=f"cost of all nodes, {currency} a month",
+        providers={"domain": list(colours), "range": list(colours.values())},
+    )
+    title = f"{measure.title}, predicted, against cost a month, {currency}"
+    return charts.figure(f"predicted-{measure.file}", title, spec, {"points": points})
 
 
 def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.answers import phrases, speeds
-from orchestrator.analysis.answers.record import PartAnswer
+from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
@@ -79,14 +79,21 @@ def _time(index: ReportIndex) -> Iterator[str]:
 
 def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
     """First that for the cluster, if there are several workloads, then that of each."""
-    return tuple(_shown(part) for part in index.answer.all_parts)
+    answer = index.answer
+    return tuple(_shown(answer, part) for part in answer.all_parts)
 
 
-def _shown(part: PartAnswer) -> ShownAnswer:
+def _shown(answer: Answer, part: PartAnswer) -> ShownAnswer:
     price = ""
     if part.purchase is not None:
         price = phrases.price_in_words(part.purchase.price)
-    return ShownAnswer(part.subject, part.tier, " ".join(part.why), price)
+    return ShownAnswer(
+        workload=part.subject,
+        tier=part.tier or "",
+        text=" ".join(part.why),
+        price=price,
+        headline=phrases.choice(answer, part),
+    )
 
 
 def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
@@ -97,7 +104,7 @@ def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
         for compared in comparisons:
             if compared.workload == workload:
                 texts.append(speeds.in_words(compared))
-        yield ShownAnswer(workload, None, "; ".join(texts), "")
+        yield ShownAnswer(workload, "", "; ".join(texts), "")
 
 
 # ------------------------------------------------------------------ the table

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
+from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.model import Doubt
 from orchestrator.report import arrange, wording
 from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
-from orchestrator.report.rendering import markdown
+from orchestrator.report.exports import junit
+from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.rendering.page import draw
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import ranges
@@ -126,6 +130,13 @@ def test_interval_and_sides() -> None:
 
 
 # ------------------------------------------------------------------ drawing
+
+
+def test_every_word_has_a_style_and_an_outcome() -> None:
+    """No type checker misses a word in a mapping."""
+    assert terminal._STATUS_STYLES.keys() == set(get_args(SurenessWord))
+    assert terminal._VERDICT_STYLES.keys() == set(get_args(VerdictWord))
+    assert junit._OUTCOMES.keys() == set(get_args(VerdictWord))
 
 
 def _hostile(index: ReportIndex) -> Document:

@@ -149,7 +149,7 @@ def test_everything_failed(tmp_path: Path) -> None:
     document = _document(campaign)
     assert document.status == "not conclusive"
     assert "9 of 9 planned runs left no figures." in document.status_text
-    assert {answer.tier for answer in document.answers} == {None}
+    assert {answer.headline for answer in document.answers} == {"no answer"}
     text = _written(campaign, tmp_path)
     assert "Runs 1–9 (9 cells) failed: node-1 stopped answering." in text
     assert text.count("No charts: no run left figures over time.") == 1
