@@ -18,6 +18,7 @@ from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import (
     Document,
+    Section,
     ShownAnswer,
     Stamp,
     Table,
@@ -67,29 +68,32 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         verdicts=summary.verdict_table(index),
         changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
-        sections=(
-            ticket.section(index),
-            *decisions.section(index),
-            *factors.sections(index),
-            *predicted.section(index),
-            measured.section(index),
-            *measured.failures(index),
-            *disk_matrix.sections(index),
-            deltas.section(index),
-            resources.bottlenecks(index),
-            *resources.nodes(index),
-            *resources.storage_engine(index),
-            *resources.statements(index),
-            *resources.conservation(index),
-            *latency.section(index),
-            over_time.section(index),
-            disks.section(index),
-            conditions.cache(index),
-            conditions.environment(index),
-            method.section(index),
-        ),
+        sections=tuple(_sections(index)),
         tiers=index.tiers,
     )
+
+
+def _sections(index: ReportIndex) -> Iterator[Section]:
+    """In the order of the page: what was found, what it was found with, and how."""
+    yield ticket.section(index)
+    yield from decisions.section(index)
+    yield from factors.sections(index)
+    yield from predicted.section(index)
+    yield measured.section(index)
+    yield from measured.failures(index)
+    yield from disk_matrix.sections(index)
+    yield deltas.section(index)
+    yield resources.bottlenecks(index)
+    yield from resources.nodes(index)
+    yield from resources.storage_engine(index)
+    yield from resources.statements(index)
+    yield from resources.conservation(index)
+    yield from latency.section(index)
+    yield over_time.section(index)
+    yield disks.section(index)
+    yield conditions.cache(index)
+    yield conditions.environment(index)
+    yield method.section(index)
 
 
 def write(

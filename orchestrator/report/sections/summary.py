@@ -3,7 +3,7 @@
 What is said of what to buy is the campaign's `Answer`; here it is laid out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis import results
@@ -166,21 +166,26 @@ def levels(index: ReportIndex) -> str:
 
 def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     name = index.verdict.baseline
-    values: dict[str, Cell] = {}
-    summaries: list[CellSummary] = []
+    summaries: dict[str, CellSummary | None] = {}
     for column, metric in index.compared_metrics(workload).items():
-        summary = index.cell(name, workload, metric)
-        values[column] = index.value_cell(
-            name, workload, summary, wording.value_with_unit
-        )
-        if summary is not None:
-            summaries.append(summary)
-    n = max((summary.n for summary in summaries), default=0)
-    label = f"n = {n}"
-    if index.contenders:
-        label = f"baseline, n = {n}"
+        summaries[column] = index.cell(name, workload, metric)
+    label = _runs_of_baseline(index, summaries.values())
     notes = index.notes(workload, name)
-    return {"Tier": Cell(name, label, tier=name, notes=notes), **values}
+    row = {"Tier": Cell(name, label, tier=name, notes=notes)}
+    for column, summary in summaries.items():
+        row[column] = index.value_cell(name, workload, summary, wording.value_with_unit)
+    return row
+
+
+def _runs_of_baseline(
+    index: ReportIndex, summaries: Iterable[CellSummary | None]
+) -> str:
+    """By the metric that most of its runs have."""
+    counts = [summary.n for summary in summaries if summary is not None]
+    n = max(counts, default=0)
+    if index.contenders:
+        return f"baseline, n = {n}"
+    return f"n = {n}"
 
 
 def _contender_row(

@@ -3,7 +3,7 @@
 The page, `tierbench report --brief` and `--markdown` draw this one section.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
@@ -17,7 +17,6 @@ from orchestrator.report.blocks import (
     Items,
     Paragraph,
     Part,
-    Row,
     Section,
     ShownAnswer,
     table_of,
@@ -29,29 +28,28 @@ from orchestrator.report.sections import caveats, factors, method, summary
 def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
     title = f"For the ticket: {phrases.headline(index.answer)}"
-    bought = (*_bought(index.answer.purchase), *_why(index))
-    parts = [
-        *_listed("", bought),
-        *_standings(index),
-        *_listed("How far it holds", _paragraphs(factors.answers(index))),
-        *_listed("Which is faster", _paragraphs(summary.faster(index))),
-        *_listed("What was tested", _tested(index)),
-        *_listed("What limits it", _limits(index)),
-        *_listed("Doubts", _doubts(index)),
-        *_checks(index),
-    ]
-    return Section("ticket", title, tuple(parts))
+    return Section("ticket", title, tuple(_parts(index)))
 
 
-def _listed(title: str, rows: Iterator[Paragraph] | Sequence[Paragraph]) -> list[Part]:
+def _parts(index: ReportIndex) -> Iterator[Part]:
+    yield from _listed("", [*_bought(index.answer.purchase), *_why(index)])
+    yield from _standings(index)
+    yield from _listed("How far it holds", _paragraphs(factors.answers(index)))
+    yield from _listed("Which is faster", _paragraphs(summary.faster(index)))
+    yield from _listed("What was tested", _tested(index))
+    yield from _listed("What limits it", _limits(index))
+    yield from _listed("Doubts", _doubts(index))
+    yield from _checks(index)
+
+
+def _listed(title: str, rows: Iterable[Paragraph]) -> Iterator[Part]:
     """A part with a list; none if there is nothing to list."""
     items = tuple(rows)
-    if not items:
-        return []
-    return [Part(title, (Items(items),))]
+    if items:
+        yield Part(title, (Items(items),))
 
 
-def _paragraphs(answers: Iterator[ShownAnswer]) -> Iterator[Paragraph]:
+def _paragraphs(answers: Iterable[ShownAnswer]) -> Iterator[Paragraph]:
     for answer in answers:
         yield Paragraph(answer.text, answer.workload)
 
@@ -94,22 +92,30 @@ def _doubts(index: ReportIndex) -> Iterator[Paragraph]:
 
 def _standings(index: ReportIndex) -> Iterator[Part]:
     """What each tier costs, and whether it is enough: for each workload, and for all together."""
+    offers = _offers(index)
+    if not offers:
+        return
+    rows = [_standings_row(index, offer) for offer in offers.values()]
+    words = list(rows[0])
+    words.remove("A month")
+    yield Part("", (table_of(rows, words),))
+
+
+def _offers(index: ReportIndex) -> dict[str, Offer]:
+    """Each tier with figures, as the last of the workloads has it."""
     offers: dict[str, Offer] = {}
     for decision in index.verdict.decisions:
         for offer in decision.offers:
             offers[offer.tier] = offer
-    rows: list[Row] = []
-    for tier, offer in offers.items():
-        price = ""
-        if offer.monthly_cost is not None:
-            price = wording.money(offer.monthly_cost, offer.currency)
-        cells: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
-        cells["A month"] = Cell(price)
-        cells.update(_standings_of(index, tier))
-        rows.append(cells)
-    if rows:
-        words = {"Tier", *_standings_of(index, next(iter(offers)))}
-        yield Part("", (table_of(rows, words),))
+    return offers
+
+
+def _standings_row(index: ReportIndex, offer: Offer) -> dict[str, Cell]:
+    price = ""
+    if offer.monthly_cost is not None:
+        price = wording.money(offer.monthly_cost, offer.currency)
+    head = Cell(offer.tier, tier=offer.tier)
+    return {"Tier": head, "A month": Cell(price), **_standings_of(index, offer.tier)}
 
 
 def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:

@@ -88,6 +88,8 @@ def test_all_workloads_together_have_one_purchase_or_none(several: Answer) -> No
     )
     assert several.is_for_all and several.purchase is None and several.limits == ()
     assert phrases.headline(several) == "no answer"
+    assert phrases.choice(several, several.parts[0]) == "premium-v2"
+    assert phrases.choice(several, several.parts[1]) == "no answer"
 
 
 def test_how_sure_it_is_rests_on_counts(several: Answer) -> None:
@@ -315,6 +317,7 @@ def test_one_profile_says_what_it_did() -> None:
     (part,) = answer.parts
     assert answer.kind == "one profile" and answer.purchase is None
     assert phrases.headline(answer) == "nothing to compare"
+    assert phrases.choice(answer, part) == "", "nobody asked which tier to buy"
     assert part.proof == "not compared" and part.measured is not None
     assert part.measured.throughput.metric == "nopm"
     assert part.measured.latency_avg and part.measured.latency_avg.scope == "new_order"
