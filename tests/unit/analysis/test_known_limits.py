@@ -449,6 +449,23 @@ def test_a_shared_limit_is_named_beside_a_machine_that_others_fill() -> None:
     assert causes.judge(Evidence(**without), tier, "node-1").name != "shared_cap"
 
 
+def test_that_a_shared_limit_binds_is_not_said_where_a_node_s_own_caps_are_not_known() -> (
+    None
+):
+    """A node with several disks is held against no cap; their I/Os do not queue."""
+    values = Evidence(
+        disk_iops=80.0,
+        disk_await_s=0.0015,
+        idle_disk_latency_s=0.001,
+        disk_queue_depth=0.6,
+        shared_iops_of_cap_pct=100.0,
+    )
+    tier = replace(build_tier("premium"), shared=Limits(80))
+    assert causes.judge(values, tier, "node-1").name == "unattributed"
+    queued = replace(values, disk_await_s=0.0186)
+    assert causes.judge(queued, tier, "node-1").name == "shared_cap"
+
+
 def test_a_limit_of_all_disks_together_is_named_where_no_disk_is_at_its_own() -> None:
     _, run = simulated(CAPPED)
 
