@@ -81,13 +81,16 @@ class Hdfs(Database):
                     _page(first, NAME_PAGE), _data_pages(started), environment
                 )
                 version = _await_ready(servers, names, world)
-                nodes = (
-                    as_node(first, "name-node", "coordinator"),
-                    *_data_nodes_as_seen(plans, volumes, started, world),
-                )
-                endpoints = (container_nodes.endpoint(first, RPC, ""),)
                 yield Cluster(
-                    self.name, version, nodes, endpoints, network.name, servers
+                    self.name,
+                    version,
+                    (
+                        as_node(first, "name-node", "coordinator"),
+                        *_data_nodes_as_seen(plans, volumes, started, world),
+                    ),
+                    (container_nodes.endpoint(first, RPC, ""),),
+                    network.name,
+                    servers,
                 )
 
     def settle(self, cluster: Cluster, world: World) -> None:

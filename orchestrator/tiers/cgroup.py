@@ -136,17 +136,15 @@ def version(machine: Machine) -> int:
 
 def _bypass_cache(volume: Volume, world: World) -> None:
     """Direct I/O from the loop device to its file: the host's page cache is not the disk."""
-    server = world.platform.container(
-        (volume.server.container if volume.server else None) or ""
-    )
+    name = ""
+    if volume.server and volume.server.container:
+        name = volume.server.container
+    server = world.platform.container(name)
     switched = server.exec(
         ("losetup", "--direct-io=on", volume.device), timeout_s=_LOSETUP_S
     )
-    state = f"/sys/block/{Path(volume.device).name}/loop/dio"
     machine = server.find_machine()
-    if switched.exit_code != 0 or (
-        machine.exists(state) and machine.read(state).strip() != "1"
-    ):
+    if switched.exit_code != 0 or not _is_direct(volume.device, machine):
         raise RunError(
             f"{volume.device} does not bypass the host's page cache: "
             f"{switched.err.strip()}",
@@ -157,3 +155,9 @@ def _bypass_cache(volume: Volume, world: World) -> None:
         raise RunError(
             f"flushes of {volume.device} would count as writes: {switched.err.strip()}"
         )
+
+
+def _is_direct(device: str, machine: Machine) -> bool:
+    """As far as the machine says it."""
+    state = f"/sys/block/{Path(device).name}/loop/dio"
+    return not machine.exists(state) or machine.read(state).strip() == "1"

@@ -19,7 +19,9 @@ from orchestrator.system import redaction, sql
 
 OWN_DATABASE = "tierbench"
 LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lease.py
-FLAVOURS = YUGABYTEDB, POSTGRESQL = "yugabytedb", "postgresql"
+YUGABYTEDB = "yugabytedb"
+POSTGRESQL = "postgresql"
+FLAVOURS = (YUGABYTEDB, POSTGRESQL)
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
 _PAGES = ("masters", "tservers", "ysql", "node_exporters")
@@ -65,7 +67,7 @@ class Existing:
     @property
     def where(self) -> str:
         """Its hosts and ports, for messages."""
-        return ", ".join(map(str, self.servers))
+        return ", ".join(str(server) for server in self.servers)
 
 
 def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:

@@ -126,9 +126,10 @@ class Lease(owned_database.Place):
             outcome = ": was gone"
         elif not self._is_ours(mark):
             outcome = ": left alone, because others made it"
-        elif (other := self.take()) is not None:
-            return f": left alone, because {other} is on the cluster"
         else:
+            other = self.take()
+            if other is not None:
+                return f": left alone, because {other} is on the cluster"
             self._remove()
         owned_database.forget(self.world.cache, self._remembered)
         return outcome

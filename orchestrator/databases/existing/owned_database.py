@@ -138,7 +138,8 @@ class OwnDatabase(Place):
         age = ""
         if owner is not None:
             maker = f"campaign {owner.campaign} of tierbench on {owner.host} made"
-            age = f" {units.format_seconds(max(0.0, self.world.clock.now() - owner.started_s))} ago"
+            age_s = max(0.0, self.world.clock.now() - owner.started_s)
+            age = f" {units.format_seconds(age_s)} ago"
         problem = (
             f"cluster at {self.declared.where} has a database {self.name} that {maker}"
         )

@@ -306,18 +306,15 @@ def _start(
     handle.plans = plans
     starting = [world.platform.running(plan) for plan in plans]
     containers: list[Container] = []
-    if all(volume.restored for volume in volumes):
+    restored = all(volume.restored for volume in volumes)
+    if restored:
         containers = up.enter_context(at_once.entered(starting))
-        logs = at_once.each(lambda plan: nodes.log_bytes(plan.name, world), plans)
-        handle.readiness = handle.readiness.after_replay(
-            max(logs), volumes[0].bytes_per_s
-        )
+        _expect_replay(handle, volumes[0], world)
     started: list[_StartedNode] = []
     for i, volume in enumerate(volumes):
-        if not containers:  # one after the other
-            container = up.enter_context(starting[i])
-        else:
-            container = containers[i]
+        if not restored:  # one after the other
+            containers.append(up.enter_context(starting[i]))
+        container = containers[i]
         _note_limits(handle, i + 1, plans[i], container, world)
         urls = nodes.sources(container)
         node = container_nodes.described(
@@ -329,6 +326,16 @@ def _start(
             running = [server.node for server in started]
             handle.readiness.await_answer(node, endpoint, up=running)
     return started
+
+
+def _expect_replay(handle: _Running, volume: Volume, world: World) -> None:
+    """Restored nodes read their logs again before they answer: readiness waits for that."""
+    logs_bytes = at_once.each(
+        lambda plan: nodes.log_bytes(plan.name, world), handle.plans
+    )
+    handle.readiness = handle.readiness.after_replay(
+        max(logs_bytes), volume.bytes_per_s
+    )
 
 
 def _plans(

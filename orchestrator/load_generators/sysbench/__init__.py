@@ -243,7 +243,8 @@ def _show_loading(family: str, world: World, line: str) -> None:
         state = json.loads(line)
     except ValueError:
         return
-    if state.get("phase") == "retry":
+    phase = state.get("phase")
+    if phase == "retry":
         world.progress.note(
             f"loading {family}: tried again after {state.get('message')}"
         )
@@ -251,9 +252,8 @@ def _show_loading(family: str, world: World, line: str) -> None:
     rate = ""
     if state.get("rows_per_s"):
         rate = f", {format_number(state['rows_per_s'])} rows/s"
-    world.progress.step(
-        f"loading {family}: {state.get('phase')}{rate}", state.get("eta_s") or None
-    )
+    left_s = state.get("eta_s") or None
+    world.progress.step(f"loading {family}: {phase}{rate}", left_s)
 
 
 _REQUIRE = re.compile(r"""require\s*\(?\s*["']([\w.]+)["']""")

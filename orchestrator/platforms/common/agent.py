@@ -83,12 +83,12 @@ class AgentMachine:
         name: str,
         converse: Converse,
         clock: Clock,
-        told: MachineFacts | None = None,
+        facts: MachineFacts | None = None,
     ) -> None:
         self.name = name
         self._converse = converse
         self._clock = clock
-        self.told = told
+        self.told = facts
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
         self._asker: int | None = None  # the thread that holds it
@@ -133,7 +133,8 @@ class AgentMachine:
 
     def refresh(self) -> None:
         for path in list(self._wanted):  # another thread may ask for one meanwhile
-            self._wanted[path] = age = self._wanted.get(path, 0) + 1
+            age = self._wanted.get(path, 0) + 1
+            self._wanted[path] = age
             if age > KEPT:
                 self._wanted.pop(path, None)
         self._refreshed = _Refresh(0.0, -FRESH_S, {})

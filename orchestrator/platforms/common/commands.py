@@ -150,7 +150,10 @@ def to_its_end(
     clock: Clock,
 ) -> Completed:
     """What comes of a container that was started for its command. RunError past the deadline."""
-    while (code := container.exit_code()) is None:
+    while True:
+        code = container.exit_code()
+        if code is not None:
+            break
         if clock.monotonic() >= started_s + timeout_s:
             raise RunError(
                 f"{container.name} did not end within {timeout_s:g} s",
@@ -167,23 +170,25 @@ def follow(
     watch: Sequence[Container],
     deadline: float,
     clock: Clock,
-    look: Callable[[], None] = lambda: None,
-    ask: Callable[[], object] = lambda: None,
+    look: Callable[[], None] | None = None,
+    ask: Callable[[], object] | None = None,
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
     containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
     for a while. What they raise has the last output as its evidence. Looking holds up no line: by
     when lines come it is measured, and a busy cluster may take seconds to answer."""
-    looked_s = quiet_s = clock.monotonic()
+    looked_s = clock.monotonic()
+    quiet_s = looked_s
     came = 0
     looking: Future[None] | None = None
 
     def look_at_all() -> None:
         raise_if_dead(watch, output)
-        look()
+        if look:
+            look()
 
     try:
-        while output.follow(on_line or (lambda _line: None)):
+        while output.follow(on_line or _unheard):
             now = clock.monotonic()
             if now >= deadline:
                 return False
@@ -197,12 +202,17 @@ def follow(
                 came = output.came
                 quiet_s = now
             elif now >= quiet_s + QUIET_S:
-                ask()
+                if ask:
+                    ask()
                 quiet_s = clock.monotonic()
     except TierbenchError as error:
         error.evidence = error.evidence or output.tail()
         raise
     return True
+
+
+def _unheard(_line: str) -> None:
+    """Where nobody asked for lines."""
 
 
 def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:

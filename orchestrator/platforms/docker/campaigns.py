@@ -32,6 +32,8 @@ _HOST = "tierbench.host"
 _PROCESS = "tierbench.process"
 _TAKING_OVER_S = 1.0
 _REMOVAL_S = 20.0
+# Kind → how docker-py is told to remove one that is in use.
+_REMOVAL = {"container": {"force": True, "v": True}, "volume": {"force": True}}
 RENTED = ("database", "disk")  # roles: a client ends itself, much sooner
 _STEPS = 12
 
@@ -244,10 +246,7 @@ class Leftovers:
 
     def remove(self, kind: str, thing: Any) -> None:
         """Removes a thing that docker-py has; it is gone when this returns."""
-        options = {
-            "container": {"force": True, "v": True},
-            "volume": {"force": True},
-        }.get(kind, {})
+        options = _REMOVAL.get(kind, {})
         self._until_gone(f"{kind} {thing.name}", lambda: thing.remove(**options))
 
     def _until_gone(self, thing: str, remove: Callable[[], None]) -> None:

@@ -161,7 +161,8 @@ def reach(url: str) -> Reach:
     scheme, _, place = url.partition("://")
     if scheme not in ("http", "https"):
         return Reach(_LOOPBACK, is_local=True)
-    return _of(place.split("/")[0].rpartition(":")[0].strip("[]"))
+    host, _, _port = place.split("/")[0].rpartition(":")
+    return _of(host.strip("[]"))
 
 
 def _of(host: str) -> Reach:

@@ -41,7 +41,10 @@ class DockerStreams:
         try:
             reader = self._response.raw._fp.fp
             self._socket.settimeout(None)
-            while len(head := reader.read(_HEAD.size)) == _HEAD.size:
+            while True:
+                head = reader.read(_HEAD.size)
+                if len(head) != _HEAD.size:
+                    break
                 stream, length = _HEAD.unpack(head)
                 data = reader.read(length)
                 if stream == _ERRORS:

@@ -153,13 +153,13 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
-        rented = (
-            isinstance(self._machine, agent.AgentMachine)
-            and spec.role in campaigns.RENTED
-        )
+        is_far = isinstance(self._machine, agent.AgentMachine)
+        paid: AbstractContextManager[None] = nullcontext()
         with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
-            with self._signs.paid(up.name) if rented else nullcontext():
+            if is_far and spec.role in campaigns.RENTED:
+                paid = self._signs.paid(up.name)
+            with paid:
                 yield up
 
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:

@@ -45,10 +45,9 @@ class DockerMachines:
         self._nodes = at_once.each(self._connected, placing.machines)
         _check_addresses(self._nodes)
         self._client = self._client_of(placing)
-        self._engines = [
-            *self._nodes,
-            *([] if self._client in self._nodes else [self._client]),
-        ]
+        self._engines = [*self._nodes]
+        if self._client not in self._nodes:
+            self._engines.append(self._client)
         self._engine_by_container: dict[str, DockerPlatform] = {}
         self.images = _ImagesOfAll(self._engines)
         self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
@@ -161,7 +160,7 @@ class DockerMachines:
 
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
-        engine = self._engine_by_container[spec.name] = self.engine_of(spec.placement)
+        engine = self._engine_for(spec)
         try:
             with engine.running(_on_machine(spec)) as container:
                 yield _as_seen(container, spec, engine)
@@ -169,8 +168,14 @@ class DockerMachines:
             self._engine_by_container.pop(spec.name, None)
 
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
-        engine = self._engine_by_container[spec.name] = self.engine_of(spec.placement)
+        engine = self._engine_for(spec)
         return _as_seen(engine.stand(_on_machine(spec)), spec, engine)
+
+    def _engine_for(self, spec: powers.ContainerSpec) -> DockerPlatform:
+        """That of its placement, which is known from then on as the container's."""
+        engine = self.engine_of(spec.placement)
+        self._engine_by_container[spec.name] = engine
+        return engine
 
     def once(self, spec: powers.ContainerSpec, timeout_s: float) -> powers.Completed:
         return self.engine_of(spec.placement).once(_on_machine(spec), timeout_s)
@@ -201,7 +206,7 @@ class _ImagesOfAll(powers.Images):
         ids = at_once.each(lambda engine: engine.images.id(tag), self._engines)
         if None in ids:
             return None
-        return " ".join(dict.fromkeys(map(str, ids)))
+        return " ".join(dict.fromkeys(str(image_id) for image_id in ids))
 
     def pull(self, tag: str) -> bool:
         images = [engine.images for engine in self._engines]

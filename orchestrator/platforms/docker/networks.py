@@ -55,12 +55,10 @@ class Networks:
             # None of IPv6 does.
             if any(subnet.overlaps(used) for used in used_subnets):
                 continue
+            pools = IPAMConfig(pool_configs=[IPAMPool(subnet=text)])
             try:
                 network = self._client.networks.create(
-                    name,
-                    driver="bridge",
-                    labels=self._engine.labels,
-                    ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=text)]),
+                    name, driver="bridge", labels=self._engine.labels, ipam=pools
                 )
             except APIError as error:
                 # The engine also refuses subnets that overlap a route of the host; try the next.

@@ -86,13 +86,14 @@ class ClusterLeftovers:
 
     def trouble_of_removal(self) -> TierbenchError | None:
         """Removes this campaign's; returns why what was rented may still be there, if it may."""
+        selector = ""
+        if self._space.given:
+            selector = self._space.mark
         try:
             self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
             with contextlib.suppress(Refused, Unanswered, TierbenchError):
-                claims = self._space.listed(
-                    "claim", self._space.mark if self._space.given else ""
-                )
+                claims = self._space.listed("claim", selector)
                 if not claims and not self.rented(self._space.namespace):
                     return None
             return error

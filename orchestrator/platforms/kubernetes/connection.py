@@ -241,9 +241,9 @@ class Api:
     ) -> bytes:
         headers = {"Accept": "application/json, */*"}
         if body is not None:
-            headers["Content-Type"] = (
-                _MERGE if method == "PATCH" else "application/json"
-            )
+            headers["Content-Type"] = "application/json"
+            if method == "PATCH":
+                headers["Content-Type"] = _MERGE
         try:
             request = self._client.param_serialize(
                 method,
@@ -325,10 +325,9 @@ def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
     merged = KubeConfigMerger(_files()).config
     if merged is None:
         return {}, None
-    contexts = {
-        str(entry.value["name"]): entry.value.get("context") or {}
-        for entry in merged.value["contexts"]
-    }
+    contexts: dict[str, Mapping[str, Any]] = {}
+    for entry in merged.value["contexts"]:
+        contexts[str(entry.value["name"])] = entry.value.get("context") or {}
     return contexts, merged.value.get("current-context")
 
 

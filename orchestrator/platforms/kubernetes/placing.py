@@ -110,17 +110,17 @@ def usable(
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """As the scheduler decides it (pod-spec `tolerations`)."""
     for toleration in chosen.tolerations:
+        if toleration.get("effect") not in (None, "", taint["effect"]):
+            continue
         key = toleration.get("key")
-        effect = toleration.get("effect")
-        exists = toleration.get("operator") == "Exists" and key in (
-            None,
-            "",
-            taint["key"],
-        )
-        equals = key == taint["key"] and toleration.get("value", "") == taint.get(
-            "value", ""
-        )
-        if effect in (None, "", taint["effect"]) and (exists or equals):
+        # Without a key it tolerates all.
+        if toleration.get("operator") == "Exists" and key in (None, ""):
+            return True
+        if key != taint["key"]:
+            continue
+        if toleration.get("operator") == "Exists":
+            return True
+        if toleration.get("value", "") == taint.get("value", ""):
             return True
     return False
 

@@ -224,7 +224,10 @@ class Pod:
             self.forget()
             # 0 only forgets the pod: its containers would still be ending. Of a machine that is
             # lost nobody would ever say that they have.
-            self.clear(0.0 if self._is_lost else max(1.0, timeout_s))
+            if self._is_lost:
+                self.clear(0.0)
+            else:
+                self.clear(max(1.0, timeout_s))
 
     def clear(self, grace_s: float) -> None:
         """Removes the pod of this name and its secret, if they are there."""
@@ -284,11 +287,10 @@ class Pod:
     def find_machine(self) -> Machine:
         """A pod never moves, so the cluster is asked once."""
         if self._machine is None:
-            name = str((self._look() or {}).get("spec", {}).get("nodeName") or "")
+            pod = self._look() or {}
+            name = pod.get("spec", {}).get("nodeName")
             if name:
-                self._machine = self._machine_named(name)
-            else:
-                self._machine = None
+                self._machine = self._machine_named(str(name))
         if self._machine is None:
             raise RunError(f"{self.name}: no machine is known that runs it")
         return self._machine

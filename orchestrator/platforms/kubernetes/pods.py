@@ -190,16 +190,15 @@ class ClusterImages:
     def present(self, tag: str) -> bool:
         """On all machines; of one that does not tell all its images it is not known, and the first
         pod will tell. Machines tell of a new image late, so a missing one is waited for."""
+        if own_images.name_in_registry(tag) != tag:
+            return True
 
-        def is_told() -> bool:
+        def may_be_everywhere() -> bool:
             nodes = self._placement.find_machines()
-            return bool(nodes) and all(
-                _named(node, tag) or len(_images(node)) >= _MOST_LISTED
-                for node in nodes
-            )
+            return bool(nodes) and all(_may_have(node, tag) for node in nodes)
 
-        return own_images.name_in_registry(tag) != tag or wait_until(
-            is_told, deadline_s=self.told_s, clock=self._clock, every_s=1.0
+        return wait_until(
+            may_be_everywhere, deadline_s=self.told_s, clock=self._clock, every_s=1.0
         )
 
     def id(self, tag: str) -> str | None:
@@ -236,11 +235,17 @@ def _images(node: Thing) -> list[Thing]:
 
 def _named(node: Thing, tag: str) -> list[str]:
     """All names, on a machine, of the image that has this one."""
+    wanted = full_name(tag)
     for image in _images(node):
         names = [str(name) for name in image.get("names") or []]
-        if full_name(tag) in map(full_name, names):
+        if any(full_name(name) == wanted for name in names):
             return names
     return []
+
+
+def _may_have(node: Thing, tag: str) -> bool:
+    """Whether a machine has an image, as far as it tells: it lists so many at most."""
+    return bool(_named(node, tag)) or len(_images(node)) >= _MOST_LISTED
 
 
 def full_name(tag: str) -> str:

@@ -107,7 +107,10 @@ class Space:
 
     @property
     def labels(self) -> dict[str, str]:
-        return ours(self.campaign) | ({WITHIN: self.given} if self.given else {})
+        labels = ours(self.campaign)
+        if self.given:
+            return {**labels, WITHIN: self.given}
+        return labels
 
     @property
     def mark(self) -> str:

@@ -263,7 +263,10 @@ def seed_of(disk: str, world: World) -> int:
 
 def table_text(table: Quantiles) -> bytes:
     """A table of quantiles as the server reads it: lines "probability latency_us"."""
-    return "".join(f"{p!r} {latency_s * 1e6:.3f}\n" for p, latency_s in table).encode()
+    lines: list[str] = []
+    for probability, latency_s in table:
+        lines.append(f"{probability!r} {latency_s * 1e6:.3f}\n")
+    return "".join(lines).encode()
 
 
 def _await(

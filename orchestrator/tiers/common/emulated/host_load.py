@@ -79,8 +79,8 @@ def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
     """Busy and all ticks since boot, over all processors; (0, 0) without /proc/stat."""
     with suppress(OSError, ValueError):
         machine.refresh()
-        first = machine.read("/proc/stat").split("\n", 1)[0].split()[1:9]
-        ticks = [float(text) for text in first]
+        all_processors, _, _ = machine.read("/proc/stat").partition("\n")
+        ticks = [float(text) for text in all_processors.split()[1:9]]
         idle = ticks[3] + ticks[4]
         return sum(ticks) - idle, sum(ticks)
     return 0.0, 0.0

@@ -396,11 +396,12 @@ def _users_of_path(at: str, world: World) -> str:
 
 def _users_of_device(device: str, world: World) -> str:
     """Processes that have the device (major:minor) mounted in a name space of their own."""
-    users = []
-    for process in filter(str.isdigit, world.machine.listing("/proc")):
-        lines = text_of(world.machine, f"/proc/{process}/mountinfo").splitlines()
-        if any(line.split(" ", 3)[2] == device for line in lines):
-            users.append(process)
+    users: list[str] = []
+    for process in world.machine.listing("/proc"):
+        if process.isdigit():
+            lines = text_of(world.machine, f"/proc/{process}/mountinfo").splitlines()
+            if any(line.split(" ", 3)[2] == device for line in lines):
+                users.append(process)
     return _named_processes(users, world)
 
 

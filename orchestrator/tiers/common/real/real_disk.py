@@ -83,15 +83,9 @@ def attached(
     kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
-            up.enter_context(watched(disk, world.machine))
             names = [use.folder for use in place.uses]
-            stay = None
-            if stays:
-                stay = disk
-            if filled:
-                directories = _filled(disk.path, names, world.machine)
-            else:
-                directories = up.enter_context(folders(disk.path, names, world, stay))
+            there = _directories(disk, names, world, filled, stays)
+            directories = up.enter_context(there)
             for use, directory in zip(place.uses, directories, strict=True):
                 kept[use] = (directory, disk)
         shown: dict[str, dict[str, Any]] = {}
@@ -99,6 +93,26 @@ def attached(
             shown[place.key] = facts(place, disk, world.machine)
         volumes = tuple(_volume(node, kept) for node in sizes_bytes)
         yield Disks(volumes, {**MECHANISM, "disks": shown})
+
+
+@contextmanager
+def _directories(
+    disk: mounts.RealDisk,
+    names: Sequence[str],
+    world: World,
+    filled: bool,
+    stays: bool,
+) -> Iterator[tuple[Path, ...]]:
+    """Those of these names on a disk that is `watched`, as `attached` says."""
+    with watched(disk, world.machine):
+        if filled:
+            yield _filled(disk.path, names, world.machine)
+            return
+        stay = None
+        if stays:
+            stay = disk
+        with folders(disk.path, names, world, stay) as directories:
+            yield directories
 
 
 def _volume(
