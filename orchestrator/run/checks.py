@@ -6,7 +6,7 @@ Parts, space, memory; and clusters started once to see that they come up here.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -193,24 +193,26 @@ def _disks(
     is_apart = any(disks.machine for disks in tier.disk.of_nodes.values())
     shares = list(_shares(profile, load, world, is_apart))
     for share in shares:
-        machines = of_nodes(share.world.platform)
         places = mechanism.places(share.tier, share.nodes, share.world)
         for place, copies in places.items():
-            needed_bytes = math.ceil(copies / len(machines)) * disk_bytes
-            for machine in machines:
-                name = machine.name
-                if not is_apart:
-                    name = _name_of_several(machine, machines)
-                with suppress(OSError):  # it cannot be seen from here
-                    free_bytes = machine.free_bytes(str(place))
-                    yield Need(
-                        profile=profile.name,
-                        what=share.what,
-                        place=str(place),
-                        needed_bytes=needed_bytes,
-                        free_bytes=free_bytes,
-                        machine=name,
-                    )
+            for need in _on_machines(share, str(place), copies, disk_bytes, is_apart):
+                yield replace(need, profile=profile.name)
+
+
+def _on_machines(
+    share: _Share, place: str, copies: int, disk_bytes: int, is_apart: bool
+) -> Iterator[Need]:
+    """What a place takes that holds the data of so many nodes, on each machine; of no profile
+    yet."""
+    machines = of_nodes(share.world.platform)
+    needed_bytes = math.ceil(copies / len(machines)) * disk_bytes
+    for machine in machines:
+        name = machine.name
+        if not is_apart:
+            name = _name_of_several(machine, machines)
+        with suppress(OSError):  # it cannot be seen from here
+            free_bytes = machine.free_bytes(place)
+            yield Need("", share.what, place, needed_bytes, free_bytes, name)
 
 
 def _shares(

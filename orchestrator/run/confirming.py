@@ -72,26 +72,35 @@ class Lever:
 
 
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
-    mechanism = here.mechanism
-    world = here.world
-    names = {node.name for node in nodes}
-    clients: list[Node] = []
-    for node in here.draft.nodes:
-        if node.role == "client" and node.name in names:
-            clients.append(node)
-    levers: dict[str, Lever] = {}
-    if isinstance(mechanism, LiftsLimits):
-        of_tier = mechanism.levers(here.profile.tier, disks, world)
-        levers = {name: Lever(set_times) for name, set_times in of_tier.items()}
+    levers = _levers_of_tier(here, disks)
+    clients = _sampled_clients(here, nodes)
     of_load = {
-        "node CPU": _cpus_of_nodes(nodes, world),
-        "client CPU": cpus_of_clients(clients, here.draft.nodes, world),
-        "sessions": sessions(here.generator, here.workload, clients, world),
+        "node CPU": _cpus_of_nodes(nodes, here.world),
+        "client CPU": cpus_of_clients(clients, here.draft.nodes, here.world),
+        "sessions": sessions(here.generator, here.workload, clients, here.world),
     }
     for name, lever in of_load.items():
         if lever is not None:
             levers[name] = lever
     return levers
+
+
+def _levers_of_tier(here: RunContext, disks: Disks) -> dict[str, Lever]:
+    mechanism = here.mechanism
+    if not isinstance(mechanism, LiftsLimits):
+        return {}
+    of_tier = mechanism.levers(here.profile.tier, disks, here.world)
+    return {name: Lever(set_times) for name, set_times in of_tier.items()}
+
+
+def _sampled_clients(here: RunContext, nodes: Sequence[Node]) -> list[Node]:
+    """The clients among `nodes`, with the names of their machines."""
+    names = {node.name for node in nodes}
+    clients: list[Node] = []
+    for node in here.draft.nodes:
+        if node.role == "client" and node.name in names:
+            clients.append(node)
+    return clients
 
 
 class _LimitedCpus(NamedTuple):

@@ -163,18 +163,22 @@ def _learn(here: RunContext, took_s: float) -> None:
     draft = here.draft
     if draft.outcome != "done" or draft.trouble is not None:
         return
-    windows_s = 0.0
-    for phase in draft.phases:
-        if phase.name in _UNDER_LOAD:
-            windows_s += phase.duration_s
-    around_s = took_s - windows_s - sum(draft.spent.values())
+    around_s = took_s - _under_load_s(draft) - sum(draft.spent.values())
     _note_spent(here, paces.AROUND_RUN, around_s, 1.0)
-    restored = durations.restored_bytes(here.profile, here.workload)
+    restored_bytes = durations.restored_bytes(here.profile, here.workload)
     restore_s = draft.spent.get(paces.RESTORE, 0.0)
-    _note_spent(here, paces.RESTORE, restore_s, restored)
+    _note_spent(here, paces.RESTORE, restore_s, restored_bytes)
     load = paces.load_of(here.workload)
     load_s = draft.spent.get(load, 0.0)
     _note_spent(here, load, load_s, durations.data_bytes(here.workload))
+
+
+def _under_load_s(draft: Draft) -> float:
+    total_s = 0.0
+    for phase in draft.phases:
+        if phase.name in _UNDER_LOAD:
+            total_s += phase.duration_s
+    return total_s
 
 
 def _note_spent(
@@ -317,11 +321,7 @@ def _cluster(
     loaded_at = datasets.addresses_of(snapshots, world)
     with world.platform.network(world.scope, spec.nodes, loaded_at) as network:
         if loaded_at and loaded_at != network.addresses:
-            taken = ", ".join(loaded_at)
-            used = ", ".join(network.addresses)
-            world.progress.warn(
-                f"the data set's own addresses {taken} are taken; {used} are used"
-            )
+            world.progress.warn(_other_addresses(loaded_at, network.addresses))
         world.progress.step(f"starting {here.database.name}, {spec.nodes} node(s)")
         declared = here.profile.tier.limits.bytes_per_s
         volumes = [replace(volume, bytes_per_s=declared) for volume in disks.volumes]
@@ -330,20 +330,27 @@ def _cluster(
             yield cluster
 
 
+def _other_addresses(loaded_at: Sequence[str], used: Sequence[str]) -> str:
+    taken = ", ".join(loaded_at)
+    return f"the data set's own addresses {taken} are taken; {', '.join(used)} are used"
+
+
 @contextmanager
 def _sampled(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Iterator[None]:
     platform = here.world.platform
-    clock = here.world.clock
-    folder = here.folder / ".samples"
     nodes = list(watched(cluster, disks, clients, platform))
     here.draft.nodes = nodes
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
         collectors = (*here.parts.collectors, *connected)
         with sampling(
-            nodes, collectors, clock, machines, folder=folder
+            nodes,
+            collectors,
+            here.world.clock,
+            machines,
+            folder=here.folder / ".samples",
         ) as here.draft.readings:
             yield
 

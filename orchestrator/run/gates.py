@@ -82,9 +82,7 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     checks: list[GateCheck] = []
     for place, gate in gates:
         devices[place.machine.name] = dict(gate.device)
-        disk = f"{place.nodes[0]} ({place.machine.name})"
-        for check in gate.checks:
-            checks.append(replace(check, disk=disk, nodes=place.nodes))
+        checks += _checks_on(place, gate)
     worst = host_load.worst(devices.values())
     return Gate(
         tier=first.tier,
@@ -93,6 +91,13 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
         device={**first.device, **worst, "machines": devices},
         reused=all(gate.reused for _, gate in gates),
     )
+
+
+def _checks_on(place: GatePlace, gate: Gate) -> Iterator[GateCheck]:
+    """The checks of one machine, each with where it was made."""
+    disk = f"{place.nodes[0]} ({place.machine.name})"
+    for check in gate.checks:
+        yield replace(check, disk=disk, nodes=place.nodes)
 
 
 def _disks_of(tier: Tier) -> str:

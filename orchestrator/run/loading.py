@@ -135,7 +135,7 @@ def _addresses_taken(addresses: tuple[str, ...], folder: Path) -> UnavailableErr
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _LoadOutcome:
     """How a load ended whose nodes were stopped cleanly. `failure`: its loader can go on."""
 
     addresses: tuple[str, ...]
@@ -178,7 +178,7 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
 
 def _carried_out(
     data: DataSet, before: _Before, parts: Parts, world: World
-) -> _Outcome:
+) -> _LoadOutcome:
     """Removes what no later load can go on from, if it fails."""
     database = parts.databases[data.profile.cluster.member]
     family = data.workload.dataset.family
@@ -194,7 +194,9 @@ def _carried_out(
         raise
 
 
-def _on_nodes(data: DataSet, before: _Before, parts: Parts, world: World) -> _Outcome:
+def _on_nodes(
+    data: DataSet, before: _Before, parts: Parts, world: World
+) -> _LoadOutcome:
     """Starts nodes, loads, and stops them: also after a failure that a later load goes on
     from, so that their disks can be started from again."""
     spec = data.profile.cluster
@@ -222,8 +224,8 @@ def _on_nodes(data: DataSet, before: _Before, parts: Parts, world: World) -> _Ou
         except UnfinishedError as error:
             if before.was_ended:
                 raise  # what is there does not add up
-            return _Outcome(network.addresses, failure=error)
-        return _Outcome(network.addresses, load_s, facts)
+            return _LoadOutcome(network.addresses, failure=error)
+        return _LoadOutcome(network.addresses, load_s, facts)
 
 
 def _unfinished(
@@ -244,7 +246,7 @@ def _unfinished(
 
 
 def _note_complete(
-    data: DataSet, outcome: _Outcome, took_s: float, world: World
+    data: DataSet, outcome: _LoadOutcome, took_s: float, world: World
 ) -> None:
     folder = folder_of(data.snapshots, world)
     complete: dict[str, Any] = {

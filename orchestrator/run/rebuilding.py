@@ -109,15 +109,18 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     lost_s = world.clock.now()
     before_bytes = _written_bytes(cluster.nodes, world)
     new = database.start_anew(node, cluster, world)
-    # The sampler reads these: from here on the node is another container.
-    sampled = here.draft.nodes
-    last = len(cluster.nodes) - 1
-    sampled[last] = replace(new, machine=sampled[last].machine)
+    _sample_instead(here, len(cluster.nodes) - 1, new)
     database.await_rebuilt(cluster, world, deadline_s - world.clock.now())
     back_s = world.clock.now()
     written_bytes = _written_bytes(cluster.nodes, world) - before_bytes
     times = {"lost_s": lost_s, "back_s": back_s, "written_bytes": written_bytes}
     files.write_json(here.raw / rebuilt.FILE, times)
+
+
+def _sample_instead(here: RunContext, place: int, node: Node) -> None:
+    """The sampler reads these nodes: from here on the one there is another container."""
+    sampled = here.draft.nodes
+    sampled[place] = replace(node, machine=sampled[place].machine)
 
 
 def _written_bytes(nodes: Sequence[Node], world: World) -> float:

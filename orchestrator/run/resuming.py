@@ -156,12 +156,16 @@ class Resumption:
         code = comparability.revision(now)
         if before_code and code and before_code != code:
             yield "code", f"tierbench {before_code} against {code}"
-        images_before = facts.group(self.before.fingerprint.get("images"))
         unlike_images = _unlike_images(
-            images_before, facts.group(now.fingerprint.get("images"))
+            facts.group(self.before.fingerprint.get("images")),
+            facts.group(now.fingerprint.get("images")),
         )
         if unlike_images:
             yield "image", ", ".join(unlike_images)
+        yield from self._machine_differences(now)
+        yield from self._plan_differences()
+
+    def _machine_differences(self, now: results.Results) -> Iterator[tuple[str, str]]:
         machines: list[str] = []
         kernels: list[str] = []
         for text in comparability.unlike_machines(self.before, now):
@@ -173,25 +177,39 @@ class Resumption:
             yield "machine", ", ".join(machines)
         if kernels:
             yield "kernel", ", ".join(kernels)
-        yield from self._plan_differences()
 
     def _plan_differences(self) -> Iterator[tuple[str, str]]:
         """Of the profiles and workloads as run, against those of the plan that stands now."""
-        profiles = {profile.name: profile for profile in self.plan.profiles}
-        loads = {load.name: load for load in self.plan.measured}
-        unlike: dict[str, set[str]] = {"profile": set(), "workload": set()}
+        unlike_profiles: set[str] = set()
+        unlike_workloads: set[str] = set()
         for data in self.before.runs:
             record = data.record
-            profile = profiles.get(record.run.profile)
-            load = loads.get(record.run.workload)
-            if load is None or load != record.workload:
-                unlike["workload"].add(record.run.workload)
-            elif profile is None or as_used(profile, load) != record.profile:
-                unlike["profile"].add(record.run.profile)
-        for aspect, names in unlike.items():
-            if names:
-                listed = ", ".join(sorted(names))
-                yield aspect, f"{listed} as measured against plan.json"
+            if self._workload_differs(record):
+                unlike_workloads.add(record.run.workload)
+            elif self._profile_differs(record):
+                unlike_profiles.add(record.run.profile)
+        if unlike_profiles:
+            yield "profile", _against_plan(unlike_profiles)
+        if unlike_workloads:
+            yield "workload", _against_plan(unlike_workloads)
+
+    def _workload_differs(self, record: Record) -> bool:
+        """Whether the plan has another workload of that name, or none."""
+        for load in self.plan.measured:
+            if load.name == record.run.workload:
+                return load != record.workload
+        return True
+
+    def _profile_differs(self, record: Record) -> bool:
+        """As that workload uses it, which is the same."""
+        for profile in self.plan.profiles:
+            if profile.name == record.run.profile:
+                return as_used(profile, record.workload) != record.profile
+        return True
+
+
+def _against_plan(names: set[str]) -> str:
+    return f"{', '.join(sorted(names))} as measured against plan.json"
 
 
 def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -14,8 +14,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import noted
+from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
@@ -227,20 +229,30 @@ def retried(folder: Path) -> Plan | None:
     """
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
-    failed: set[int] = set()
-    for data in campaign.runs:
-        if data.record.outcome == "failed":
-            failed.add(data.record.run.number)
-    attempts = gathered((replace(run, number=0), run) for run in plan.runs)
-    most = plan.retry_failed * (1 + interruptions(plan))
-    again: list[Run] = []
-    for tries in attempts.values():
-        last = tries[-1]
-        if len(tries) <= most and last.number in failed:
-            again.append(last)
+    again = _last_attempts(plan, _failed(campaign))
     if not again:
         return None
     return replace(plan, runs=numbered((*plan.runs, *again)))
+
+
+def _failed(campaign: Results) -> set[int]:
+    """Numbers of the runs that failed."""
+    numbers: set[int] = set()
+    for data in campaign.runs:
+        if data.record.outcome == "failed":
+            numbers.add(data.record.run.number)
+    return numbers
+
+
+def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
+    """Of each run that may be made once more, because its last attempt failed."""
+    most = plan.retry_failed * (1 + interruptions(plan))
+    attempts = gathered((replace(run, number=0), run) for run in plan.runs)
+    again: list[Run] = []
+    for runs in attempts.values():
+        if len(runs) <= most and runs[-1].number in failed:
+            again.append(runs[-1])
+    return again
 
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
@@ -256,12 +268,17 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
         if not decision.is_open:
             continue
         done = repetitions(plan, decision.workload)
-        what = "no more, as asked"
+        progress.note(_open_in_words(decision, done, most))
         if done < most:
             more.append(decision.workload)
-            what = f"one more of at most {most}"
-        text = f"{decision.workload} is open after {done} repetitions, {what}"
-        progress.note(f"{text}: {decision.reason}")
-    if more:
-        return grown(plan, more)
-    return None
+    if not more:
+        return None
+    return grown(plan, more)
+
+
+def _open_in_words(decision: Decision, done: int, most: int) -> str:
+    follows = "no more, as asked"
+    if done < most:
+        follows = f"one more of at most {most}"
+    after = f"{decision.workload} is open after {done} repetitions"
+    return f"{after}, {follows}: {decision.reason}"

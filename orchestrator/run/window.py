@@ -46,10 +46,7 @@ def watched(
     does not say when its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks: list[_EmulatedDisk] = []
-    for volume in volumes:
-        if volume.server is not None:
-            disks.append(_EmulatedDisk(volume, volume.server, world))
+    disks = list(_emulated(volumes, world))
     begin_window = partial(_EmulatedDisk.begin, credit_pct=_credit_pct(tier))
 
     def follow(time_s: float) -> None:
@@ -130,6 +127,12 @@ class _EmulatedDisk:
         if not facts:
             return {}
         return {**facts, **self.more}
+
+
+def _emulated(volumes: Sequence[Volume], world: World) -> Iterator[_EmulatedDisk]:
+    for volume in volumes:
+        if volume.server is not None:
+            yield _EmulatedDisk(volume, volume.server, world)
 
 
 def _shown(read_at: _ReadAt) -> dict[str, Any]:
