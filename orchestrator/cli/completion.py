@@ -55,17 +55,25 @@ def _files(folder: str) -> Callable[..., list[str]]:
     return completing(names)
 
 
+# A type of disk with all its keys, and a size in one of these.
+_TYPE = re.compile(r"^  (\w[\w.-]*):\n((?:    .*\n|\n)*)", re.M)
+_SIZE = re.compile(r"^      (\w[\w.-]*):", re.M)
+
+
 def _rows(_context: Context) -> Iterator[str]:
     """Types and sizes of the catalog by how its files are indented, as YAML takes a second."""
     for file in sorted((root() / "profiles/catalog").glob("*.yaml")):
-        _, _, types = file.read_text().partition("\ntypes:\n")
-        for kind, keys in re.findall(
-            r"^  (\w[\w.-]*):\n((?:    .*\n|\n)*)", types, re.M
-        ):
+        types = _behind("\ntypes:\n", file.read_text())
+        for kind, keys in _TYPE.findall(types):
             yield f"{file.stem}/{kind}"
-            _, _, sizes = keys.partition("    sizes:\n")
-            for size in re.findall(r"^      (\w[\w.-]*):", sizes, re.M):
+            for size in _SIZE.findall(_behind("    sizes:\n", keys)):
                 yield f"{file.stem}/{size}"
+
+
+def _behind(mark: str, text: str) -> str:
+    """What follows the first mark; nothing if it has none."""
+    _, _, rest = text.partition(mark)
+    return rest
 
 
 def _campaigns(ctx: Context) -> Iterable[str]:

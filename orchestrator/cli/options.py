@@ -27,13 +27,10 @@ def names_in(text: str) -> list[str]:
 def weights_in(text: str | None) -> dict[str, float]:
     """`tpcc=3,insert=1`, by workload. ValueError for what is no number above zero."""
     weights: dict[str, float] = {}
-    bad = []
     for part in names_in(text or ""):
         name, _, number = part.partition("=")
         weights[name] = float(number or "nan")
-    for name, weight in weights.items():
-        if not 0 < weight < math.inf:
-            bad.append(name)
+    bad = [name for name in weights if not 0 < weights[name] < math.inf]
     if bad:
         raise ValueError(f"the weight of {', '.join(bad)} must be a number above zero")
     return weights

@@ -22,7 +22,7 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.prediction.demands import Hour
 from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
-from orchestrator.analysis.results import Results
+from orchestrator.analysis.results import Results, RunData
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
@@ -50,6 +50,7 @@ DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_va
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 # Nodes' disks at the scale laptop, at which `init` reads what it writes.
 LEAST_BYTES = 12 * 2**30
+_FIGURE_NAMES = [named(metric, scope) for metric, scope in FIGURES]
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
     "--profile",
@@ -86,8 +87,7 @@ def predict(
     if not (tier or memory or data):
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint.append(f"`tierbench analyze {campaign.name}` draws them into its report")
-    names = [named(metric, scope) for metric, scope in FIGURES]
-    app.out.show(predictions, _table(predictions, names), *hint)
+    app.out.show(predictions, _table(predictions, _FIGURE_NAMES), *hint)
 
 
 def _of_its_own_tier(predictor: Predictor) -> Prediction:
@@ -193,16 +193,14 @@ def _predictor(
     """The campaign, and what predicts from that run of it. UsageError if there is none."""
     name, slug = _campaign_and_run(run)
     campaign = store.load(app.folder(results, name))
-    chosen = [ended for ended in campaign.done if ended.record.run.slug == slug]
-    if not chosen:
-        raise _no_such_run(campaign, slug)
+    measured = _finished_run(campaign, slug)
     memory_bytes = 0
     if memory:
         memory_bytes = parse_size(memory)
     value = None
     if data:
         value = factors.data_value(data)
-    return campaign, Predictor(campaign, chosen[0], hour, memory_bytes, value)
+    return campaign, Predictor(campaign, measured, hour, memory_bytes, value)
 
 
 def _campaign_and_run(text: str) -> tuple[str, str]:
@@ -215,6 +213,13 @@ def _campaign_and_run(text: str) -> tuple[str, str]:
     else:
         campaign, _, slug = path.rpartition("/")
     return campaign.removesuffix("/runs") or "latest", slug
+
+
+def _finished_run(campaign: Results, slug: str) -> RunData:
+    for ended in campaign.done:
+        if ended.record.run.slug == slug:
+            return ended
+    raise _no_such_run(campaign, slug)
 
 
 def _no_such_run(campaign: Results, slug: str) -> UsageError:

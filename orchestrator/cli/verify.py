@@ -241,11 +241,8 @@ def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
         again = verdicts.cells(campaign)
     except files.CutError as error:
         return "its cells cannot be made again", [error.what]
-    stored_figures = _flat(cells)
     made_anew = _flat([vars(cell) for cell in again])
-    differences = list(
-        _unlike("verdict.json", stored_figures, "the records", made_anew)
-    )
+    differences = list(_unlike("verdict.json", _flat(cells), "the records", made_anew))
     count = counted(len(again), "cell")
     return f"{count} made again from the records", differences
 
