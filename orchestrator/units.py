@@ -5,10 +5,9 @@ only parser and the only formatter of quantities."""
 
 import re
 import reprlib
-import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -246,27 +245,3 @@ def named(values: Mapping[str, int | float | str]) -> str:
         else:
             texts.append(f"{name} {value}")
     return ", ".join(texts)
-
-
-_KINDS: Mapping[str, Callable[[Any], str]] = {
-    "time": format_seconds,
-    "bytes/s": format_bytes_per_s,
-    "link": format_link_rate,
-    "number": format_number,
-}
-
-
-class Words(string.Formatter):
-    """Fills texts as `str.format` does. Behind the colon of a brace may stand what a value is,
-    `{took:time}`, what is said unless it is 0 or empty, `{left:? with {left:bytes} left}`, or what
-    is said if it is, `{left:! with nothing left}`."""
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec.startswith(("?", "!")):
-            if bool(value) == (format_spec[0] == "?"):
-                return format_spec[1:]
-            return ""
-        show = _KINDS.get(format_spec)
-        if show:
-            return show(value)
-        return str(super().format_field(value, format_spec))
