@@ -86,23 +86,15 @@ class Fio(parts.LoadGenerator):
     def run(self, load: parts.ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
-        workload = load.workload
-        world = load.world
         folder = load.out / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
-        points = _points_left(workload, folder)
-        point_s = workload.warmup_s + workload.measure_s
-        start_s = world.clock.now()
-        middle_s = start_s + workload.warmup_s
-        world.window_begins(middle_s)
-        for number, point in enumerate(points, start=1):
-            left_s = (len(points) - number + 1) * point_s
-            world.progress.step(
-                f"point {number} of {len(points)}: {point.name}", left_s
-            )
-            content = _measure(workload, point, _container(load.cluster, world), folder)
-            files.write_text(folder / f"{point.name}.json", content)
-        end_s = max(world.clock.now(), middle_s)
+        points = _points_left(load.workload, folder)
+        clock = load.world.clock
+        start_s = clock.now()
+        middle_s = start_s + load.workload.warmup_s
+        load.world.window_begins(middle_s)
+        _measure_all(load, points, folder)
+        end_s = max(clock.now(), middle_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 
     def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
@@ -182,6 +174,20 @@ def _points_left(workload: Workload, folder: Path) -> Sequence[MatrixCell]:
 
 def _container(cluster: Cluster, world: World) -> Container:
     return world.platform.container(cluster.nodes[0].container or "")
+
+
+def _measure_all(
+    load: parts.ClientLoad, points: Sequence[MatrixCell], folder: Path
+) -> None:
+    """One after another, each into a file of its own."""
+    workload = load.workload
+    world = load.world
+    point_s = workload.warmup_s + workload.measure_s
+    for number, point in enumerate(points, start=1):
+        left_s = (len(points) - number + 1) * point_s
+        world.progress.step(f"point {number} of {len(points)}: {point.name}", left_s)
+        content = _measure(workload, point, _container(load.cluster, world), folder)
+        files.write_text(folder / f"{point.name}.json", content)
 
 
 def _measure(

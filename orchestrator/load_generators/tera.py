@@ -183,25 +183,28 @@ class _Jobs:
 
         def run(pair: tuple[Node, Node]) -> Completed:
             node, place = pair
-            share = node.name
             done = container(place.container or "").exec(
                 command,
-                env={**environment, "SHARE": share},
+                env={**environment, "SHARE": node.name},
                 timeout_s=timeout_s,
                 on_line=self._line,
                 watch=watch,
             )
-            output = done.out + done.err
-            if out:
-                files.keep(out / f"{self.script}-{share}.log", output)
-            if done.exit_code != 0:
-                why = f": {complaint(output, 'Exception', 'ERROR')}"
-                raise ended_badly(
-                    f"{self.script} of {share}", done.exit_code, why, done.tail()
-                )
+            self._keep(node.name, done, out)
             return done
 
         return at_once.each(run, zip(self.nodes, places, strict=True))
+
+    def _keep(self, share: str, done: Completed, out: Path | None) -> None:
+        """Keeps what a job has said. LoadError if it failed."""
+        output = done.out + done.err
+        if out:
+            files.keep(out / f"{self.script}-{share}.log", output)
+        if done.exit_code != 0:
+            why = f": {complaint(output, 'Exception', 'ERROR')}"
+            raise ended_badly(
+                f"{self.script} of {share}", done.exit_code, why, done.tail()
+            )
 
     def phase(self) -> Phase:
         """From the first task that began to the last that ended; empty if none was seen to."""

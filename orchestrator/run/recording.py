@@ -366,8 +366,8 @@ def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
     by_machine: dict[str, str] = {}
     for machine in platform.machines():
-        if isinstance(machine, ToldOf) and machine.told is not None:
-            by_machine[machine.name] = machine.told.instance_type
+        if isinstance(machine, ToldOf) and machine.facts_told is not None:
+            by_machine[machine.name] = machine.facts_told.instance_type
     of_nodes: dict[str, str] = {}
     for node in nodes:
         machine_type = by_machine.get(node.machine)

@@ -46,7 +46,7 @@ _VACUUM_S = 6 * 3600.0
 
 
 @dataclass
-class _Used:
+class _UsedCluster:
     """The handle. `begun`: its counters when measuring began. `keep`: the snapshot that the owner's
     command is to make; `restored_s`: how long it took to bring one back."""
 
@@ -130,7 +130,7 @@ class ExistingCluster:
         )
         lease.Lease(declared, self._connect, world).require()
         database.require_replaceable(may_ask=False)
-        handle = _Used(declared, observed, database, spec.version)
+        handle = _UsedCluster(declared, observed, database, spec.version)
         cluster = _as_cluster(handle)
         database.make()
         try:
@@ -141,7 +141,7 @@ class ExistingCluster:
             _drop(database, world)
 
     def _prepare(
-        self, handle: _Used, snapshot: Path, restored: bool, world: World
+        self, handle: _UsedCluster, snapshot: Path, restored: bool, world: World
     ) -> None:
         if not restored:
             handle.keep = snapshot
@@ -154,7 +154,7 @@ class ExistingCluster:
     def settle(self, cluster: Cluster, world: World) -> None:
         """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
         its pages are declared. Then it is kept, if its owner has a command for that."""
-        handle: _Used = cluster.handle
+        handle: _UsedCluster = cluster.handle
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:
@@ -165,7 +165,7 @@ class ExistingCluster:
         queries.fill_caches(self._connect, endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
-        handle: _Used = cluster.handle
+        handle: _UsedCluster = cluster.handle
         _await_quiet(cluster, world)
         idle = probe.nodes_without_leaders(handle.declared)
         if idle:
@@ -176,7 +176,7 @@ class ExistingCluster:
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
-        handle: _Used = cluster.handle
+        handle: _UsedCluster = cluster.handle
         lease.Lease(handle.declared, self._connect, world).require()
         try:
             facts = probe.facts(
@@ -203,7 +203,7 @@ class ExistingCluster:
         )
 
 
-def _as_cluster(handle: _Used) -> Cluster:
+def _as_cluster(handle: _UsedCluster) -> Cluster:
     declared = handle.declared
     flavour = handle.observed.flavour
     version = handle.observed.version
@@ -276,7 +276,7 @@ def _not_the_same_there(server: Server, machines: str, failure: str) -> Mistake:
 
 def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
-    handle: _Used = cluster.handle
+    handle: _UsedCluster = cluster.handle
     if not handle.is_postgresql:
         return counters.read(
             cluster.nodes, (handle.database.name, declaration.LEASE_DATABASE)
@@ -285,7 +285,7 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
         return servers.counters(session, handle.observed.number)
 
 
-def _vacuum(handle: _Used) -> None:
+def _vacuum(handle: _UsedCluster) -> None:
     if handle.is_postgresql:
         with handle.database.session(_VACUUM_S) as session:
             session.rows("VACUUM (FREEZE, ANALYZE)")

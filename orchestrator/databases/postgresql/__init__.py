@@ -57,7 +57,7 @@ _VACUUM = ("vacuumdb", *_AS_BENCH, "--quiet", "--freeze", "--analyze")
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _CacheReading:
     """What one stream reads into the caches of a node."""
 
     node: Node
@@ -177,12 +177,12 @@ class PostgreSQL(Database):
             return
         with self._session(cluster, world) as session:
             extents = queries.cache_plan(session, memory_bytes)
-        readings: list[_Reading] = []
+        readings: list[_CacheReading] = []
         for node in cluster.nodes:
             for offset in range(_STREAMS):
                 stream = extents[offset::_STREAMS]
                 if stream:
-                    readings.append(_Reading(node, stream))
+                    readings.append(_CacheReading(node, stream))
         finished = at_once.each(
             lambda reading: _read_extents(reading.node, reading.extents, world),
             readings,

@@ -209,15 +209,11 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     steady = drift.pop("steady", None)
     if drift:
         more["warmup_drift"] = drift
-    totals = _TOTAL.findall(console)
-    total = None
-    if totals:
-        total = int(totals[-1])
     facts = GeneratorFacts(
         version=options.version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
-        sysbench_transactions=total,
+        sysbench_transactions=_total(console),
         unstarted=sum(int(thread.get("unstarted", 0)) for thread in of_threads),
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
@@ -228,6 +224,14 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     )
     bulk = {name: mode[name] for name in _OF_BULK if name in mode}
     return replace(facts, **bulk)
+
+
+def _total(console: str) -> int | None:
+    """The transactions of the whole run, as sysbench counted them."""
+    totals = _TOTAL.findall(console)
+    if totals:
+        return int(totals[-1])
+    return None
 
 
 def _errors(of_threads: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

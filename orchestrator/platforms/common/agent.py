@@ -74,7 +74,7 @@ class _Refresh:
 
 class AgentMachine:
     """The `Machine` protocol. `converse` begins a conversation with the agent.
-    `told`: its facts, as the platform says them, in case that the agent cannot be asked."""
+    `facts_told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
     queue_s = 0.5  # within which another question is answered
 
@@ -88,7 +88,7 @@ class AgentMachine:
         self.name = name
         self._converse = converse
         self._clock = clock
-        self.told = facts
+        self.facts_told = facts
         self._facts: MachineFacts | None = None
         self._asking = threading.Lock()
         self._asker: int | None = None  # the thread that holds it
@@ -116,9 +116,9 @@ class AgentMachine:
             try:
                 self._facts = self._read_facts()
             except OSError:
-                if self.told is None:
+                if self.facts_told is None:
                     raise
-                return self.told
+                return self.facts_told
         return self._facts
 
     def _read_facts(self) -> MachineFacts:
@@ -127,8 +127,8 @@ class AgentMachine:
             if isinstance(text, str):
                 texts[path] = text
         instance_type = ""
-        if self.told:
-            instance_type = self.told.instance_type
+        if self.facts_told:
+            instance_type = self.facts_told.instance_type
         return facts_in(texts, self.name, instance_type)
 
     def refresh(self) -> None:

@@ -56,16 +56,16 @@ class ClockOffset:
 
 @runtime_checkable
 class ToldOf(Protocol):
-    """A machine that is elsewhere. `told`: its facts as the platform says them, if it does."""
+    """A machine elsewhere. `facts_told`: its facts as the platform says them, if it does."""
 
-    told: MachineFacts | None
+    facts_told: MachineFacts | None
 
 
 def told(machine: Machine) -> MachineFacts:
     """Returns the facts that the platform says, without starting anything there, if it does."""
     facts = None
     if isinstance(machine, ToldOf):
-        facts = machine.told
+        facts = machine.facts_told
     return facts or machine.facts()
 
 

@@ -83,7 +83,7 @@ def test_the_machines_of_nodes_are_of_the_type_that_the_platform_says() -> None:
         FarMachine(replace(facts, hostname="vm-1", instance_type="")),
     ]
     for one in far:
-        one.told = one.facts()
+        one.facts_told = one.facts()
     engine.machines = lambda: (*far, LocalMachine())
     nodes = (
         Node("node-1", "database", machine="vm-0"),

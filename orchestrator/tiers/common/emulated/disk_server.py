@@ -171,31 +171,32 @@ def _served(
     """The volume on the device that a container serves `file` as, and what that reported."""
     disk = file.path.stem
     name = f"{world.scope}-disk-{disk}"
-    volume = f"{world.scope}-{disk}"
-    placement = file.placement
-    inside = disk_files.served(file, world)
-    command = (verb, "--image", inside, *_comes_and_goes(file, world))
-    plain_spec = _spec(name, command, disk_files.mounted(world), world)
-    placed = replace(plain_spec, placement=placement)
-    limits, spec = _limited(placed, disk, limits, latency, world)
+    plain_spec = _spec_of(verb, name, file, world)
+    limits, spec = _limited(plain_spec, disk, limits, latency, world)
     with world.platform.running(spec) as container:
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
         server, facts = _ready(container, f"disk-{disk}", limits, latency, world)
-        device = str(facts["device"])
-        with world.platform.volume(volume, device, "xfs", placement):
-            yield (
-                Volume(
-                    volume,
-                    device,
-                    restored=file.size_bytes is None,
-                    server=server,
-                    kept=not file.temporary,
-                    placement=placement,
-                ),
-                facts,
-            )
+        volume = Volume(
+            f"{world.scope}-{disk}",
+            str(facts["device"]),
+            restored=file.size_bytes is None,
+            server=server,
+            kept=not file.temporary,
+            placement=file.placement,
+        )
+        place = file.placement
+        with world.platform.volume(volume.name, volume.device, "xfs", place):
+            yield volume, facts
+
+
+def _spec_of(verb: str, name: str, file: DiskFile, world: World) -> ContainerSpec:
+    """The container that serves a file, without any limits."""
+    inside = disk_files.served(file, world)
+    command = (verb, "--image", inside, *_comes_and_goes(file, world))
+    spec = _spec(name, command, disk_files.mounted(world), world)
+    return replace(spec, placement=file.placement)
 
 
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
