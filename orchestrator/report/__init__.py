@@ -109,10 +109,11 @@ def write_document(
 ) -> ReportPaths:
     """The same of any document."""
     charts = tuple(charts_of(document))
+    paths_of_charts = tuple(folder / chart.path for chart in charts)
     paths = ReportPaths(
         markdown=folder / "report.md",
         html=folder / "report.html",
-        charts=tuple(folder / chart.path for chart in charts),
+        charts=paths_of_charts,
     )
     (folder / "charts").mkdir(parents=True, exist_ok=True)
     for chart in charts:

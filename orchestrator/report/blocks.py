@@ -45,15 +45,11 @@ class Table:
 
 
 _LOST = Cell("missing", missing=True)
+_NOT_MEASURED = Cell("not measured", missing=True)
+_NOT_PUBLISHED = Cell("not published", missing=True)
 # What stands in the place of a value.
 _BARE: frozenset[Cell | str] = frozenset(
-    [
-        "",
-        Cell(""),
-        _LOST,
-        Cell("not measured", missing=True),
-        Cell("not published", missing=True),
-    ]
+    ["", Cell(""), _LOST, _NOT_MEASURED, _NOT_PUBLISHED]
 )
 Row = str | Cell | Mapping[str, Cell | str]
 
@@ -156,7 +152,8 @@ class Chart:
         if len(self.name.encode()) <= _LONGEST_NAME:
             return f"charts/{self.name}.svg"
         # It begins with a workload's name; what is drawn stands last.
-        return f"charts/{shortened(self.name, 150)}{self.name[-24:]}.svg"
+        begin = shortened(self.name, 150)
+        return f"charts/{begin}{self.name[-24:]}.svg"
 
 
 @dataclass(frozen=True)

@@ -46,13 +46,14 @@ def _listed(entry: Entry) -> Row:
     if entry.published:
         times = "published"
     databases = ", ".join(entry.databases)
-    return {
-        "Tiers": ", ".join(entry.profiles),
-        "Workloads": ", ".join(entry.workloads),
-        "Database": Cell(databases, detail=entry.scale),
-        "Runs done": Cell(f"{entry.done}/{entry.planned}", detail=times),
-        "Decision": _decisions(entry),
-    }
+    done = f"{entry.done}/{entry.planned}"
+    row: dict[str, Cell | str] = {}
+    row["Tiers"] = ", ".join(entry.profiles)
+    row["Workloads"] = ", ".join(entry.workloads)
+    row["Database"] = Cell(databases, detail=entry.scale)
+    row["Runs done"] = Cell(done, detail=times)
+    row["Decision"] = _decisions(entry)
+    return row
 
 
 def _decisions(entry: Entry) -> Cell:
@@ -88,18 +89,16 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
     if change.changed_since:
         verdict = Cell("changed since", missing=True)
     words = units.format_change(delta.change_pct)
-    return {
-        "Metric": metric,
-        "Runs": f"{delta.n_baseline} → {delta.n_contender}",
-        "Change": Cell(words, detail=wording.interval(delta)),
-        "Verdict": verdict,
-    }
+    runs = f"{delta.n_baseline} → {delta.n_contender}"
+    cell = Cell(words, detail=wording.interval(delta))
+    return {"Metric": metric, "Runs": runs, "Change": cell, "Verdict": verdict}
 
 
 def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
+    days = _days(pair)
     yield (
-        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{_days(pair)}; "
+        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{days}; "
         f"those whose 90 % interval lies within {margins} count as the same."
     )
     yield from _inconclusive(pair)
@@ -172,7 +171,8 @@ def _level(history: over_time.Trend, level: over_time.Level) -> str:
     text = f"{mean} over {count} from {level.first} on"
     if level.change_pct is None:
         return text
-    return f"{text}: {units.format_change(level.change_pct)}, {level.word}"
+    change = units.format_change(level.change_pct)
+    return f"{text}: {change}, {level.word}"
 
 
 def _point(point: over_time.Point) -> Row:
@@ -183,13 +183,13 @@ def _point(point: over_time.Point) -> Row:
     code = Cell("not recorded", missing=True)
     if point.revision:
         code = Cell(point.revision)
-    return {
-        "Begin": units.format_moment(point.began_s),
-        "Runs": str(point.n),
-        "Mean": units.format_number(point.mean),
-        "95 % interval": " to ".join(ends),
-        "Code": code,
-    }
+    row: dict[str, Cell | str] = {}
+    row["Begin"] = units.format_moment(point.began_s)
+    row["Runs"] = str(point.n)
+    row["Mean"] = units.format_number(point.mean)
+    row["95 % interval"] = " to ".join(ends)
+    row["Code"] = code
+    return row
 
 
 def _about(history: over_time.Trend) -> Iterator[str]:
@@ -274,15 +274,15 @@ def beside_changes(study: Verdict, campaign: Verdict) -> Table:
 
 
 def _beside_row(delta: Delta, of_study: str) -> Row:
-    return {
-        "workload": delta.workload,
-        "figure": figure(delta.metric, delta.scope),
-        "tier": delta.contender,
-        "the study": of_study,
-        "here": units.format_change(delta.change_pct),
-        "interval": wording.interval(delta) or "none",
-        "verdict": delta.verdict,
-    }
+    row: dict[str, Cell | str] = {}
+    row["workload"] = delta.workload
+    row["figure"] = figure(delta.metric, delta.scope)
+    row["tier"] = delta.contender
+    row["the study"] = of_study
+    row["here"] = units.format_change(delta.change_pct)
+    row["interval"] = wording.interval(delta) or "none"
+    row["verdict"] = delta.verdict
+    return row
 
 
 def figure(metric: str, scope: str) -> str:

@@ -52,7 +52,8 @@ def spread(cell: CellSummary) -> str:
     """Half the width of the interval of the mean, relative to the mean: `± 1.6 %`."""
     if cell.n < 2 or cell.ci_low is None or cell.ci_high is None or not cell.mean:
         return ""
-    half_pct = (cell.ci_high - cell.ci_low) / 2 / abs(cell.mean) * 100
+    width = cell.ci_high - cell.ci_low
+    half_pct = width / 2 / abs(cell.mean) * 100
     if not math.isfinite(half_pct):
         return ""
     if half_pct >= 9.95:
@@ -90,7 +91,8 @@ def margins(margin_pct: float, p99_margin_pct: float) -> str:
 
 def confidence(levels_pct: Iterable[float]) -> str:
     """`95 %`, or `97.8 % to 99.45 %` where the intervals of a growing campaign differ."""
-    levels = [f"{level:.4g} %" for level in sorted(set(levels_pct))]
+    different_pct = sorted(set(levels_pct))
+    levels = [f"{level:.4g} %" for level in different_pct]
     if len(levels) == 1:
         return levels[0]
     return f"{levels[0]} to {levels[-1]}"

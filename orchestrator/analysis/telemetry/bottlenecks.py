@@ -54,9 +54,10 @@ def bottleneck(
     node, cause = _judged(by_node, record.profile.tier)
     values = by_node.get(node, Evidence())
     remarks = _statement_text(cause.name, runs) + phrases.requests_too(values, node)
+    run = record.run
     named = Bottleneck(
-        profile=record.run.profile,
-        workload=record.run.workload,
+        profile=run.profile,
+        workload=run.workload,
         node=node,
         verdict=cause.name,
         text=cause.text + remarks,
@@ -151,7 +152,8 @@ def _statement_text(
     is_most = most_pct >= MOST_PCT  # not if there are none, which have no largest
     if not is_most:
         return ""
-    return f" {most_pct:.0f} % of the {count.title} is of `{counts.idxmax()}`."
+    statement = counts.idxmax()
+    return f" {most_pct:.0f} % of the {count.title} is of `{statement}`."
 
 
 def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
@@ -159,18 +161,19 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
     says it."""
     iops = values.time_at_iops_cap_pct
     bandwidth = values.time_at_bandwidth_cap_pct
-    times_pct: Mapping[facts.BottleneckCause, Sequence[float | None]] = {
-        "iops_cap": [iops],
-        "bandwidth_cap": [bandwidth],
-        "vm_cap": [iops, bandwidth],
-        "latency_bound": [waiting_pct(values)],
-        "cpu_bound": [values.time_at_cpu_pct, values.throttled_pct],
-        "wal_disk_bound": [values.wal_disk_syncing_pct],
-        "memory_bound": [values.memory_pressure_pct],
-        "network_bound": [values.time_at_network_rate_pct, values.seen_idle_pct],
-        "contention": [values.seen_locked_pct],
-        "few_sessions": [values.seen_running_pct],
-    }
+    cpu = values.time_at_cpu_pct
+    network_rate = values.time_at_network_rate_pct
+    times_pct: dict[facts.BottleneckCause, Sequence[float | None]] = {}
+    times_pct["iops_cap"] = [iops]
+    times_pct["bandwidth_cap"] = [bandwidth]
+    times_pct["vm_cap"] = [iops, bandwidth]
+    times_pct["latency_bound"] = [waiting_pct(values)]
+    times_pct["cpu_bound"] = [cpu, values.throttled_pct]
+    times_pct["wal_disk_bound"] = [values.wal_disk_syncing_pct]
+    times_pct["memory_bound"] = [values.memory_pressure_pct]
+    times_pct["network_bound"] = [network_rate, values.seen_idle_pct]
+    times_pct["contention"] = [values.seen_locked_pct]
+    times_pct["few_sessions"] = [values.seen_running_pct]
     return node_values.highest(times_pct.get(cause, []))
 
 
@@ -220,9 +223,11 @@ def _is_slow(values: Evidence, usual: _Usual) -> bool:
 def _slow_node(values: Evidence, node: str, usual: _Usual) -> Cause:
     iops = phrases.number(values.disk_iops)
     usual_iops = phrases.number(usual.iops)
+    await_text = phrases.time(values.disk_await_s)
+    usual_await = phrases.time(usual.await_s)
     text = (
-        f"Each I/O on {node} takes {phrases.time(values.disk_await_s)}, on the other nodes "
-        f"{phrases.time(usual.await_s)}, though it does no more of them ({iops} IOPS, the "
+        f"Each I/O on {node} takes {await_text}, on the other nodes "
+        f"{usual_await}, though it does no more of them ({iops} IOPS, the "
         f"others {usual_iops}). Its disk or its machine is slow, and the cluster waits for "
         "it: mend or replace it, then measure again."
     )

@@ -44,26 +44,25 @@ class _Kind:
     of_machine_burst: str
 
 
-_KINDS = (
-    _Kind(
-        name="iops",
-        other="bandwidth",
-        cause="iops_cap",
-        title="IOPS",
-        less="",
-        of_machine="IOPS:",
-        of_machine_burst="burst IOPS:",
-    ),
-    _Kind(
-        name="bandwidth",
-        other="iops",
-        cause="bandwidth_cap",
-        title="bandwidth",
-        less="; more IOPS alone would not",
-        of_machine="throughput:",
-        of_machine_burst="burst throughput:",
-    ),
+_IOPS = _Kind(
+    name="iops",
+    other="bandwidth",
+    cause="iops_cap",
+    title="IOPS",
+    less="",
+    of_machine="IOPS:",
+    of_machine_burst="burst IOPS:",
 )
+_BANDWIDTH = _Kind(
+    name="bandwidth",
+    other="iops",
+    cause="bandwidth_cap",
+    title="bandwidth",
+    less="; more IOPS alone would not",
+    of_machine="throughput:",
+    of_machine_burst="burst throughput:",
+)
+_KINDS = (_IOPS, _BANDWIDTH)
 
 
 def cap_causes(
@@ -109,12 +108,13 @@ def _is_at_shared_cap(kind: _Kind, values: Evidence) -> bool:
 
 def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
     together = percent(values.shared_of_cap_pct(kind.name))
+    waits = instead_of_idle(values, "each I/O")
     text = (
         f"All disks together were at {together} of the {kind.title} that they share, a "
-        f"limit of an account or a machine{instead_of_idle(values, 'each I/O')}. A tier "
-        f"with more would not help; a higher limit would.{memory_too(values)}"
+        f"limit of an account or a machine{waits}. A tier "
+        "with more would not help; a higher limit would."
     )
-    return Cause("shared_cap", text)
+    return Cause("shared_cap", text + memory_too(values))
 
 
 def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
@@ -152,17 +152,17 @@ def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
         title = f"burst's {title}"
     if time_pct >= AT_TIMES_PCT:
         waits = instead_of_idle(values, "each I/O")
-        return (
-            f"At the {title} cap {percent(time_pct)} of the time on {node}{rate}{waits}. "
-            f"{advice}"
-        )
+        time_text = percent(time_pct)
+        reached = f"At the {title} cap {time_text} of the time on {node}{rate}{waits}."
+        return f"{reached} {advice}"
     median = percent(values.of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each")
-    return (
+    queued = (
         f"I/Os queue on {node} although its median second has {median} of the {title} "
-        f"cap{rate}{waits}: that points to bursts shorter than a second that reach it; "
-        f"`--confirm` tells. {advice}"
+        f"cap{rate}{waits}"
     )
+    bursts = "that points to bursts shorter than a second that reach it"
+    return f"{queued}: {bursts}; `--confirm` tells. {advice}"
 
 
 def _rate(kind: _Kind, values: Evidence) -> str:
@@ -217,9 +217,11 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
     of_node = ""
     if values.cpu_pct:
         of_node = f"the node's CPU {percent(values.cpu_pct)} busy, "
+    of_cap = percent(cap_pct)
+    of_machine = machine_use(values)
     text = (
         "Disk and CPU were both at their limit and cannot be told apart: the disk at "
-        f"{percent(cap_pct)} of its cap, {of_node}{machine_use(values)}. A faster disk "
+        f"{of_cap} of its cap, {of_node}{of_machine}. A faster disk "
         "alone may not help."
     )
     return Cause("unattributed", text)

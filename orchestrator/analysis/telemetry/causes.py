@@ -81,16 +81,15 @@ def _served_at_cap(cap: Cause) -> Cause:
 
 
 def _nothing(values: Evidence) -> Cause:
-    used = phrases.sampled_shares(
-        [
-            ("CPU of the node", values.cpu_pct),
-            ("IOPS cap", values.iops_of_cap_pct),
-            ("bandwidth cap", values.bandwidth_of_cap_pct),
-            ("CPU of the machine", values.host_cpu_pct),
-            ("waiting for memory", values.memory_pressure_pct),
-            ("log syncs on the WAL's own disk", values.wal_disk_syncing_pct),
-        ]
-    )
+    syncs = "log syncs on the WAL's own disk"
+    shares: list[tuple[str, float | None]] = []
+    shares.append(("CPU of the node", values.cpu_pct))
+    shares.append(("IOPS cap", values.iops_of_cap_pct))
+    shares.append(("bandwidth cap", values.bandwidth_of_cap_pct))
+    shares.append(("CPU of the machine", values.host_cpu_pct))
+    shares.append(("waiting for memory", values.memory_pressure_pct))
+    shares.append((syncs, values.wal_disk_syncing_pct))
+    used = phrases.sampled_shares(shares)
     return Cause(
         "unattributed", f"No resource was clearly the limit ({', '.join(used)})."
     )

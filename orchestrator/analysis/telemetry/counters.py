@@ -61,9 +61,9 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     steps = series[["time_s", "value"]].diff()
     grew = (steps["time_s"] > 0) & (steps["value"] >= 0)
     step_s = steps["time_s"][grew]
-    table = ordered.loc[grew, ["time_s", "node", "metric", "phase"]].assign(
-        step_s=step_s, value=steps["value"][grew] / step_s
-    )
+    per_s = steps["value"][grew] / step_s
+    places = ordered.loc[grew, ["time_s", "node", "metric", "phase"]]
+    table = places.assign(step_s=step_s, value=per_s)
     columns = ["time_s", "step_s", "node", "metric", "value", "phase"]
     return table[columns].reset_index(drop=True)
 

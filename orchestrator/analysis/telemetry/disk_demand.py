@@ -96,9 +96,8 @@ def demand(
 def _in_units(counted: pd.DataFrame, io_unit_bytes: int) -> pd.DataFrame:
     """time_s, iops, bytes_per_s: a larger I/O counts as several."""
     units = counted["bytes_per_s"] / io_unit_bytes
-    return counted[["time_s"]].assign(
-        iops=np.maximum(counted["ios"], units), bytes_per_s=counted["bytes_per_s"]
-    )
+    iops = np.maximum(counted["ios"], units)
+    return counted[["time_s"]].assign(iops=iops, bytes_per_s=counted["bytes_per_s"])
 
 
 def _counted(rates: pd.DataFrame, node: str, which: str) -> pd.DataFrame:
@@ -222,9 +221,10 @@ def against_caps(
         return log
     begin = _account(record, node, "begin")
     end = _account(record, node, "end")
+    held_back = Evidence(held_back_pct=_held_back_pct(begin, end))
     parts = [
         log,
-        Evidence(held_back_pct=_held_back_pct(begin, end)),
+        held_back,
         _of_its_caps(disk),
         _of_burst(tier, disk, end),
     ]
@@ -233,11 +233,13 @@ def against_caps(
 
 def _of_its_caps(disk: pd.DataFrame) -> Evidence:
     shares = dict(of_caps(disk))
+    iops = shares.get("iops")
+    bandwidth = shares.get("bandwidth")
     return Evidence(
-        iops_of_cap_pct=_median_pct(shares.get("iops")),
-        time_at_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
-        bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
-        time_at_bandwidth_cap_pct=_time_at_cap_pct(shares.get("bandwidth")),
+        iops_of_cap_pct=_median_pct(iops),
+        time_at_iops_cap_pct=_time_at_cap_pct(iops),
+        bandwidth_of_cap_pct=_median_pct(bandwidth),
+        time_at_bandwidth_cap_pct=_time_at_cap_pct(bandwidth),
     )
 
 
@@ -305,9 +307,10 @@ def wal_against_caps(
         return Evidence()
     whole = demand(tier, rates, node.name, which="wal_")
     shares = dict(of_caps(within(window, whole)))
+    iops_pct = _median_pct(shares.get("iops"))
+    bandwidth_pct = _median_pct(shares.get("bandwidth"))
     return Evidence(
-        wal_iops_of_cap_pct=_median_pct(shares.get("iops")),
-        wal_bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+        wal_iops_of_cap_pct=iops_pct, wal_bandwidth_of_cap_pct=bandwidth_pct
     )
 
 
@@ -354,7 +357,8 @@ def _two_levels(rate: Array) -> tuple[float, float]:
     sums = np.cumsum(rate)
     count = np.arange(MIN_SIDE, n - MIN_SIDE + 1)
     before = sums[count - 1] / count
-    after = (sums[-1] - sums[count - 1]) / (n - count)
+    rest = sums[-1] - sums[count - 1]
+    after = rest / (n - count)
     apart = count * (n - count) * (before - after) ** 2
     best = int(np.argmax(apart))
     return float(before[best]), float(after[best])

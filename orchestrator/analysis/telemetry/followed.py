@@ -168,10 +168,12 @@ def _two_limits(case: _FollowedCase) -> Cause:
         both_are_disk = (
             " Both are the disk's, so a tier that is better in both would help."
         )
+    limits = f"{_TITLES[case.most]} and {_TITLES[case.second]}"
+    by_how_much = f"{case.most_pct:.0f} % and {case.second_pct:.0f} %"
     text = (
         "Two limits are too close, or took turns, to be told apart on "
-        f"{case.node}: {_TITLES[case.most]} and {_TITLES[case.second]}; throughput follows "
-        f"them by about {case.most_pct:.0f} % and {case.second_pct:.0f} %.{both_are_disk}"
+        f"{case.node}: {limits}; throughput follows "
+        f"them by about {by_how_much}.{both_are_disk}"
     )
     return Cause("unattributed", text)
 
@@ -218,10 +220,8 @@ def _named(case: _FollowedCase) -> Cause | None:
         cause = _SENTENCES[case.most](case.values, case.node)
     if cause is None:
         return None
-    beside = (
-        f"Throughput follows it by about {case.most_pct:.0f} %, "
-        f"{_TITLES[case.second]} by {case.second_pct:.0f} %."
-    )
+    follows = f"Throughput follows it by about {case.most_pct:.0f} %"
+    beside = f"{follows}, {_TITLES[case.second]} by {case.second_pct:.0f} %."
     ahead_pct = case.most_pct - case.second_pct
     return Cause(cause.name, f"{cause.text} {beside}", ahead_pct)
 

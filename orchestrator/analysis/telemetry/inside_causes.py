@@ -64,8 +64,9 @@ def _single_core(values: Evidence, node: str) -> Cause:
     more_sessions = ""
     if _is_alone(values) and shares.room(values):
         more_sessions = ", but more sessions at a time would use them"
+    cores = values.node_cores or 0.0
     text = (
-        f"{node} used {values.node_cores or 0.0:.2f} cores{busiest}: one thread at a time "
+        f"{node} used {cores:.2f} cores{busiest}: one thread at a time "
         "did the work. A faster core would help, more of them would "
         f"not{more_sessions}."
     )
@@ -86,8 +87,10 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
     no_disk = ""
     if shares.disk_is_idle(values):
         no_disk = f" {NO_FASTER_DISK}"
+    used = percent(values.cpu_pct)
+    of_caps = cap_use(values)
     text = (
-        f"{node} used {percent(values.cpu_pct)} of its CPU{throttled}{cap_use(values)}. "
+        f"{node} used {used} of its CPU{throttled}{of_caps}. "
         f"More CPU would raise throughput.{no_disk}"
     )
     return Cause("cpu_bound", text)
@@ -123,11 +126,9 @@ def latency_bound(values: Evidence, node: str) -> Cause:
     more_sessions = ""
     if shares.room(values):
         more_sessions = ", and so would more sessions at a time"
-    text = (
-        f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}. "
-        f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
-    )
-    return Cause("latency_bound", text)
+    waits = f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}."
+    advice = f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
+    return Cause("latency_bound", f"{waits} {advice}")
 
 
 def _wal_disk_is_at_cap(values: Evidence) -> bool:
@@ -157,9 +158,10 @@ def _is_wal_disk_bound(values: Evidence) -> bool:
 
 def wal_disk_bound(values: Evidence, node: str) -> Cause:
     syncing = percent(values.wal_disk_syncing_pct)
+    of_caps = cap_use(values)
     text = (
         f"A log sync was under way on the WAL's own disk of {node} {syncing} of the time, "
-        f"and commits wait for it{cap_use(values)}. A faster disk for the WAL would help."
+        f"and commits wait for it{of_caps}. A faster disk for the WAL would help."
     )
     return Cause("wal_disk_bound", text)
 
@@ -175,8 +177,9 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
     more_sessions = ""
     if shares.room(values):
         more_sessions = "; more sessions at a time would raise throughput"
+    busy = percent(values.disk_busy_pct)
     text = (
-        f"{node}'s disk was busy {percent(values.disk_busy_pct)} of the time, and nothing "
+        f"{node}'s disk was busy {busy} of the time, and nothing "
         "else was full: what sessions asked for was in memory. No disk would change "
         f"that{more_sessions}. A larger data set, or less memory, would show the disk."
     )
@@ -195,9 +198,10 @@ def _is_memory_bound(values: Evidence) -> bool:
 def _memory_bound(values: Evidence, node: str) -> Cause:
     waited = percent(values.memory_pressure_pct)
     busy = percent(values.disk_busy_pct)
+    of_caps = cap_use(values)
     text = (
         f"Tasks waited for memory {waited} of the time on this machine, and {node}'s disk "
-        f"worked for {busy} of it{cap_use(values)}: they waited for longer than it worked. "
+        f"worked for {busy} of it{of_caps}: they waited for longer than it worked. "
         "More memory would help."
     )
     return Cause("memory_bound", text)
@@ -222,10 +226,12 @@ def retried(values: Evidence, node: str) -> Cause:
 
 
 def contention(values: Evidence, node: str) -> Cause:
+    waited = percent(values.seen_locked_pct)
+    held_by_syncs = _locks_held_by_syncs(values)
     text = (
-        f"Sessions on {node} waited {percent(values.seen_locked_pct)} of their time for "
+        f"Sessions on {node} waited {waited} of their time for "
         "locks of other sessions. Fewer transactions on the same rows, or shorter ones, "
-        f"would help; more sessions would not.{_locks_held_by_syncs(values)}"
+        f"would help; more sessions would not.{held_by_syncs}"
     )
     return Cause("contention", text)
 
@@ -255,18 +261,17 @@ def network_bound(values: Evidence, node: str) -> Cause:
 
 
 def few_sessions(values: Evidence, node: str) -> Cause:
-    spent = sampled_shares(
-        [
-            ("computing", values.seen_running_pct),
-            ("reading", values.seen_reading_pct),
-            ("waiting for the log", values.seen_syncing_pct),
-            ("waiting for the load generator", values.seen_idle_pct),
-        ]
-    )
+    shares_pct: list[tuple[str, float | None]] = []
+    shares_pct.append(("computing", values.seen_running_pct))
+    shares_pct.append(("reading", values.seen_reading_pct))
+    shares_pct.append(("waiting for the log", values.seen_syncing_pct))
+    shares_pct.append(("waiting for the load generator", values.seen_idle_pct))
+    spent = ", ".join(sampled_shares(shares_pct))
+    used = f"{percent(values.cpu_pct)}{cap_use(values)}"
+    sessions = values.sessions or 0.0
     text = (
-        f"Nothing was full most of the time ({node}'s CPU {percent(values.cpu_pct)}"
-        f"{cap_use(values)}); its {values.sessions or 0.0:.0f} sessions spent their time "
-        f"{', '.join(spent)}. More sessions at a time would raise throughput."
+        f"Nothing was full most of the time ({node}'s CPU {used}); its {sessions:.0f} "
+        f"sessions spent their time {spent}. More sessions at a time would raise throughput."
     )
     return Cause("few_sessions", text)
 

@@ -101,9 +101,10 @@ class _Reading:
         self._of_seconds |= _of_seconds(self._record, table, rates, self._window)
         self._sessions |= _sessions(table, self._window)
         for node in present:
-            self._against_caps[node.name] = disk_demand.against_caps(
+            against_caps = disk_demand.against_caps(
                 self._record, of_database, node, self._window
             )
+            self._against_caps[node.name] = against_caps
 
     def _take_moved(self, rates: pd.DataFrame) -> None:
         for phase in self._record.phases:
@@ -123,7 +124,8 @@ class _Reading:
         tables = self._by_second
         if empty:
             growth = None
-            tables = [_by_second(counters.rates(counters.joined([])), {})]
+            no_rates = counters.rates(counters.joined([]))
+            tables = [_by_second(no_rates, {})]
         return Telemetry(
             growth=growth,
             against_caps=self._against_caps,
@@ -229,7 +231,8 @@ def _sessions(samples: pd.DataFrame, window: Window) -> dict[str, dict[str, floa
     by_node: dict[str, dict[str, float]] = {}
     for (node, metric), values in series:
         state = str(metric).removeprefix(SESSIONS)
-        by_node.setdefault(str(node), {})[state] = float(values.mean())
+        by_state = by_node.setdefault(str(node), {})
+        by_state[state] = float(values.mean())
     return by_node
 
 

@@ -25,15 +25,12 @@ Sessions = Mapping[
 
 def of_load(record: Record, sessions: Sessions) -> Evidence:
     """Of a whole run. `sessions`: as `kept` has them; empty where none were seen."""
-    parts = [
-        Evidence(
-            nopm_of_ceiling_pct=of_ceiling_pct(record),
-            rate_served_pct=_served_pct(record),
-            retried_pct=_retried_pct(record),
-        ),
-        _waited(record),
-        _seen(record, sessions),
-    ]
+    served = Evidence(
+        nopm_of_ceiling_pct=of_ceiling_pct(record),
+        rate_served_pct=_served_pct(record),
+        retried_pct=_retried_pct(record),
+    )
+    parts = [served, _waited(record), _seen(record, sessions)]
     return node_values.merged(parts)
 
 
@@ -133,11 +130,9 @@ def _counted(record: Record) -> _Counted | None:
     measure = record.phase("measure")
     if begin is None or measure is None or measure.end_s <= begin.start_s:
         return None
-    return _Counted(
-        before=results.database_before(record),
-        after=results.database(record),
-        elapsed_s=measure.end_s - begin.start_s,
-    )
+    before = results.database_before(record)
+    after = results.database(record)
+    return _Counted(before, after, elapsed_s=measure.end_s - begin.start_s)
 
 
 def has_pace(workload: Workload) -> bool:

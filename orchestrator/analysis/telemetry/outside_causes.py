@@ -75,9 +75,10 @@ def _full_link(values: Evidence, node: str) -> Cause:
         speed = format_link_rate(values.network_cards_bytes_per_s)
         rate = f"the speed that its network cards report ({speed})"
         again = ""
+    time_text = percent(values.time_at_network_rate_pct)
+    moved = f"{sent} sent, {received} received, {packets} packets/s{again}"
     text = (
-        f"The link of {node} was at {rate} {percent(values.time_at_network_rate_pct)} of "
-        f"the time ({sent} sent, {received} received, {packets} packets/s{again}). A "
+        f"The link of {node} was at {rate} {time_text} of the time ({moved}). A "
         "faster network would help; a faster disk would not."
     )
     return Cause("network_bound", text)
@@ -87,11 +88,10 @@ def _full_link(values: Evidence, node: str) -> Cause:
 
 
 def _client_is_full(values: Evidence) -> bool:
-    return (
-        (values.client_cpu_pct or 0.0) >= CLIENT_PCT
-        or (values.client_machine_cpu_pct or 0.0) >= HOST_PCT
-        or shares.one_client_core(values)
-    )
+    client_pct = values.client_cpu_pct or 0.0
+    machine_pct = values.client_machine_cpu_pct or 0.0
+    is_full = client_pct >= CLIENT_PCT or machine_pct >= HOST_PCT
+    return is_full or shares.one_client_core(values)
 
 
 def client_bound(values: Evidence, node: str) -> Cause:
@@ -101,8 +101,9 @@ def client_bound(values: Evidence, node: str) -> Cause:
     no_disk = ""
     if shares.disk_is_idle(values):
         no_disk = "a faster disk would not help, and "
+    of_machine = machine_use(values)
     text = (
-        f"The load generator was the limit: {one_core}{machine_use(values)}; {no_disk}what "
+        f"The load generator was the limit: {one_core}{of_machine}; {no_disk}what "
         f"the database could do was not measured. {_APART_TO_TELL}"
     )
     return Cause("client_bound", text)
@@ -127,10 +128,9 @@ def _full_machine(values: Evidence, node: str) -> Cause:
     no_disk = ""
     if shares.disk_is_idle(values):
         no_disk = " A faster disk would not help here."
-    return Cause(
-        "machine_bound",
-        f"{which} was the limit: {machine_use(values)}{stolen}.{no_disk} {_APART_TO_TELL}",
-    )
+    of_machine = machine_use(values)
+    limit = f"{which} was the limit: {of_machine}{stolen}."
+    return Cause("machine_bound", f"{limit}{no_disk} {_APART_TO_TELL}")
 
 
 def host_disk_bound(values: Evidence) -> bool:
@@ -153,10 +153,11 @@ def disk_is_awaited(values: Evidence) -> bool:
 def slow_host_disk(values: Evidence, node: str) -> Cause:
     await_text = time(values.disk_await_s)
     idle_text = time(values.idle_disk_latency_s)
+    held_back = percent(values.held_back_pct)
     text = (
         f"What plays the disk of {node} was the limit, not the tier: each I/O takes "
         f"{await_text}, of which the tier's latency is {idle_text}, and its limits kept it "
-        f"for {percent(values.held_back_pct)} of that. The rest is this machine's own disk, "
+        f"for {held_back} of that. The rest is this machine's own disk, "
         "or want of its CPU: stop what else uses them, or take a faster machine."
     )
     return Cause("machine_bound", text)
@@ -191,10 +192,13 @@ def _may_be_one_thread(values: Evidence) -> bool:
 
 def _service_cap(values: Evidence, node: str) -> Cause:
     rate = format_bytes_per_s(values.way_bytes_per_s or 0.0)
+    time_text = percent(values.time_at_way_pct)
+    cpu = percent(values.cpu_pct)
+    host_cpu = percent(values.host_cpu_pct)
     text = (
-        f"Throughput of {node} stood at {rate} for {percent(values.time_at_way_pct)} of the "
-        f"seconds (within 10 %), with its CPU ({percent(values.cpu_pct)}) and that of its "
-        f"machine ({percent(values.host_cpu_pct)}) free. That looks like a cap of the "
+        f"Throughput of {node} stood at {rate} for {time_text} of the "
+        f"seconds (within 10 %), with its CPU ({cpu}) and that of its "
+        f"machine ({host_cpu}) free. That looks like a cap of the "
         "service or of the way to it, and is inferred: neither is seen from here, and "
         "streams that wait for answers stand still too. Repeat it with twice the `threads`: "
         "a cap stays."

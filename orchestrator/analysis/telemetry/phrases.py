@@ -152,9 +152,11 @@ def _requests_queued(values: Evidence, node: str) -> str:
         return ""
     if 100 * queued_s < QUEUED_PCT * statement_s:
         return ""
+    waited = time(queued_s)
+    took = time(statement_s)
     return (
-        f" Requests waited {time(queued_s)} each in the queue of {node}'s tablet server, "
-        f"and a statement takes {time(statement_s)}: they wait until a thread is free, "
+        f" Requests waited {waited} each in the queue of {node}'s tablet server, "
+        f"and a statement takes {took}: they wait until a thread is free, "
         "or for CPU."
     )
 

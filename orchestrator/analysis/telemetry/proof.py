@@ -148,10 +148,8 @@ def _sentence(elasticity: Elasticity, followed: str) -> str:
     value = _gain_pct(elasticity.value, growth)
     ends = [_gain_pct(elasticity.low, growth), _gain_pct(elasticity.high, growth)]
     low, high = sorted(ends)
-    return (
-        f"{elasticity.limit} {change} gave {followed} {_signed(value)} % "
-        f"({_signed(low)} to {_signed(high)} %)"
-    )
+    interval = f"({_signed(low)} to {_signed(high)} %)"
+    return f"{elasticity.limit} {change} gave {followed} {_signed(value)} % {interval}"
 
 
 def _gain_pct(elasticity: float, growth: float) -> float:
@@ -248,7 +246,8 @@ class _Done:
 
 
 def _done(run: RunData, edges_s: Array) -> _Done:
-    done = _Done(np.zeros(len(edges_s)), np.zeros(len(edges_s)))
+    count = len(edges_s)
+    done = _Done(np.zeros(count), np.zeros(count))
     for table in run.transactions():
         good = table[table["outcome"] != FAILED]
         for number, span_s in enumerate(edges_s):

@@ -82,19 +82,17 @@ class WalDiskRates:
     @property
     def was_sampled(self) -> bool:
         """Whether any of its counters was."""
-        return any(
-            value is not None for value in (self.iops, self.bytes_per_s, self.took)
-        )
+        counted = (self.iops, self.bytes_per_s, self.took)
+        return any(value is not None for value in counted)
 
 
 def wal_disk_rates(growth: Growth, node: str) -> WalDiskRates:
     moved = (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES)
     seconds = (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS)
-    return WalDiskRates(
-        iops=growth.per_s(node, counters.WAL_READS, counters.WAL_WRITES),
-        bytes_per_s=growth.per_s(node, *moved),
-        took=growth.per_s(node, *seconds),
-    )
+    iops = growth.per_s(node, counters.WAL_READS, counters.WAL_WRITES)
+    bytes_per_s = growth.per_s(node, *moved)
+    took = growth.per_s(node, *seconds)
+    return WalDiskRates(iops, bytes_per_s, took)
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,10 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     load = loads.of_load(run.record, telemetry.sessions)
     gathered: dict[str, Evidence] = {}
     for node in _database(run.record.nodes):
-        parts = [
-            *_of_window(run, node, telemetry.growth, cpus),
-            load,
-            _of_server(node, telemetry.growth),
-            telemetry.of_seconds.get(node.name, Evidence()),
-        ]
+        parts = list(_of_window(run, node, telemetry.growth, cpus))
+        parts.append(load)
+        parts.append(_of_server(node, telemetry.growth))
+        parts.append(telemetry.of_seconds.get(node.name, Evidence()))
         gathered[node.name] = node_values.merged(parts)
     shared = _of_shared(run.record.profile.tier, list(gathered.values()))
     for name, values in gathered.items():
@@ -167,12 +165,9 @@ def _stated(record: Record) -> dict[str, Evidence]:
 def _mean_of_caps(tier: Tier, values: Evidence) -> Evidence:
     """Means in the place of medians of seconds, which nobody can know of them."""
     limits = tier.limits
-    return Evidence(
-        iops_of_cap_pct=rates.share_pct(values.disk_iops, limits.iops),
-        bandwidth_of_cap_pct=rates.share_pct(
-            values.disk_bytes_per_s, limits.bytes_per_s
-        ),
-    )
+    iops_pct = rates.share_pct(values.disk_iops, limits.iops)
+    bandwidth_pct = rates.share_pct(values.disk_bytes_per_s, limits.bytes_per_s)
+    return Evidence(iops_of_cap_pct=iops_pct, bandwidth_of_cap_pct=bandwidth_pct)
 
 
 # ------------------------------------------------------------------ as metrics
@@ -194,14 +189,14 @@ def telemetry(
         "host_cpu_pct": busiest.host_cpu_pct,
         "client_cpu_pct": busiest.client_cpu_pct,
     }
-    return (
-        *_of_each(nodes, growth, cpus),
-        *_measured({"cpu_pct": _mean_cpu_pct(nodes, growth, cpus)}),
-        *_measured(_disk_figures(_disks_together(database, growth))),
-        *_wal_disks(database, growth),
-        *_servers(database, growth),
-        *_measured(of_machine),
-    )
+    disks = _disk_figures(_disks_together(database, growth))
+    figures = list(_of_each(nodes, growth, cpus))
+    figures.extend(_measured({"cpu_pct": _mean_cpu_pct(nodes, growth, cpus)}))
+    figures.extend(_measured(disks))
+    figures.extend(_wal_disks(database, growth))
+    figures.extend(_servers(database, growth))
+    figures.extend(_measured(of_machine))
+    return tuple(figures)
 
 
 def _measured(figures: _Figures, scope: str = _ALL) -> Iterator[Measurement]:

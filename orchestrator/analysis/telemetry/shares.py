@@ -115,15 +115,18 @@ def follows(values: Evidence) -> Shares:
     client = _at_the_client(values, values.sessions, seen)
     cpu = _at_the_cpu(values, values.sessions, seen, client)
     disk = _at_the_disk(values, seen, cpu)
+    at_client = client.computing + client.queued * _slope(client_use(values))
+    on_network = seen.idle - client.computing - client.queued - cpu.called_idle
+    at_cpu = cpu.computing + cpu.queued * _slope(_cpu_use(values))
     weights: Shares = {
-        "client_bound": client.computing + client.queued * _slope(client_use(values)),
-        "network_bound": seen.idle - client.computing - client.queued - cpu.called_idle,
-        "cpu_bound": cpu.computing + cpu.queued * _slope(_cpu_use(values)),
-        disk.cap: disk.queued * _slope(disk.use),
-        "latency_bound": disk.in_service,
-        "wal_disk_bound": disk.syncing_apart,
-        "contention": _at_locks(values.sessions, seen),
+        "client_bound": at_client,
+        "network_bound": on_network,
+        "cpu_bound": at_cpu,
     }
+    weights[disk.cap] = disk.queued * _slope(disk.use)
+    weights["latency_bound"] = disk.in_service
+    weights["wal_disk_bound"] = disk.syncing_apart
+    weights["contention"] = _at_locks(values.sessions, seen)
     # Who holds a lock waits for CPU as all do.
     if (values.cpu_pct or 0.0) >= kept.CPU_PCT:
         weights["cpu_bound"] += weights.pop("contention")
@@ -196,9 +199,10 @@ def _at_the_cpu(
     called_reading = min(hidden, _reading_without_io(values, sessions, seen))
     others = called_reading + seen.idle - client.computing - client.queued
     hidden = min(hidden, others)
+    queued = seen.running - computing + hidden
     return _AtCpu(
         computing=computing,
-        queued=seen.running - computing + hidden,
+        queued=queued,
         called_reading=called_reading,
         called_idle=hidden - called_reading,
     )
@@ -234,11 +238,12 @@ def _at_the_disk(values: Evidence, seen: _SessionsSeen, cpu: _AtCpu) -> _AtDisk:
         syncing_apart = seen.syncing
     in_service = own_share(values)
     cap = _fuller_cap(values)
+    use = _use_by_sessions(values, seen, cap)
     return _AtDisk(
         in_service=waiting * in_service,
         queued=waiting * (1 - in_service),
         cap=_CAP_CAUSES[cap],
-        use=_use_by_sessions(values, seen, cap),
+        use=use,
         syncing_apart=syncing_apart,
     )
 

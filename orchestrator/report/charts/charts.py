@@ -30,7 +30,8 @@ def colours(tiers: Sequence[str]) -> dict[str, str]:
 
 def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, Any]:
     """The drawing of that kind, with these values in its places. What is None is left out."""
-    scale = {"domain": list(tiers), "range": list(colours(tiers).values())}
+    palette = list(colours(tiers).values())
+    scale = {"domain": list(tiers), "range": palette}
     given = {**values, "tiers": list(tiers), "colours": scale}
     template = shipped(__package__, "drawings.yaml")[kind]
     return dict(filled(template, given))
@@ -87,7 +88,8 @@ def with_own_ids(svg: str, prefix: str) -> str:
     new_ids: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
-        new_id = new_ids.setdefault(match["id"], f"{prefix}-{len(new_ids)}")
+        number = len(new_ids)
+        new_id = new_ids.setdefault(match["id"], f"{prefix}-{number}")
         return match["before"] + new_id
 
     return _ID.sub(renamed, svg)
@@ -136,6 +138,7 @@ def readings(
     if panel:
         panels = [panel]
         source = None  # a panel has its part of the table
+    names = json.dumps(list(lines))
     shown = drawing(
         "readings",
         data=source,
@@ -143,7 +146,7 @@ def readings(
         places=[place],
         panels=panels,
         strips=[place, *panels],
-        which=f"'l' + indexof({json.dumps(list(lines))}, {line})",
+        which=f"'l' + indexof({names}, {line})",
         left=_half_way("before", place),
         right=_half_way("after", place),
         shown_place=shown_place,

@@ -103,7 +103,8 @@ class Runs:
         table = table.dropna(subset=["limit"])
         judged_node = table["tier"].map(self._judged_nodes())
         table = table[table["node"].astype(str) == judged_node]
-        bins = table.assign(begin=np.floor(table["seconds"] / bin_s) * bin_s)
+        number = np.floor(table["seconds"] / bin_s)
+        bins = table.assign(begin=number * bin_s)
         limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
         most = limits.agg(_most_frequent).reset_index()
         stretches = _stretches(most, bin_s)
@@ -147,12 +148,9 @@ class Runs:
         labelled: list[pd.DataFrame] = []
         for line, table in enumerate(tables):
             run = self._runs[line]
-            of_run = table.assign(
-                line=line,
-                tier=run.tier,
-                run=run.data.record.run.slug,
-                seconds=table["time_s"] - run.start_s,
-            )
+            slug = run.data.record.run.slug
+            seconds = table["time_s"] - run.start_s
+            of_run = table.assign(line=line, tier=run.tier, run=slug, seconds=seconds)
             labelled.append(of_run)
         if not labelled:
             return pd.DataFrame(columns=_JOINED)
@@ -179,10 +177,13 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     if points.empty or points["value"].isna().all():
         return Series(pd.DataFrame(columns=_COLUMNS), 1)
     table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
-    lines = table.drop_duplicates("line").set_index("line")[list(labels)].astype(str)
+    first_rows = table.drop_duplicates("line").set_index("line")
+    lines = first_rows[list(labels)].astype(str)
     bin_s = _bin_s(table["seconds"], len(lines))
-    table["seconds"] = (np.floor(table["seconds"] / bin_s) + 0.5) * bin_s
-    means = table.groupby(["line", "seconds"], sort=False)["value"].mean().reset_index()
+    number = np.floor(table["seconds"] / bin_s)
+    table["seconds"] = (number + 0.5) * bin_s
+    of_bins = table.groupby(["line", "seconds"], sort=False)["value"]
+    means = of_bins.mean().reset_index()
     labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
     return Series(labels_of_points.join(means), bin_s)
 

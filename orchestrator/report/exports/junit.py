@@ -59,13 +59,12 @@ def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     suites: list[_Suite] = []
     for load in index.workloads:
         began = _time(begun.get(load.name, []))
-        suites.append(_Suite(load.name, cases.get(load.name, []), began))
+        cases_of_load = cases.get(load.name, [])
+        suites.append(_Suite(load.name, cases_of_load, began))
+    labels = stamps(index)
+    filters = {"xml": _as_xml}
     return filled(
-        "junit.xml.jinja",
-        {"xml": _as_xml},
-        name=campaign.name,
-        suites=suites,
-        stamps=stamps(index),
+        "junit.xml.jinja", filters, name=campaign.name, suites=suites, stamps=labels
     )
 
 

@@ -34,8 +34,9 @@ _UNITS = (
 )
 _NO_UNIT = _Unit("", "")
 # Our name → what it says, in the order in which they are written.
+_TITLES = {metric.name: metric.title for metric in metrics.METRICS.values()}
 _FAMILIES: Mapping[str, str] = {
-    **{metric.name: metric.title for metric in metrics.METRICS.values()},
+    **_TITLES,
     "run_outcome": "What became of a run",
     "change_pct": "Change against the baseline, 0.1 is 10 %",
     "change_low_pct": "Lower end of the interval of the change",
@@ -44,8 +45,9 @@ _FAMILIES: Mapping[str, str] = {
     "decision": "The tier to buy; empty if none could be named",
     "doubt": "A reason to distrust every figure of a campaign",
 }
+_OUTCOMES: Sequence[str] = (*get_args(model.Outcome), MISSING)
 _STATES: Mapping[str, Sequence[str]] = {
-    "run_outcome": (*get_args(model.Outcome), MISSING),
+    "run_outcome": _OUTCOMES,
     "verdict": get_args(VerdictWord),
 }
 _INFOS = ("decision", "doubt")  # whose labels say all

@@ -68,12 +68,13 @@ def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for of_run in runs(campaign):
+        run = of_run.run
         shared = {
-            "run": of_run.run.number,
-            "profile": of_run.run.profile,
-            "disk": disks[of_run.run.profile],
-            "workload": of_run.run.workload,
-            "repetition": of_run.run.repetition,
+            "run": run.number,
+            "profile": run.profile,
+            "disk": disks[run.profile],
+            "workload": run.workload,
+            "repetition": run.repetition,
             "outcome": of_run.outcome,
             "excluded": _yes_or_no(of_run.excluded),
         }

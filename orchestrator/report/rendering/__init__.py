@@ -13,9 +13,10 @@ def filled(
     # Here, because the terminal does without and is not to wait.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+    is_escaped = ".html." in template or ".xml." in template
     environment = Environment(
         loader=FunctionLoader(text_of),
-        autoescape=".html." in template or ".xml." in template,
+        autoescape=is_escaped,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -59,6 +59,7 @@ def _aligned(table: blocks.Table) -> str:
         widths.append(max(len(text) for text in column))
     lines: list[str] = []
     for row in rows:
-        padded = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        texts = zip(row, widths, strict=True)
+        padded = [text.ljust(width) for text, width in texts]
         lines.append(_GAP.join(padded).rstrip())
     return "\n".join(lines)

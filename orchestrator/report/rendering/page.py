@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -24,13 +24,18 @@ from orchestrator.report.rendering import filled, markdown, text_of
 def draw(document: blocks.Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped, but for our own SVG. `cache`: a folder that keeps
     Vega's code for the next page."""
+    filters: dict[str, Callable[..., Any]] = {"inline_svg": _inline, "text": _text}
+    filters["markdown"] = markdown.section
+    style = Markup(text_of("page.css"))
+    colour_of_tier = charts.colours(document.tiers)
+    scripts = _scripts(document, cache)
     return filled(
         "page.html.jinja",
-        {"inline_svg": _inline, "text": _text, "markdown": markdown.section},
+        filters,
         document=document,
-        style=Markup(text_of("page.css")),
-        colour=charts.colours(document.tiers),
-        scripts=_scripts(document, cache),
+        style=style,
+        colour=colour_of_tier,
+        scripts=scripts,
     )
 
 
@@ -78,10 +83,11 @@ def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
         scripts = [_vega(cache), text_of("page.js"), *scripts]
     for code in scripts:
         _refuse_end_of_element(code)
+    sums = " ".join(_checksum(code) for code in scripts)
     return _Scripts(
         drawings=_drawings(live),
         code=[Markup(code) for code in scripts],
-        sums=" ".join(_checksum(code) for code in scripts),
+        sums=sums,
     )
 
 

@@ -48,7 +48,8 @@ def stamps(stamps: tuple[Stamp, ...]) -> Text:
     """The labels alone, for the top."""
     line = Text()
     for stamp in stamps:
-        line.append(f" {stamp.label} ", style="black on yellow").append(" ")
+        line.append(f" {stamp.label} ", style="black on yellow")
+        line.append(" ")
     return line
 
 

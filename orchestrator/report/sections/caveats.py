@@ -88,7 +88,8 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _label_of_doubts(kind: DoubtKind) -> str:
-    return _LABELS_OF_DOUBTS.get(kind, kind[:1].upper() + kind[1:])
+    capitalized = kind[:1].upper() + kind[1:]
+    return _LABELS_OF_DOUBTS.get(kind, capitalized)
 
 
 def _notes(index: ReportIndex) -> Iterator[Stamp]:

@@ -188,17 +188,18 @@ def _usual_columns(index: ReportIndex) -> Iterator[str]:
 
 def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
     cluster = profile.cluster
-    return {
-        "Tier": Cell(profile.name, tier=profile.name),
-        "Database": f"{cluster.database} {cluster.version or ''}".strip(),
-        "Nodes": str(cluster.nodes),
-        "Copies": str(cluster.replication_factor),
-        **_size_of_node(cluster.node),
-        "Settings": _settings(cluster),
-        "Load clients": str(cluster.clients),
-        "Client": _place_of_client(cluster),
-        "Network": _network(cluster),
-    }
+    version = cluster.version or ""
+    row: dict[str, Cell | str] = {}
+    row["Tier"] = Cell(profile.name, tier=profile.name)
+    row["Database"] = f"{cluster.database} {version}".strip()
+    row["Nodes"] = str(cluster.nodes)
+    row["Copies"] = str(cluster.replication_factor)
+    row |= _size_of_node(cluster.node)
+    row["Settings"] = _settings(cluster)
+    row["Load clients"] = str(cluster.clients)
+    row["Client"] = _place_of_client(cluster)
+    row["Network"] = _network(cluster)
+    return row
 
 
 def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
@@ -210,11 +211,12 @@ def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
             "Memory per node": undeclared,
             "Disk per node": undeclared,
         }
-    return {
-        "CPUs per node": Cell(f"{size.cpus:g}"),
-        "Memory per node": Cell(units.format_bytes(size.memory_bytes)),
-        "Disk per node": Cell(units.format_bytes(size.disk_bytes)),
-    }
+    memory = units.format_bytes(size.memory_bytes)
+    disk = units.format_bytes(size.disk_bytes)
+    sizes = {"CPUs per node": Cell(f"{size.cpus:g}")}
+    sizes["Memory per node"] = Cell(memory)
+    sizes["Disk per node"] = Cell(disk)
+    return sizes
 
 
 def _settings(cluster: ClusterSpec) -> str:
@@ -319,7 +321,8 @@ def _of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:
     different = set(values.values())
     if len(different) == 1:
         return different.pop()
-    return "; ".join(f"{tier}: {value}" for tier, value in values.items())
+    texts = [f"{tier}: {value}" for tier, value in values.items()]
+    return "; ".join(texts)
 
 
 def _constant(index: ReportIndex, tier: str) -> dict[str, str]:

@@ -56,7 +56,8 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     rows: list[Row] = []
     rows.append(_row("enough", offers, standings))
     rows.append(_row("a month", offers, monthly_costs))
-    rows.append(_row(f"for {offers[0].unit}", offers, unit_costs))
+    title_of_unit = f"for {offers[0].unit}"
+    rows.append(_row(title_of_unit, offers, unit_costs))
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("enough if this may be lost", offers, margins))
@@ -142,7 +143,8 @@ def _margin_in_words(margin_pct: float | None) -> str:
 
 def _slo_cell(result: ObjectiveResult) -> Cell:
     mean, _, interval = result.measured.partition(" (")
-    return Cell(f"{result.word}: {mean}", detail=interval.removesuffix(")"))
+    interval = interval.removesuffix(")")
+    return Cell(f"{result.word}: {mean}", detail=interval)
 
 
 def _change_cell(change: Change) -> Cell:

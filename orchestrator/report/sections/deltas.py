@@ -199,6 +199,7 @@ def _chart(
     what = drawn.title.lower()
     margin_pct = index.campaign.plan.margin_pct
     workloads = dict.fromkeys(row["workload"] for row in rows)
+    across = {"domain": _domain(rows, margin_pct), "nice": False}
     spec = charts.drawing(
         "changes",
         index.tiers,
@@ -208,7 +209,7 @@ def _chart(
         workloads=list(workloads),
         below=-margin_pct,
         above=margin_pct,
-        across={"domain": _domain(rows, margin_pct), "nice": False},
+        across=across,
     )
     title = f"Change of {what} by tier"
     return charts.figure(f"changes-{drawn.name}", title, spec, {"changes": rows})
@@ -235,9 +236,11 @@ def _change_row(delta: Delta) -> dict[str, Any]:
 
 def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]:
     """All dots and the margin; intervals too, but cut if they are much wider than both."""
-    reach = 2 * max(margin_pct, *(abs(row["change"]) for row in rows))
+    changes = [abs(row["change"]) for row in rows]
+    reach = 2 * max(margin_pct, *changes)
+    lowest = min(row["low"] for row in rows)
     # Nothing falls by more than 100 %.
-    low = max(min(row["low"] for row in rows), -reach, -100.0)
+    low = max(lowest, -reach, -100.0)
     low = min(low, -margin_pct)
     high = min(max(row["high"] for row in rows), reach)
     high = max(high, margin_pct)

@@ -181,15 +181,14 @@ def _ceiling_cells(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     iops = disk_matrix.ceilings(rows, "iops")
     rates = disk_matrix.ceilings(rows, "bytes_per_s")
     declared_rate = wording.declared(limits.bytes_per_s, "bytes/s")
-    return {
-        "IOPS": _ceiling(iops.get("all"), limits.iops, ""),
-        "IOPS declared": Cell(wording.declared(limits.iops, "")),
-        "Reading": _ceiling(rates.get("read"), limits.bytes_per_s, "bytes/s"),
-        "Writing": _ceiling(rates.get("write"), limits.bytes_per_s, "bytes/s"),
-        "Bandwidth declared": Cell(declared_rate),
-        "Native I/O size": _native_size(rows),
-        "One I/O alone": _alone(rows),
-    }
+    cells = {"IOPS": _ceiling(iops.get("all"), limits.iops, "")}
+    cells["IOPS declared"] = Cell(wording.declared(limits.iops, ""))
+    cells["Reading"] = _ceiling(rates.get("read"), limits.bytes_per_s, "bytes/s")
+    cells["Writing"] = _ceiling(rates.get("write"), limits.bytes_per_s, "bytes/s")
+    cells["Bandwidth declared"] = Cell(declared_rate)
+    cells["Native I/O size"] = _native_size(rows)
+    cells["One I/O alone"] = _alone(rows)
+    return cells
 
 
 def _ceiling(
@@ -219,9 +218,8 @@ def _alone(rows: pd.DataFrame) -> Cell:
     lightest = disk_matrix.lightest(rows)
     load = _load_in_words(lightest)
     in_flight = int(lightest["in_flight"])
-    return Cell(
-        _seconds(lightest["latency_avg_s"]), detail=f"{load}, {in_flight} in flight"
-    )
+    latency = _seconds(lightest["latency_avg_s"])
+    return Cell(latency, detail=f"{load}, {in_flight} in flight")
 
 
 # ------------------------------------------------------------------ latency against depth
@@ -256,15 +254,15 @@ def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
         alone = units.format_seconds(law.alone_s)
     off = units.format_quantity(round(law.off_pct, 2), "%")
     mix = _mix_in_words(law.pattern, law.read_pct)
-    return {
-        "Tier": Cell(tier, tier=tier),
-        "Asked for": f"{mix} of {disk_matrix.block_name(law.block_bytes)}",
-        "Alone": alone,
-        "Saturated from": f"{law.saturated_from} in flight",
-        "Added by each in flight": units.format_seconds(law.slope_s),
-        "1 / IOPS": units.format_seconds(1 / law.iops),
-        "Off the line at most": Cell(off, detail=f"{law.points} depths"),
-    }
+    block = disk_matrix.block_name(law.block_bytes)
+    row: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
+    row["Asked for"] = f"{mix} of {block}"
+    row["Alone"] = alone
+    row["Saturated from"] = f"{law.saturated_from} in flight"
+    row["Added by each in flight"] = units.format_seconds(law.slope_s)
+    row["1 / IOPS"] = units.format_seconds(1 / law.iops)
+    row["Off the line at most"] = Cell(off, detail=f"{law.points} depths")
+    return row
 
 
 def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Chart:
@@ -309,13 +307,12 @@ def _step_row(tier: str, step: disk_matrix.BlockStep) -> dict[str, Cell | str]:
     size_ratio = units.format_number(step.large_bytes / step.small_bytes)
     latency_ratio = units.format_number(step.latency_ratio)
     loads = units.counted(step.cells, "load")
-    return {
-        "Tier": Cell(tier, tier=tier),
-        "From": disk_matrix.block_name(step.small_bytes),
-        "To": disk_matrix.block_name(step.large_bytes),
-        "Bytes": f"× {size_ratio}",
-        "Latency": Cell(f"× {latency_ratio}", detail=loads),
-    }
+    row: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
+    row["From"] = disk_matrix.block_name(step.small_bytes)
+    row["To"] = disk_matrix.block_name(step.large_bytes)
+    row["Bytes"] = f"× {size_ratio}"
+    row["Latency"] = Cell(f"× {latency_ratio}", detail=loads)
+    return row
 
 
 # ------------------------------------------------------------------ every cell
@@ -343,17 +340,18 @@ def _every_cell(shown: _ByTier, tier: str, workload: str) -> Iterator[Block]:
 
 
 def _cell_row(cell: pd.Series) -> dict[str, str]:
-    return {
-        "Asked for": _mix_in_words(cell["pattern"], cell["read_pct"]),
-        "Block": disk_matrix.block_name(int(cell["block_bytes"])),
-        "Depth × threads": f"{int(cell['depth'])} × {int(cell['threads'])}",
-        "IOPS": units.format_number(float(cell["iops"])),
-        "Bandwidth": units.format_bytes_per_s(float(cell["bytes_per_s"])),
-        "Mean": _seconds(cell["latency_avg_s"]),
-        "p50": _seconds(cell["latency_p50_s"]),
-        "p95": _seconds(cell["latency_p95_s"]),
-        "p99": _seconds(cell["latency_p99_s"]),
-    }
+    depth = int(cell["depth"])
+    threads = int(cell["threads"])
+    row = {"Asked for": _mix_in_words(cell["pattern"], cell["read_pct"])}
+    row["Block"] = disk_matrix.block_name(int(cell["block_bytes"]))
+    row["Depth × threads"] = f"{depth} × {threads}"
+    row["IOPS"] = units.format_number(float(cell["iops"]))
+    row["Bandwidth"] = units.format_bytes_per_s(float(cell["bytes_per_s"]))
+    row["Mean"] = _seconds(cell["latency_avg_s"])
+    row["p50"] = _seconds(cell["latency_p50_s"])
+    row["p95"] = _seconds(cell["latency_p95_s"])
+    row["p99"] = _seconds(cell["latency_p99_s"])
+    return row
 
 
 def _seconds(value_s: float) -> str:
@@ -409,11 +407,9 @@ def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
 
 
 def _shades(low: float, high: float) -> dict[str, Any]:
-    return {
-        "type": "log",
-        "domain": [low, max(high, low * _EVEN)],
-        "range": [_PALE, charts.PALETTE[0]],
-    }
+    dark = charts.PALETTE[0]
+    top = max(high, low * _EVEN)
+    return {"type": "log", "domain": [low, top], "range": [_PALE, dark]}
 
 
 def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
@@ -424,8 +420,9 @@ def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
     flight = str(depth)
     if threads != 1:
         flight = f"{depth}×{threads}"
+    mix = _mix_in_words(cell["pattern"], cell["read_pct"])
     return {
-        "panel": _mix_in_words(cell["pattern"], cell["read_pct"]),
+        "panel": mix,
         "flight": flight,
         "flight_rank": depth * threads,
         "block": disk_matrix.block_name(block_bytes),

@@ -84,15 +84,15 @@ def _declared(index: ReportIndex) -> Table:
 
 
 def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:
-    return {
-        "Tier": Cell(name, detail=tier.title, tier=name),
-        "IOPS": wording.declared(tier.limits.iops, ""),
-        "Bandwidth": wording.declared(tier.limits.bytes_per_s, "bytes/s"),
-        "Read latency": wording.declared(tier.latency.read_s, "s"),
-        "Write latency": wording.declared(tier.latency.write_s, "s"),
-        "Burst": _burst(tier),
-        "Held to it by": held_by,
-    }
+    row: dict[str, Cell | str] = {}
+    row["Tier"] = Cell(name, detail=tier.title, tier=name)
+    row["IOPS"] = wording.declared(tier.limits.iops, "")
+    row["Bandwidth"] = wording.declared(tier.limits.bytes_per_s, "bytes/s")
+    row["Read latency"] = wording.declared(tier.latency.read_s, "s")
+    row["Write latency"] = wording.declared(tier.latency.write_s, "s")
+    row["Burst"] = _burst(tier)
+    row["Held to it by"] = held_by
+    return row
 
 
 def _held_by(tier: Tier) -> str:
@@ -214,14 +214,13 @@ def _check_row(check: GateCheck) -> Row:
     # Rates are given bare: the name of the limit says of what.
     if unit == "1/s":
         unit = ""
-    return {
-        "Limit": check.limit,
-        "Declared": wording.declared(check.declared, unit),
-        "Measured": units.format_quantity(check.measured, unit),
-        "Off by": _off_by(check),
-        "Allowed": _allowed(check),
-        "Verdict": Cell(check.verdict, strong=not check.passed),
-    }
+    row: dict[str, Cell | str] = {"Limit": check.limit}
+    row["Declared"] = wording.declared(check.declared, unit)
+    row["Measured"] = units.format_quantity(check.measured, unit)
+    row["Off by"] = _off_by(check)
+    row["Allowed"] = _allowed(check)
+    row["Verdict"] = Cell(check.verdict, strong=not check.passed)
+    return row
 
 
 def _off_by(check: GateCheck) -> str:
@@ -275,14 +274,13 @@ def _overhead_row(
     profile: str, requests: str, windows: Sequence[Overhead]
 ) -> dict[str, Cell | str]:
     """Of all windows of all its disks, from the least to the most."""
-    return {
-        "Tier": Cell(profile, tier=profile),
-        "Requests": requests,
-        "Taken off, µs": _range(window.taken_off_us for window in windows),
-        "In the windows, µs": _range(window.overhead_us for window in windows),
-        "Change in a request's time, at most": _widest_change(windows),
-        "In flight": _range(window.queue_depth for window in windows),
-    }
+    row: dict[str, Cell | str] = {"Tier": Cell(profile, tier=profile)}
+    row["Requests"] = requests
+    row["Taken off, µs"] = _range(window.taken_off_us for window in windows)
+    row["In the windows, µs"] = _range(window.overhead_us for window in windows)
+    row["Change in a request's time, at most"] = _widest_change(windows)
+    row["In flight"] = _range(window.queue_depth for window in windows)
+    return row
 
 
 def _widest_change(windows: Iterable[Overhead]) -> str:

@@ -83,9 +83,8 @@ def _points(
 
 def _point(tier: str, number: float, cell: CellSummary, factor: float) -> _Point:
     low, high = wording.ends(cell)
-    return _Point(
-        tier, number, mean=cell.mean * factor, low=low * factor, high=high * factor
-    )
+    mean = cell.mean * factor
+    return _Point(tier, number, mean, low=low * factor, high=high * factor)
 
 
 def _is_latency(measure: Measure) -> bool:

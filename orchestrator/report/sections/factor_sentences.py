@@ -45,7 +45,8 @@ def _about_values(
         figure = wording.METRICS[law.metric]
         if law.per_node:
             figure = f"{figure} per node"
-        yield f"{tier.tier}: {figure} {_law_in_words(varied, law)}"
+        law_text = _law_in_words(varied, law)
+        yield f"{tier.tier}: {figure} {law_text}"
     if not tier.laws and not is_sweep:
         yield from _about_changes(varied, tier)
     yield from _about_causes(varied, tier)
@@ -65,10 +66,8 @@ def _about_causes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
         cause = _cause_in_words(tier, varied.workloads[place])
         next_cause = _cause_in_words(tier, varied.workloads[place + 1])
         if cause and next_cause and cause != next_cause:
-            yield (
-                f"{tier.tier}: what limits it changes from {cause} at {value} to "
-                f"{next_cause} at {next_value}"
-            )
+            change = f"from {cause} at {value} to {next_cause} at {next_value}"
+            yield f"{tier.tier}: what limits it changes {change}"
 
 
 def _cause_in_words(tier: TierValues, workload: str) -> str:
@@ -85,7 +84,8 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         )
     interval = f"{law.low:.2f} to {law.high:.2f}"
     power = f"{factor}^{law.exponent:.2f} ({interval})"
-    text = f"{_how_it_follows(law, factor)} as {power}{_name_of_law(law)}"
+    follows = _how_it_follows(law, factor)
+    text = f"{follows} as {power}{_name_of_law(law)}"
     if law.values == 2:
         return f"{text}; two values prove no law"
     return text
@@ -167,7 +167,8 @@ def _change_in_words(
     interval = wording.interval(step)
     if interval:
         change = f"{change}, {interval}"
-    return f"{without} instead of {with_all} {wording.METRICS[step.metric]} ({change})"
+    metric = wording.METRICS[step.metric]
+    return f"{without} instead of {with_all} {metric} ({change})"
 
 
 def _figure(tier: TierValues, workload: str, metric: str, index: ReportIndex) -> str:

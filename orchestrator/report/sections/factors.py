@@ -131,7 +131,8 @@ def table(index: ReportIndex, varied: VariedWorkload, tier: TierValues) -> Table
         row = {"Value": _value(index, tier, value, workload)}
         row |= _figures(index, tier, workload, titles, changes)
         row["Each node"] = _of_each_node(index, varied, tier, workload)
-        row["Limited by"] = Cell(tier.causes.get(workload, "").replace("_", " "))
+        cause = tier.causes.get(workload, "").replace("_", " ")
+        row["Limited by"] = Cell(cause)
         rows.append(row)
     return table_of(rows, ("Value", "Limited by"), tuple(_open_changes(changes)))
 

@@ -51,20 +51,20 @@ def _disk_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | st
     by_cloud = group(_recorded(index, profile, "cloud"), "disks")
     by_gate = _gated_disks(index, profile)
     for path, facts in _recorded(index, profile, "disks").items():
-        yield {
-            "Tier": Cell(profile, tier=profile),
-            "Used by": Cell(", ".join(facts.get("used_by", ())), detail=path),
-            "Device": _fact(facts, "device", "made_of"),
-            "Size": _bytes(facts.get("size_bytes")),
-            "File system": _fact(facts, "file_system", "mount_options"),
-            "Scheduler": _fact(facts, "scheduler"),
-            "Read-ahead": _bytes(facts.get("read_ahead_bytes")),
-            "Write cache": _fact(facts, "write_cache"),
-            "Rotational": _yes_or_no(facts.get("rotational")),
-            "Model": _model(facts),
-            "Host cache": _fact(group(by_gate, path), "host_cache"),
-            "The cloud says": _told_by_cloud(by_cloud.get(path)),
-        }
+        users = ", ".join(facts.get("used_by", ()))
+        row: dict[str, Cell | str] = {"Tier": Cell(profile, tier=profile)}
+        row["Used by"] = Cell(users, detail=path)
+        row["Device"] = _fact(facts, "device", "made_of")
+        row["Size"] = _bytes(facts.get("size_bytes"))
+        row["File system"] = _fact(facts, "file_system", "mount_options")
+        row["Scheduler"] = _fact(facts, "scheduler")
+        row["Read-ahead"] = _bytes(facts.get("read_ahead_bytes"))
+        row["Write cache"] = _fact(facts, "write_cache")
+        row["Rotational"] = _yes_or_no(facts.get("rotational"))
+        row["Model"] = _model(facts)
+        row["Host cache"] = _fact(group(by_gate, path), "host_cache")
+        row["The cloud says"] = _told_by_cloud(by_cloud.get(path))
+        yield row
 
 
 def _fact(facts: Mapping[str, Any], name: str, detail: str = "") -> Cell:
@@ -91,7 +91,8 @@ def _model(facts: Mapping[str, Any]) -> Cell:
     for name in ("serial", "firmware"):
         if facts.get(name):
             identity.append(str(facts[name]))
-    return Cell(str(facts.get("model", "")), detail=", ".join(identity))
+    model = str(facts.get("model", ""))
+    return Cell(model, detail=", ".join(identity))
 
 
 def _told_by_cloud(devices: object) -> Cell:

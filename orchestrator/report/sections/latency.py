@@ -90,13 +90,9 @@ def _name(workload: str, scope: str) -> str:
 def _chart(
     name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]
 ) -> Chart:
-    spec = charts.drawing(
-        "latency",
-        tiers,
-        what=what,
-        marks=_marks(curves.values()),
-        percent=_percent("datum.value"),
-    )
+    marks = _marks(curves.values())
+    percent = _percent("datum.value")
+    spec = charts.drawing("latency", tiers, what=what, marks=marks, percent=percent)
     shown_place = f"({_percent('datum.nines')}) + ' %'"
     zoom = [charts.drawing("zoom")]
     reading = charts.readings(
@@ -127,7 +123,8 @@ def _points(curves: Mapping[str, Distribution]) -> Iterator[dict[str, Any]]:
 def _counts(curves: Mapping[str, Distribution]) -> Iterator[str]:
     """`ultra 1,200,000 in 3 runs`."""
     for tier, curve in curves.items():
-        yield f"{tier} {curve.transactions:,} in {units.counted(curve.runs, 'run')}"
+        runs = units.counted(curve.runs, "run")
+        yield f"{tier} {curve.transactions:,} in {runs}"
 
 
 def _percent(nines: str) -> str:

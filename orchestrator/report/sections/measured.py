@@ -102,7 +102,8 @@ def _workload_part(index: ReportIndex, workload: Workload) -> Part:
     columns = list(_columns(index, name))
     rows = [_tier_row(index, tier, name, columns) for tier in index.tiers]
     table = table_of(rows, ("Tier",), tuple(_remarks(index, workload)))
-    return Part(f"{name}: {workload.title}", (table, *by_type(index, name)))
+    tables = (table, *by_type(index, name))
+    return Part(f"{name}: {workload.title}", tables)
 
 
 def _remarks(index: ReportIndex, workload: Workload) -> Iterator[str]:
@@ -256,18 +257,18 @@ def failures(index: ReportIndex) -> tuple[Section, ...]:
         "were given up and count neither as throughput nor in latency."
     )
     counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (about,))
-    parts = (Part("", (counts,)), Part("Errors by SQLSTATE", (_errors(index),)))
+    errors = Part("Errors by SQLSTATE", (_errors(index),))
+    parts = (Part("", (counts,)), errors)
     return (Section("failures", "Retries, failures and isolation", parts),)
 
 
 def _failures_row(index: ReportIndex, tier: str, load: Workload) -> dict[str, Cell]:
     notes = index.notes(load.name, tier)
-    return {
-        "Tier": Cell(tier, tier=tier, notes=notes),
-        **index.metric_cells(tier, load.name, _COUNTS),
-        "Isolation asked for": Cell(_asked(load)),
-        "In effect": _in_effect(index, tier, load),
-    }
+    row = {"Tier": Cell(tier, tier=tier, notes=notes)}
+    row |= index.metric_cells(tier, load.name, _COUNTS)
+    row["Isolation asked for"] = Cell(_asked(load))
+    row["In effect"] = _in_effect(index, tier, load)
+    return row
 
 
 def _asked(load: Workload) -> str:
@@ -341,11 +342,11 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
 
 def by_class(runs: Iterable[results.RunData]) -> Iterator[dict[str, str]]:
     """Cells of a row for each class, most frequent first, of whole runs, as they are counted."""
-    table = pd.DataFrame(
-        list(_errors_counted(runs)), columns=["sqlstate", "kind", "count"]
-    )
+    counted = list(_errors_counted(runs))
+    table = pd.DataFrame(counted, columns=["sqlstate", "kind", "count"])
     table = table.fillna({"sqlstate": ""})
-    classes = dict(list(table.groupby(table["sqlstate"].str[:2], sort=False)))
+    class_codes = table["sqlstate"].str[:2]
+    classes = dict(list(table.groupby(class_codes, sort=False)))
     attempts = {key: errors["count"].sum() for key, errors in classes.items()}
     # Classes of as many attempts stay in the order in which they were counted.
     for key in sorted(classes, key=attempts.__getitem__, reverse=True):
@@ -365,13 +366,15 @@ def _class_cells(key: str, errors: pd.DataFrame) -> dict[str, str]:
     by_state = errors.groupby("sqlstate", sort=False)["count"].sum()
     states: list[str] = []
     for state, count in by_state.items():
-        states.append(f"{state or 'none given'} ({count:,})")
-    return {
-        "Class": _class_in_words(key),
-        "Tried again": f"{by_kind.get('retried', 0):,}",
-        "Given up": f"{by_kind.get('failed', 0):,}",
-        "SQLSTATE": ", ".join(states),
-    }
+        code = state or "none given"
+        states.append(f"{code} ({count:,})")
+    retried = by_kind.get("retried", 0)
+    failed = by_kind.get("failed", 0)
+    row = {"Class": _class_in_words(key)}
+    row["Tried again"] = f"{retried:,}"
+    row["Given up"] = f"{failed:,}"
+    row["SQLSTATE"] = ", ".join(states)
+    return row
 
 
 def _class_in_words(key: str) -> str:

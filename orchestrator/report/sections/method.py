@@ -62,12 +62,15 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 def _measured(plan: Plan) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
+    times = _times(plan)
+    clients = _clients(plan)
+    levels = _levels(plan)
     return (
-        f"Every tier ran {_times(plan)}, round by round in balanced orders, so that neither a "
+        f"Every tier ran {times}, round by round in balanced orders, so that neither a "
         "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
-        f"{_clients(plan)}A change is the ratio of contender to baseline within each repetition, "
+        f"{clients}A change is the ratio of contender to baseline within each repetition, "
         "so what slows a whole repetition down cancels out: its geometric mean, with an interval "
-        f"at {_levels(plan)} from the spread between repetitions (Student's paired test on "
+        f"at {levels} from the spread between repetitions (Student's paired test on "
         "logarithms). It is the same if its 90 % interval (two one-sided tests at 5 %) lies "
         f"within {margins}, better or worse if it lies on one side of no change and the number "
         "of comparisons does not make that likely by chance, and inconclusive otherwise. The "
@@ -87,10 +90,13 @@ def _times_by_looks(plan: Plan) -> str:
     """Where repetitions were added, each workload may have another number of them."""
     workloads: list[str] = []
     for load in plan.workloads:
-        workloads.append(f"{load.name} {repetitions(plan, load.name)} times")
+        times = repetitions(plan, load.name)
+        workloads.append(f"{load.name} {times} times")
+    fewest = min(plan.looks)
+    most = max(plan.looks)
     return (
-        f"{units.listed(workloads)} (from {min(plan.looks)} on, repetitions were added where the "
-        f"decision was open, to {max(plan.looks)} at most)"
+        f"{units.listed(workloads)} (from {fewest} on, repetitions were added where the "
+        f"decision was open, to {most} at most)"
     )
 
 
@@ -179,15 +185,14 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     if data is not None:
         folder = f"runs/{run.slug}/"
         files = Cell(folder, href=folder)
-    return {
-        "Run": str(run.number),
-        "Tier": Cell(run.profile, tier=run.profile),
-        "Workload": run.workload,
-        "Repetition": str(run.repetition),
-        "Measured from": _begin(index.campaign, data),
-        "Outcome": Cell(loss or "done", missing=bool(loss)),
-        "Files": files,
-    }
+    row: dict[str, Cell | str] = {"Run": str(run.number)}
+    row["Tier"] = Cell(run.profile, tier=run.profile)
+    row["Workload"] = run.workload
+    row["Repetition"] = str(run.repetition)
+    row["Measured from"] = _begin(index.campaign, data)
+    row["Outcome"] = Cell(loss or "done", missing=bool(loss))
+    row["Files"] = files
+    return row
 
 
 def _begin(campaign: results.Results, data: results.RunData | None) -> Cell:

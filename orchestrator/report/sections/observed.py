@@ -152,17 +152,17 @@ def _row(candidate: CandidateAnswer) -> dict[str, str]:
     """Column's title → what stands there."""
     on_disk = candidate.on
     at_least = candidate.at_least
-    return {
-        "Disk": observation.disk_in_words(candidate),
-        "A month": observation.price_in_words(candidate),
-        "Answer": candidate.word,
-        _WAITS: band_in_words(on_disk.waits, at_least),
-        _QUEUES: band_in_words(on_disk.queues, at_least),
-        _SLACK: band_in_words((on_disk.less, on_disk.more), at_least),
-        "Cap": on_disk.binding or UNKNOWN,
-        "Least credit": _least_credit(candidate),
-        "Remark": candidate.why,
-    }
+    slack = (on_disk.less, on_disk.more)
+    row = {"Disk": observation.disk_in_words(candidate)}
+    row["A month"] = observation.price_in_words(candidate)
+    row["Answer"] = candidate.word
+    row[_WAITS] = band_in_words(on_disk.waits, at_least)
+    row[_QUEUES] = band_in_words(on_disk.queues, at_least)
+    row[_SLACK] = band_in_words(slack, at_least)
+    row["Cap"] = on_disk.binding or UNKNOWN
+    row["Least credit"] = _least_credit(candidate)
+    row["Remark"] = candidate.why
+    return row
 
 
 def _least_credit(candidate: CandidateAnswer) -> str:
@@ -200,7 +200,8 @@ def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
         'disk or its machine, had it been full at first. Where figures say "at least", both are '
         "of what was read alone."
     )
-    return Charts((_figure(labels, strips),), (), wide=True), Paragraph(about)
+    strips_chart = Charts((_figure(labels, strips),), (), wide=True)
+    return strips_chart, Paragraph(about)
 
 
 def _figure(labels: Sequence[str], strips: Sequence[pd.DataFrame]) -> Chart:

@@ -247,7 +247,8 @@ def over_time(
     )
     for place, tier in enumerate(banded):
         of_tier = strip[strip["tier"] == tier].drop(columns="tier")
-        spec["layer"].append(_band(place, charts.colours(tiers)[tier], of_tier, bands))
+        colour = charts.colours(tiers)[tier]
+        spec["layer"].append(_band(place, colour, of_tier, bands))
     return charts.figure(
         name=f"{workload}-{measure.file}",
         title=f"{measure.title} under {workload}, {measure.unit}",
@@ -314,7 +315,8 @@ def _band(
     """Between the lines and their axis: what was at its limit, behind the tier's colour. Its data
     are its own: a tier that is hidden, or never at a limit, must leave no axis without values."""
     bottom = _HEIGHT + _BAND * (place + 1)
-    edges: dict[str, Any] = {"top": bottom - _BAND + 2, "bottom": bottom}
+    top = bottom - _BAND + 2
+    edges: dict[str, Any] = {"top": top, "bottom": bottom}
     limits = {"domain": list(bands), "range": list(bands.values())}
     rows = {"values": strip.to_dict("records")}
     parts = [charts.drawing("over_time.band", rows=[{}], colour=colour, **edges)]

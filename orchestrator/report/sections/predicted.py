@@ -133,12 +133,13 @@ def _map(
     currency: str,
     colours: Mapping[str, str],
 ) -> Chart:
+    providers = {"domain": list(colours), "range": list(colours.values())}
     spec = charts.drawing(
         "map",
         heading=f"{measure.title} by price",
         value=f"{measure.title}, {measure.unit}",
         cost=f"cost of all nodes, {currency} a month",
-        providers={"domain": list(colours), "range": list(colours.values())},
+        providers=providers,
     )
     title = f"{measure.title}, predicted, against cost a month, {currency}"
     return charts.figure(f"predicted-{measure.file}", title, spec, {"points": points})
@@ -149,16 +150,16 @@ def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
     measured = prediction.measured.get(measure.metric)
     if measured is not None:
         measured *= measure.factor
-    return {
-        "name": prediction.tier,
-        "provider": _kind(prediction),
-        "cost": cost,
-        "price": wording.money(cost, prediction.currency),
-        "value": prediction.figures[measure.metric].value * measure.factor,
-        "did": measured,
-        "told": figure_in_words(prediction, measure.metric),
-        "limit": prediction.limit.replace("_", " "),
-    }
+    predicted = prediction.figures[measure.metric].value
+    point: dict[str, Any] = {"name": prediction.tier}
+    point["provider"] = _kind(prediction)
+    point["cost"] = cost
+    point["price"] = wording.money(cost, prediction.currency)
+    point["value"] = predicted * measure.factor
+    point["did"] = measured
+    point["told"] = figure_in_words(prediction, measure.metric)
+    point["limit"] = prediction.limit.replace("_", " ")
+    return point
 
 
 def _kind(prediction: Prediction) -> str:

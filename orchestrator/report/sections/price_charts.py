@@ -118,25 +118,24 @@ def _price_rows(
 
 def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]:
     low, high = wording.ends(cell)
-    return {
-        "tier": offer.tier,
-        "cost": offer.monthly_cost,
-        "value": cell.mean * factor,
-        "low": low * factor,
-        "high": high * factor,
-        "filled": float(offer.on_front is True),
-        "front": wording.FRONT[offer.on_front],
-        "told": wording.value_with_unit(cell),
-        "interval": _interval(cell),
-        "price": wording.money(offer.monthly_cost or 0.0, offer.currency),
-    }
+    row: dict[str, Any] = {"tier": offer.tier, "cost": offer.monthly_cost}
+    row["value"] = cell.mean * factor
+    row["low"] = low * factor
+    row["high"] = high * factor
+    row["filled"] = float(offer.on_front is True)
+    row["front"] = wording.FRONT[offer.on_front]
+    row["told"] = wording.value_with_unit(cell)
+    row["interval"] = _interval(cell)
+    row["price"] = wording.money(offer.monthly_cost or 0.0, offer.currency)
+    return row
 
 
 def _interval(cell: CellSummary) -> str:
     if cell.ci_low is None:
         return "none: not repeated"
     low, high = wording.ends(cell)
-    return f"{wording.value(cell, low)} to {wording.value(cell, high)}"
+    low_text = wording.value(cell, low)
+    return f"{low_text} to {wording.value(cell, high)}"
 
 
 # ------------------------------------------------------------------ charts

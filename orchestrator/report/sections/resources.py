@@ -82,10 +82,9 @@ def _row_without_cause(index: ReportIndex, tier: str, workload: str) -> Row:
 def _row_with_cause(tier: str, bottleneck: Bottleneck) -> Row:
     node = bottleneck.node or "no node"
     cause = _cause_in_words(bottleneck)
-    row: dict[str, Cell | str] = {
-        "Tier": Cell(tier, detail=node, tier=tier),
-        "Limited by": Cell(cause, detail=bottleneck.text),
-    }
+    row: dict[str, Cell | str] = {}
+    row["Tier"] = Cell(tier, detail=node, tier=tier)
+    row["Limited by"] = Cell(cause, detail=bottleneck.text)
     for name, title in _EVIDENCE.items():
         row[title] = _evidence(bottleneck, name)
     return row
@@ -375,9 +374,8 @@ def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
     yield Cell(title, strong=True)
     shown = _of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
     for query, values in shown.iterrows():
-        row: dict[str, Cell | str] = {
-            "Statement": units.shortened(str(query), _LONGEST)
-        }
+        statement = units.shortened(str(query), _LONGEST)
+        row: dict[str, Cell | str] = {"Statement": statement}
         for column, value in values.items():
             row[str(column)] = _number(value)
         yield row

@@ -23,7 +23,8 @@ def title(index: ReportIndex) -> str:
     names = [name for name in index.tiers if name != index.twin]
     if len(names) == 1:
         return f"{names[0]}, measured"
-    return f"Which disk tier: {', '.join(names[:-1])} or {names[-1]}?"
+    first = ", ".join(names[:-1])
+    return f"Which disk tier: {first} or {names[-1]}?"
 
 
 def subtitle(index: ReportIndex) -> str:
@@ -196,8 +197,11 @@ def _contender_row(
     floor = ""
     if contender == index.twin:
         floor = "noise floor, "
-    runs = _runs_compared(deltas) or str(len(index.finished(contender, workload)))
-    row = {"Tier": Cell(contender, detail=f"{floor}n = {runs}", tier=contender)}
+    runs = _runs_compared(deltas)
+    if not runs:
+        runs = str(len(index.finished(contender, workload)))
+    detail = f"{floor}n = {runs}"
+    row = {"Tier": Cell(contender, detail=detail, tier=contender)}
     for column, metric in metrics.items():
         row[column] = change_cell(index, contender, workload, metric)
     return row
@@ -221,12 +225,8 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
     if delta.overloaded:
         text = "not compared"
         detail = f"overloaded: {', '.join(delta.overloaded)}"
-    return Cell(
-        text,
-        detail=detail,
-        word=delta.verdict,
-        notes=index.notes(workload, contender, index.verdict.baseline),
-    )
+    notes = index.notes(workload, contender, index.verdict.baseline)
+    return Cell(text, detail=detail, word=delta.verdict, notes=notes)
 
 
 def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:

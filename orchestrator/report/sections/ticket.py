@@ -32,7 +32,8 @@ def section(index: ReportIndex) -> Section:
 
 
 def _parts(index: ReportIndex) -> Iterator[Part]:
-    yield from _listed("", [*_bought(index.answer.purchase), *_why(index)])
+    bought = list(_bought(index.answer.purchase))
+    yield from _listed("", [*bought, *_why(index)])
     yield from _standings(index)
     yield from _listed("How far it holds", _paragraphs(factors.answers(index)))
     yield from _listed("Which is faster", _paragraphs(summary.faster(index)))
@@ -150,7 +151,8 @@ def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     if clauses:
         yield Paragraph(clauses, "SLO")
     sureness = index.answer.sureness
-    yield Paragraph(f"{wording.sentence(sureness.word)} {sureness.text}", "Result")
+    result = wording.sentence(sureness.word)
+    yield Paragraph(f"{result} {sureness.text}", "Result")
 
 
 def _checks(index: ReportIndex) -> Iterator[Part]:
