@@ -231,7 +231,7 @@ _USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
 _NOT_PUBLISHED = "not published"
 
 
-class _Compared(NamedTuple):
+class _ComparedChange(NamedTuple):
     """By which a change of the campaign has its like in the study."""
 
     workload: str
@@ -240,7 +240,7 @@ class _Compared(NamedTuple):
     scope: str
 
 
-class _Figure(NamedTuple):
+class _PublishableFigure(NamedTuple):
     """A figure that a study can have published."""
 
     workload: str
@@ -248,7 +248,7 @@ class _Figure(NamedTuple):
     scope: str
 
 
-class _Used(NamedTuple):
+class _MeanOfNode(NamedTuple):
     """A mean of a node in a cell."""
 
     workload: str
@@ -260,14 +260,15 @@ def beside_changes(study: Verdict, campaign: Verdict) -> Table:
     """A row for each figure of the study and contender of the campaign: the change that follows
     from the study's figures, the campaign's, its interval and its word."""
     published = {
-        _Figure(cell.workload, cell.metric, cell.scope) for cell in study.cells
+        _PublishableFigure(cell.workload, cell.metric, cell.scope)
+        for cell in study.cells
     }
-    of_study: dict[_Compared, str] = {}
+    of_study: dict[_ComparedChange, str] = {}
     for delta in study.deltas:
         of_study[_compared(delta)] = units.format_change(delta.change_pct)
     rows: list[Row] = []
     for delta in campaign.deltas:
-        if _Figure(delta.workload, delta.metric, delta.scope) in published:
+        if _PublishableFigure(delta.workload, delta.metric, delta.scope) in published:
             change = of_study.get(_compared(delta), _NOT_PUBLISHED)
             rows.append(_beside_row(delta, change))
     return table_of(rows, ("workload", "figure", "tier", "verdict"))
@@ -295,8 +296,8 @@ def figure(metric: str, scope: str) -> str:
     return words
 
 
-def _compared(delta: Delta) -> _Compared:
-    return _Compared(delta.workload, delta.contender, delta.metric, delta.scope)
+def _compared(delta: Delta) -> _ComparedChange:
+    return _ComparedChange(delta.workload, delta.contender, delta.metric, delta.scope)
 
 
 def beside_used(study: Verdict, campaign: Verdict) -> Table:
@@ -309,16 +310,16 @@ def beside_used(study: Verdict, campaign: Verdict) -> Table:
     ):
         row: dict[str, Cell | str] = {"workload": workload, "tier": profile}
         for metric, title in _USED.items():
-            used = _Used(workload, profile, metric)
+            used = _MeanOfNode(workload, profile, metric)
             row[f"{title}, the study"] = published.get(used, _NOT_PUBLISHED)
             row[f"{title}, here"] = here.get(used, _NOT_PUBLISHED)
         rows.append(row)
     return table_of(rows, ("workload", "tier"))
 
 
-def _values(cells: Sequence[CellSummary]) -> Mapping[_Used, str]:
-    values: dict[_Used, str] = {}
+def _values(cells: Sequence[CellSummary]) -> Mapping[_MeanOfNode, str]:
+    values: dict[_MeanOfNode, str] = {}
     for cell in cells:
-        used = _Used(cell.workload, cell.profile, cell.metric)
+        used = _MeanOfNode(cell.workload, cell.profile, cell.metric)
         values[used] = wording.value_with_unit(cell)
     return values

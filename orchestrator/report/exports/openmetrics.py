@@ -17,7 +17,7 @@ from orchestrator.analysis.conclusions import Delta, Verdict, VerdictWord
 from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
 
 
-class _Unit(NamedTuple):
+class _StandardUnit(NamedTuple):
     """How our names end → the unit of the standard."""
 
     ending: str
@@ -26,13 +26,13 @@ class _Unit(NamedTuple):
 
 # The longer of two endings first. IOPS and NOPM are rates by name; counts have no unit.
 _UNITS = (
-    _Unit("_bytes_per_s", "bytes_per_second"),
-    _Unit("_per_s", "per_second"),
-    _Unit("_bytes", "bytes"),
-    _Unit("_s", "seconds"),
-    _Unit("_pct", "ratio"),
+    _StandardUnit("_bytes_per_s", "bytes_per_second"),
+    _StandardUnit("_per_s", "per_second"),
+    _StandardUnit("_bytes", "bytes"),
+    _StandardUnit("_s", "seconds"),
+    _StandardUnit("_pct", "ratio"),
 )
-_NO_UNIT = _Unit("", "")
+_NO_UNIT = _StandardUnit("", "")
 # Our name → what it says, in the order in which they are written.
 _TITLES = {metric.name: metric.title for metric in metrics.METRICS.values()}
 _FAMILIES: Mapping[str, str] = {
@@ -112,7 +112,7 @@ def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
     return family
 
 
-def _unit(name: str) -> _Unit:
+def _unit(name: str) -> _StandardUnit:
     for unit in _UNITS:
         if name.endswith(unit.ending):
             return unit
