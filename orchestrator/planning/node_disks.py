@@ -87,12 +87,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if not disk.of_nodes:
         return tier
     names = node_names(nodes)
-    disks = dict(disk.of_nodes)
-    pattern = disks.get(PATTERN)
-    if pattern:
-        disks = {}
-        for number, name in enumerate(names, start=1):
-            disks[name] = _numbered(pattern, number)
+    disks = _disks_by_name(disk.of_nodes, names)
     missing = [name for name in names if name not in disks]
     if missing:
         raise _no_disk_for(missing, tier.name, len(disks))
@@ -100,6 +95,19 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     for name, machine in zip(names, machines or [""] * nodes, strict=False):
         placed[name] = replace(disks[name], machine=machine)
     return _with_disks(tier, placed)
+
+
+def _disks_by_name(
+    declared: Mapping[str, NodeDisks], names: Sequence[str]
+) -> Mapping[str, NodeDisks]:
+    """As declared, or numbered where one pattern is of all nodes."""
+    pattern = declared.get(PATTERN)
+    if pattern is None:
+        return declared
+    disks: dict[str, NodeDisks] = {}
+    for number, name in enumerate(names, start=1):
+        disks[name] = _numbered(pattern, number)
+    return disks
 
 
 def _no_disk_for(nodes: Sequence[str], tier: str, disks: int) -> UsageError:

@@ -242,12 +242,10 @@ def followed_by(
     ever."""
     names = [profile.name for profile in plan.profiles]
     added = [workload for workload, _ in cells]
-    tiers_of: dict[str, set[str]] = {}
-    for workload, tiers in cells:
-        tiers_of[workload.name] = {tier.name for tier in tiers}
+    wanted = _names_of(cells)
     runs = list(plan.runs)
     for run in _runs(names, added, plan.repetitions, plan.seed):
-        if run.profile in tiers_of[run.workload]:
+        if (run.workload, run.profile) in wanted:
             runs.append(run)
     return replace(
         plan,
@@ -255,6 +253,16 @@ def followed_by(
         runs=numbered(runs),
         notes=(*plan.notes, *notes),
     )
+
+
+def _names_of(
+    cells: Sequence[tuple[Workload, Sequence[Profile]]],
+) -> set[tuple[str, str]]:
+    """Of each workload and each of its tiers."""
+    names: set[tuple[str, str]] = set()
+    for workload, tiers in cells:
+        names.update((workload.name, tier.name) for tier in tiers)
+    return names
 
 
 def check_owners(

@@ -163,12 +163,7 @@ def applied(
     for name, of_name in texts.items():
         clauses[name] = parse(",".join(of_name), where)
     raise_all([errors.Mistake(where, what) for what in _unfit(clauses, workloads)])
-    of_all = clauses.get("", ())
-    with_slo: list[Workload] = []
-    for load in workloads:
-        slo = _of_workload(load, of_all, clauses.get(load.name, ()))
-        with_slo.append(replace(load, slo=slo))
-    return tuple(with_slo)
+    return tuple(replace(load, slo=_slo_of(load, clauses)) for load in workloads)
 
 
 def _texts_by_workload(text: str, names: Sequence[str]) -> dict[str, list[str]]:
@@ -196,13 +191,14 @@ def _unfit(
                 yield f"`{format_objective(clause)}` is not measured of {whose}"
 
 
-def _of_workload(
-    workload: Workload, of_all: Sequence[Objective], named: Sequence[Objective]
+def _slo_of(
+    workload: Workload, clauses: Mapping[str, Sequence[Objective]]
 ) -> tuple[Objective, ...]:
-    """`named`: the clauses that begin with its name."""
+    """Clauses that begin with its name replace those of all workloads."""
+    named = clauses.get(workload.name, ())
     replaced = {_limited(clause) for clause in named}
     objectives: list[Objective] = []
-    for clause in of_all:
+    for clause in clauses.get("", ()):
         if fits(clause, workload) and _limited(clause) not in replaced:
             objectives.append(clause)
     return (*objectives, *named)

@@ -59,13 +59,7 @@ def _wanted(catalog: Catalog) -> Iterator[str]:
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
     """Prices by catalog row. A row whose meters are not all there is left out."""
     meters = _meters(items)
-    of_rows: dict[str, Components] = {}
-    for full_name, product in _OF_SIZES.items():
-        bills_operations = full_name in _METERS["bills_operations"]
-        for size in catalog.types[full_name].sizes or {}:
-            priced = _fixed_size(meters, product, size, bills_operations)
-            if priced:
-                of_rows[f"{provider_of(full_name)}/{size}"] = priced
+    of_rows = dict(_fixed_sizes(meters, catalog))
     for full_name, (product, sku) in _PROVISIONED.items():
         priced = _provisioned(meters, product, sku)
         if priced:
@@ -75,6 +69,16 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
         if steps:
             of_rows[f"azure/{vm}"] = {"per_hour": steps[0.0]}
     return of_rows
+
+
+def _fixed_sizes(meters: Meters, catalog: Catalog) -> Iterator[tuple[str, Components]]:
+    """Row → its prices."""
+    for full_name, product in _OF_SIZES.items():
+        bills_operations = full_name in _METERS["bills_operations"]
+        for size in catalog.types[full_name].sizes or {}:
+            priced = _fixed_size(meters, product, size, bills_operations)
+            if priced:
+                yield f"{provider_of(full_name)}/{size}", priced
 
 
 def _fixed_size(

@@ -5,7 +5,7 @@ bought with.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -104,9 +104,13 @@ def read(texts: Mapping[str, str]) -> Catalog:
             files[where] = validate(CatalogFile, f"{where}: ", content, context=sources)
     mistakes.extend(_named_twice(files))
     raise_all(mistakes)
+    return _joined(files.values())
+
+
+def _joined(files: Iterable[CatalogFile]) -> Catalog:
     types: dict[str, DiskType] = {}
     vm_sizes: dict[str, VmSize] = {}
-    for file in files.values():
+    for file in files:
         for name, kind in file.types.items():
             types[f"{file.provider}/{name}"] = kind
         for name, vm in file.vms.items():

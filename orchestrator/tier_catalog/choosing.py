@@ -87,6 +87,14 @@ class _Row:
         return f"{provider_of(self.full_name)}/{self.size_name}"
 
     @property
+    def gib(self) -> int:
+        """Whole GiB, as billed; 0 where the size is not known."""
+        size_bytes = self.asked.size_bytes
+        if self.size:
+            size_bytes = self.size.size_bytes
+        return limits_of.whole_gib(size_bytes or 0)
+
+    @property
     def price_rows(self) -> tuple[PriceRow, ...]:
         if self.size and self.size.prices:
             return self.size.prices
@@ -337,17 +345,16 @@ def _price(row: _Row, limits: Limits) -> tuple[Price | None, str]:
     if asked.performance_plus:
         return None, "No price: that of performance plus is not in the catalog."
     listed = prices.pick(row.price_rows, asked.region)
+    if listed is None and asked.region:
+        return None, f"No price for {asked.region} in the catalog."
     if listed is None:
-        place = ""
-        if asked.region:
-            place = f" for {asked.region}"
-        return None, f"No price{place} in the catalog."
-    size_bytes = asked.size_bytes
-    if row.size:
-        size_bytes = row.size.size_bytes
-    gib = limits_of.whole_gib(size_bytes or 0)
+        return None, "No price in the catalog."
     amount = prices.monthly(
-        listed, gib, limits.iops, limits.bytes_per_s, asked.operations_per_month
+        listed,
+        row.gib,
+        limits.iops,
+        limits.bytes_per_s,
+        asked.operations_per_month,
     )
     if amount is None:
         what = prices.describe(listed)
