@@ -282,12 +282,8 @@ class BlockStep:
 def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
     """From each block to the next larger one, over the loads that saturate the disk with both."""
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
-    loads = ["pattern", "read_pct", "depth", "threads"]
     busy = measured[_saturated(measured)]
-    latencies_s: dict[int, pd.Series] = {}
-    for block in blocks:
-        of_block = busy[busy["block_bytes"] == block]
-        latencies_s[block] = of_block.set_index(loads)["typical_s"]
+    latencies_s = {block: _latencies_s(busy, block) for block in blocks}
     block_steps: list[BlockStep] = []
     for small, large in pairwise(blocks):
         ratios = (latencies_s[large] / latencies_s[small]).dropna()
@@ -295,6 +291,14 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
             ratio = float(ratios.median())
             block_steps.append(BlockStep(small, large, ratio, len(ratios)))
     return tuple(block_steps)
+
+
+def _latencies_s(measured: pd.DataFrame, block_bytes: int) -> pd.Series:
+    """Of one block, by all else that a cell is told apart by."""
+    of_block = measured[measured["block_bytes"] == block_bytes]
+    by_load = of_block.set_index(["pattern", "read_pct", "depth", "threads"])
+    latencies_s: pd.Series = by_load["typical_s"]
+    return latencies_s
 
 
 def _saturated(measured: pd.DataFrame) -> pd.Series:

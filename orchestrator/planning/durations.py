@@ -102,23 +102,33 @@ def data_bytes(workload: Workload) -> int | None:
     return None
 
 
-class _NodeBytes(NamedTuple):
-    """What a load leaves on one node, at least and at most."""
+class _Bytes(NamedTuple):
+    """At least and at most."""
 
     least: float
     most: float
 
 
-def _bytes_on_node(profile: Profile, load: Workload) -> _NodeBytes:
+def _loaded_bytes(profile: Profile, load: Workload) -> _Bytes:
+    """Of all rows once; at most what is on all nodes where that is not told."""
+    all_bytes = data_bytes(load)
+    if all_bytes is not None:
+        return _Bytes(all_bytes, all_bytes)
+    on_node = _bytes_on_node(profile, load)
+    return _Bytes(0.0, on_node.most * profile.cluster.nodes)
+
+
+def _bytes_on_node(profile: Profile, load: Workload) -> _Bytes:
+    """What a load leaves on one node."""
     cluster = profile.cluster
     all_bytes = data_bytes(load)
     if all_bytes is not None:
         on_node = all_bytes * cluster.replication_factor / max(1, cluster.nodes)
-        return _NodeBytes(on_node, on_node)
+        return _Bytes(on_node, on_node)
     if cluster.node is None:
-        return _NodeBytes(0.0, 0.0)
+        return _Bytes(0.0, 0.0)
     # No more than the disk is sized for.
-    return _NodeBytes(0.0, float(cluster.node.disk_bytes))
+    return _Bytes(0.0, float(cluster.node.disk_bytes))
 
 
 def restored_bytes(profile: Profile, load: Workload) -> float:
@@ -234,22 +244,16 @@ def _checking(profile: Profile, load: Workload) -> Span:
 def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(data.workload)
     profile = as_used(plan.profile(data.profile), load)
-    all_bytes = data_bytes(load)
-    if all_bytes is None:
-        loaded_most = _bytes_on_node(profile, load).most * profile.cluster.nodes
-        loaded_least = 0.0
-    else:
-        loaded_most = all_bytes
-        loaded_least = all_bytes
-    pace = _loading_pace(plan, profile, load, learnt, loaded_most)
-    once = pace.span.times(loaded_least, loaded_most)
+    loaded = _loaded_bytes(profile, load)
+    pace = _loading_pace(plan, profile, load, learnt, loaded.most)
+    once = pace.span.times(loaded.least, loaded.most)
     # Images are loaded without limits; other disks take what reaches them at their rate.
     if profile.tier.disk.is_real or profile.cluster.database == EXISTING:
         once = _longer(once, _writing(profile, load))
     if load.database is None:  # a cluster that loads starts and stops by itself
         once += _around(plan, profile, learnt).span
     what = f"loading {load.dataset.family}, {spoken(data)}"
-    source = f"{loaded_most / 1e9:.3g} GB, {pace.rate}"
+    source = f"{loaded.most / 1e9:.3g} GB, {pace.rate}"
     return TimedStep(what, once.times(data.times, data.most_times), source)
 
 
@@ -287,12 +291,16 @@ def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     name = paces.kept_as(paces.RESTORE, profile.tier, plan.platform, profile.cluster)
     pace = paces.pace_of(learnt, name, default, copied)
     what = f"restoring {load.dataset.family}, {data.restores} times at most"
-    least_times = 0.0
-    # Where a run may load instead, none may start from a copy.
-    if data.most_times <= data.times:
-        least_times = data.restores / most_repetitions(plan)
+    least_times = _least_restores(plan, data)
     total = pace.span.times(copied * least_times, copied * data.restores)
     return TimedStep(what, total, pace.rate)
+
+
+def _least_restores(plan: Plan, data: Load) -> float:
+    """Where a run may load instead, none may start from a copy."""
+    if data.most_times > data.times:
+        return 0.0
+    return data.restores / most_repetitions(plan)
 
 
 def _restoring_by_default(tier: Tier, copied_bytes: float) -> Pace:

@@ -106,15 +106,22 @@ def with_data(
     wanted = max(_data_bytes(profile, size) for profile in profiles)
     loads = tuple(_of_bytes(load, wanted) for load in workloads)
     notes: list[Note] = []
-    largest = 0
     for load, before in zip(loads, workloads, strict=True):
-        loaded_bytes = data_bytes(load) or 0
-        if load.database is None:
-            largest = max(largest, loaded_bytes)
         if load != before:
-            text = f"{load.name}: {format_bytes(loaded_bytes)} of data ({size.text})"
+            shown = format_bytes(data_bytes(load) or 0)
+            text = f"{load.name}: {shown} of data ({size.text})"
             notes.append(Note("data as asked", text))
-    return WithData(with_room(profiles, largest), loads, tuple(notes))
+    roomy = with_room(profiles, _largest_on_nodes(loads))
+    return WithData(roomy, loads, tuple(notes))
+
+
+def _largest_on_nodes(loads: Sequence[Workload]) -> int:
+    """Bytes of the largest data set of a database."""
+    largest = 0
+    for load in loads:
+        if load.database is None:
+            largest = max(largest, data_bytes(load) or 0)
+    return largest
 
 
 def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
