@@ -316,13 +316,18 @@ def check(plan: Plan, limit: str | None) -> None:
     unpriced = [item.title for item in things if item.price is None]
     if unpriced:
         raise _cost_unknown(limit, units.listed(unpriced))
+    amount = _total_in(currency, things)
+    if amount > most:
+        raise _too_expensive(amount, most, currency)
+
+
+def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
+    """UsageError if some of it has a price in another currency."""
     sums = total(things)
     others = [name for name in sums if name.upper() != currency]
     if others:
         raise _other_currency(currency, others)
-    amount = sum(sums.values())
-    if amount > most:
-        raise _too_expensive(amount, most, currency)
+    return sum(sums.values())
 
 
 def _cost_unknown(limit: str, unpriced: str) -> UsageError:

@@ -343,9 +343,9 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
     once = pace.span + _renting(tier)
     runs = len(plan.runs) * stages(plan)
     most_runs = round(runs * most_repetitions(plan))
-    total = (once + _draining(plan, tier)).times(
-        _gates_before(runs, plan, tier), _gates_before(most_runs, plan, tier)
-    )
+    drained = once + _draining(plan, tier)
+    least = _gates_before(runs, plan, tier)
+    total = drained.times(least, _gates_before(most_runs, plan, tier))
     if tier.disk.is_real:
         return total + once
     return total

@@ -1,11 +1,11 @@
 """`--set`: keys of workloads that a command gives instead of their files. Pure.
 
-`threads=32` holds for every workload that has such a key, `tpcc.threads=32` for one. A key is one
-of a scale (`threads`, `measure`, …), a parameter of the data set or an option; `dataset.` or
-`options.` before it says which, where the load generator does not know it. Values are those of a
-file, and are checked as there."""
+`threads=32` holds for every workload that has such a key, `tpcc.threads=32` for one. A key is
+one of a scale (`threads`, `measure`, …), a parameter of the data set or an option; `dataset.`
+or `options.` before it says which, where the load generator does not know it. Values are those
+of a file, and are checked as there.
+"""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -271,11 +271,23 @@ def _rows(workload: Workload) -> float:
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     """At the override in which it lies; as it is if it lies in the file."""
     file, _, place = mistake.where.rpartition(": ")
-    # `scales.study.options.seed`; some say `scales.warmup` or `options.seed` of the scale in use.
-    inside = re.sub(rf"^scales\.({re.escape(overrides.scale)}\.)?", "", place)
-    key = re.sub(rf"^({'|'.join(GROUPS)})\.", "", inside).partition(".")[0]
+    key = _key_at(place, overrides.scale)
     workload = file.rpartition("/")[2].rpartition(".")[0]
     for override in reversed(overrides.given):
         if override.is_of(workload) and override.key.split(".")[-1] == key:
             return replace(mistake, where=override.place)
     return mistake
+
+
+def _key_at(place: str, scale: str) -> str:
+    """`seed` of `scales.study.options.seed`.
+
+    Some mistakes say `scales.warmup` or `options.seed` of the scale in use.
+    """
+    if place.startswith("scales."):
+        place = place.removeprefix("scales.").removeprefix(f"{scale}.")
+    for group in GROUPS:
+        if place.startswith(f"{group}."):
+            place = place.removeprefix(f"{group}.")
+            break
+    return place.partition(".")[0]

@@ -273,9 +273,8 @@ def read_row(
     chosen = tier_catalog.choose(
         catalog, asked, row.replace("/", "-"), "", row, mechanisms
     )
-    return replace(
-        chosen, tier=tier_keys.as_held(_scaled(tier_catalog.striped(chosen), row))
-    )
+    scaled = _scaled(tier_catalog.striped(chosen), row)
+    return replace(chosen, tier=tier_keys.as_held(scaled))
 
 
 def _check_cluster(
@@ -360,8 +359,11 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
 
 
 def _scaled(tier: Tier, where: str) -> Tier:
-    """Shortens the bucket's minutes as the run is shortened, so that a run spends the same share
-    of its time on credit: duration / scale. Peak and base stay, so the bucket shrinks too."""
+    """Shortens the bucket's minutes as the run is shortened, so that a run spends the same
+    share of its time on credit: duration / scale.
+
+    Peak and base stay, so the bucket shrinks too.
+    """
     scale = tier.disk.burst_time_scale
     burst = tier.limits.burst
     if scale == 1:
@@ -372,8 +374,12 @@ def _scaled(tier: Tier, where: str) -> Tier:
     scaled = replace(burst, duration_s=burst.duration_s / scale)
     lasts = units.format_seconds(scaled.duration_s)
     note = f"Burst times are divided by {scale:g}: a full bucket lasts {lasts} here."
-    origin = replace(tier.origin, notes=f"{tier.origin.notes} {note}".strip())
-    return replace(tier, limits=replace(tier.limits, burst=scaled), origin=origin)
+    notes = f"{tier.origin.notes} {note}"
+    return replace(
+        tier,
+        limits=replace(tier.limits, burst=scaled),
+        origin=replace(tier.origin, notes=notes.strip()),
+    )
 
 
 def read_workload(
@@ -402,7 +408,9 @@ def read_workload(
         "options": {**read.options, **size.options},
         "scale": _name_of_scale(content["scales"], scale),
     }
-    return slo.applied([Workload(name, **of_scale)], read.slo, f"{where}: slo")[0]
+    workload = Workload(name, **of_scale)
+    (with_slo,) = slo.applied([workload], read.slo, f"{where}: slo")
+    return with_slo
 
 
 def _name_of_scale(scales: Mapping[str, object], scale: str) -> str:

@@ -199,12 +199,14 @@ def measured(here: RunContext) -> None:
     From here on a program that is killed costs no measurement (`resuming`).
     """
     failure = "it was measured, but not read before the program ended"
-    _save(replace(here, draft=replace(here.draft, failure=failure)))
+    draft = replace(here.draft, failure=failure)
+    _save(replace(here, draft=draft))
 
 
 def done(here: RunContext) -> None:
     """Saves the run as done, while everything is still up."""
-    _save(replace(here, draft=replace(here.draft, outcome="done", failure=None)))
+    draft = replace(here.draft, outcome="done", failure=None)
+    _save(replace(here, draft=draft))
     here.draft.outcome = "done"
     here.draft.failure = None
 
@@ -266,7 +268,8 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
         f"{run.slug} was measured, but could not be taken down: {message}"
     )
     here.draft.doubts.append(noted.teardown(run.number, message))
-    files.keep(here.raw / "teardown.txt", "".join(traceback.format_exception(error)))
+    shown = "".join(traceback.format_exception(error))
+    files.keep(here.raw / "teardown.txt", shown)
     store.save_record(here.folder, _record(here))
 
 

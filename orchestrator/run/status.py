@@ -51,7 +51,8 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
         else:
             parts.append(f"limited by {cause}")
     doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
-    return f"{title}: {', '.join(parts)}, {counted(len(doubts), 'doubt')}"
+    parts.append(counted(len(doubts), "doubt"))
+    return f"{title}: {', '.join(parts)}"
 
 
 def _figures(record: model.Record) -> Iterator[str]:

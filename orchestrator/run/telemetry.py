@@ -140,7 +140,8 @@ class Readings:
 
         `phase` is "" outside every phase.
         """
-        phase_names = pd.Series(["", *(phase.name for phase in phases)], dtype=str)
+        names = [phase.name for phase in phases]
+        phase_names = pd.Series(["", *names], dtype=str)
         for table in self._parts():
             numbers = np.zeros(len(table), dtype=np.intp)
             time_s = table["time_s"]
