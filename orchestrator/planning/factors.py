@@ -376,7 +376,8 @@ def at_loads(
     for workload in workloads:
         reason = _misfit_of_load(workload, first.factor)
         if reason:
-            misfits.append(Mistake(f"{option(first)}: {workload.name}", reason))
+            place = f"{option(first)}: {workload.name}"
+            misfits.append(Mistake(place, reason))
     raise_all(misfits)
     if share_pct is not None:
         return tuple(workloads), share_pct

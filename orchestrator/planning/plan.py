@@ -229,7 +229,8 @@ def _repetitions_done(plan: Plan) -> dict[str, int]:
     """Workload → its last repetition; runs that repeat a failed run stand behind all others."""
     done: dict[str, int] = {}
     for run in plan.runs:
-        done[run.workload] = max(run.repetition, done.get(run.workload, 0))
+        before = done.get(run.workload, 0)
+        done[run.workload] = max(run.repetition, before)
     return done
 
 

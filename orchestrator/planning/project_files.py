@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator import model, tier_catalog, units
 from orchestrator.errors import Mistake, UsageError
@@ -33,22 +33,29 @@ def titles(folder: Path) -> tuple[str, ...]:
     return tuple(lines)
 
 
+class _ProfileForm(NamedTuple):
+    """A profile with the list of prices, and the changes of its tier, as text."""
+
+    file: Path
+    price_list: Path | None
+    changes: str
+
+
+class _WorkloadForm(NamedTuple):
+    """A workload with the keys that hold over its file."""
+
+    file: Path
+    keys: tuple[str, ...]
+
+
 @dataclass
 class FilesRead:
-    """What was read before, so that each file is read once in each form that is asked for.
-
-    A form: of a profile the list of prices and the changes of its tier, of a workload the
-    keys that hold over its file.
-    """
+    """What was read before, so that each file is read once in each form that is asked for."""
 
     texts: dict[Path, str] = field(default_factory=dict)
     catalogs: dict[Path | None, tier_catalog.Catalog] = field(default_factory=dict)
-    profiles: dict[tuple[Path, Path | None, str], model.Profile] = field(
-        default_factory=dict
-    )
-    workloads: dict[tuple[Path, tuple[str, ...]], model.Workload] = field(
-        default_factory=dict
-    )
+    profiles: dict[_ProfileForm, model.Profile] = field(default_factory=dict)
+    workloads: dict[_WorkloadForm, model.Workload] = field(default_factory=dict)
 
 
 def read(
@@ -130,7 +137,7 @@ class _Reader:
 
     def profile(self, file: Path) -> model.Profile:
         changes = repr(sorted(self._tier_changes.items()))
-        form = (file, self._price_list, changes)
+        form = _ProfileForm(file, self._price_list, changes)
         if form not in self._files.profiles:
             self._files.profiles[form] = self._profile(file)
         return self._files.profiles[form]
@@ -158,7 +165,7 @@ class _Reader:
         keys: tuple[str, ...] = ()
         if self._given is not None:
             keys = tuple(override.place for override in self._given.given)
-        form = (file, keys)
+        form = _WorkloadForm(file, keys)
         if form not in self._files.workloads:
             self._files.workloads[form] = parse.read_workload(
                 file.stem,
@@ -355,8 +362,10 @@ def _text(file: Path, root: Path) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        what = f"this file is not UTF-8: byte {error.start + 1} is {content[error.start]:#04x}"
-        raise refused([Mistake(f"{_where(file, root)}:{line}", what)]) from error
+        byte = content[error.start]
+        what = f"this file is not UTF-8: byte {error.start + 1} is {byte:#04x}"
+        place = f"{_where(file, root)}:{line}"
+        raise refused([Mistake(place, what)]) from error
 
 
 def _where(file: Path, root: Path) -> str:

@@ -146,11 +146,9 @@ def _latencies(disk: RecordedDisk) -> Latencies:
         as_of=disk.as_of,
         slow_epochs=epochs,
     )
-    return Latencies(
-        latency_quantiles.quantile_s(model.read, 0.5),
-        latency_quantiles.quantile_s(model.write, 0.5),
-        model=model,
-    )
+    read_s = latency_quantiles.quantile_s(model.read, 0.5)
+    write_s = latency_quantiles.quantile_s(model.write, 0.5)
+    return Latencies(read_s, write_s, model=model)
 
 
 def _burst(limits: Limits, disk: RecordedDisk) -> Burst | None:

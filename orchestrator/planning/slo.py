@@ -50,7 +50,8 @@ def parse(text: str, where: str) -> tuple[Objective, ...]:
                 raise ValueError("this metric has a limit already")
             objectives[_limited(objective)] = objective
         except ValueError as error:
-            mistakes.append(errors.Mistake(where, f"{clause.strip()!r}: {error}"))
+            what = f"{clause.strip()!r}: {error}"
+            mistakes.append(errors.Mistake(where, what))
     raise_all(mistakes)
     return tuple(objectives.values())
 

@@ -33,7 +33,8 @@ def of_whole_intervals(
     for load, before in zip(fitted, workloads, strict=True):
         if load != before:
             warmup = format_seconds(load.warmup_s)
-            longer.append(f"{load.name} {warmup} and {format_seconds(load.measure_s)}")
+            window = format_seconds(load.measure_s)
+            longer.append(f"{load.name} {warmup} and {window}")
     if not longer:
         return fitted, ()
     text = (

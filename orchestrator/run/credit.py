@@ -125,7 +125,8 @@ def by_gate(
         # A disk at the base rate of this bucket would have shown its credit.
         at_base = (last.declared or 0.0) >= _AT_BASE * bucket.base_per_s
         if last.verdict == "ok" and at_base:
-            since_s = max(0.0, gate.taken_s - disk.checked_s.get(last.quantity, 0.0))
+            checked_s = disk.checked_s.get(last.quantity, 0.0)
+            since_s = max(0.0, gate.taken_s - checked_s)
             most = min(bucket.size, bucket.base_per_s * since_s)
             judged[name] = replace(bucket, least=0.0, most=most, bursting=False)
     return judged

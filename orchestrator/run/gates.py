@@ -271,7 +271,8 @@ class Gates:
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
-            observed.note(name, took_s, self._world, max(1, node_disks.count(tier)))
+            disks = max(1, node_disks.count(tier))
+            observed.note(name, took_s, self._world, disks)
         if gate.passed and gate.checks:
             self._write(gate, tier, place)
         return gate
@@ -311,7 +312,8 @@ class Gates:
     def _scoped(self) -> powers.World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""
         self._attempts += 1
-        return replace(self._world, scope=f"{self._world.scope}-g{self._attempts}")
+        scope = f"{self._world.scope}-g{self._attempts}"
+        return replace(self._world, scope=scope)
 
     def _kept(self, tier: Tier, place: GatePlace) -> Gate | None:
         file = self._file(tier, place)
@@ -324,9 +326,9 @@ class Gates:
         age_s = self._world.clock.now() - gate.taken_s
         if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
             return None
+        passed = f"passed {format_seconds(age_s)} ago, nothing changed since"
         self._world.progress.note(
-            f"truth gate of {tier.name}{place.in_words}: "
-            f"passed {format_seconds(age_s)} ago, nothing changed since"
+            f"truth gate of {tier.name}{place.in_words}: {passed}"
         )
         return replace(gate, tier=tier.name, reused=True)
 

@@ -62,7 +62,8 @@ def links_in_force(
     here.draft.facts["network"] = facts
     if len(containers) > 1 and cluster.endpoints:
         host = cluster.endpoints[0].host
-        facts["transfer"] = proven(rate, containers[0], containers[-1], host, world)
+        server, *_, client = containers
+        facts["transfer"] = proven(rate, server, client, host, world)
     yield
     facts["links"] = asked(containers, ("free",), world)
     require(rate, facts["links"])

@@ -91,7 +91,8 @@ class Schedule:
             what = error.what
         text = f"whether more runs are wanted could not be told: {what}"
         self.warn(text)
-        return replace(self.plan, notes=(*self.plan.notes, Note("other", text)))
+        note = Note("other", text)
+        return replace(self.plan, notes=(*self.plan.notes, note))
 
     def is_last(self, run: Run) -> bool:
         """Whether no run is planned after `run`."""

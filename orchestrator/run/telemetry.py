@@ -84,6 +84,10 @@ class Readings:
             self._values.append(sample.value)
             self._series.append(self._numbers.setdefault(series, len(self._numbers)))
 
+    def missed(self, who: str, error: Exception) -> None:
+        kind = type(error).__name__
+        self.misses[f"{who}: {kind}: {error}"] += 1
+
     def end_tick(self, now_s: float) -> None:
         """Writes what the last minute gave, if it is over; later if the disk has no room."""
         self.ticks += 1
@@ -252,7 +256,7 @@ def sampling(
                 _refresh(machines, readings)
                 read_once(nodes, collectors, readings, clock)
             except Exception as error:  # whatever it is, the next tick goes on
-                readings.misses[f"sampler: {type(error).__name__}: {error}"] += 1
+                readings.missed("sampler", error)
             readings.cost_s += clock.monotonic() - started
             begun.set()
             due = max(due + every_s, clock.monotonic())
@@ -295,5 +299,5 @@ def read_once(
             for sample in collector.read(nodes, now_s):
                 readings.add(sample)
         except Exception as error:  # whatever it is, the others and the next tick go on
-            readings.misses[f"{collector.name}: {type(error).__name__}: {error}"] += 1
+            readings.missed(collector.name, error)
     readings.end_tick(now_s)
