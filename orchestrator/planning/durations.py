@@ -102,33 +102,33 @@ def data_bytes(workload: Workload) -> int | None:
     return None
 
 
-class _Bytes(NamedTuple):
+class _PlannedBytes(NamedTuple):
     """At least and at most."""
 
     least: float
     most: float
 
 
-def _loaded_bytes(profile: Profile, load: Workload) -> _Bytes:
+def _loaded_bytes(profile: Profile, load: Workload) -> _PlannedBytes:
     """Of all rows once; at most what is on all nodes where that is not told."""
     all_bytes = data_bytes(load)
     if all_bytes is not None:
-        return _Bytes(all_bytes, all_bytes)
+        return _PlannedBytes(all_bytes, all_bytes)
     on_node = _bytes_on_node(profile, load)
-    return _Bytes(0.0, on_node.most * profile.cluster.nodes)
+    return _PlannedBytes(0.0, on_node.most * profile.cluster.nodes)
 
 
-def _bytes_on_node(profile: Profile, load: Workload) -> _Bytes:
+def _bytes_on_node(profile: Profile, load: Workload) -> _PlannedBytes:
     """What a load leaves on one node."""
     cluster = profile.cluster
     all_bytes = data_bytes(load)
     if all_bytes is not None:
         on_node = all_bytes * cluster.replication_factor / max(1, cluster.nodes)
-        return _Bytes(on_node, on_node)
+        return _PlannedBytes(on_node, on_node)
     if cluster.node is None:
-        return _Bytes(0.0, 0.0)
+        return _PlannedBytes(0.0, 0.0)
     # No more than the disk is sized for.
-    return _Bytes(0.0, float(cluster.node.disk_bytes))
+    return _PlannedBytes(0.0, float(cluster.node.disk_bytes))
 
 
 def restored_bytes(profile: Profile, load: Workload) -> float:

@@ -221,7 +221,7 @@ def carry_out(here: RunContext) -> None:
             here.begin_phase("teardown")
 
 
-class _Started(NamedTuple):
+class _StartedRun(NamedTuple):
     """The disks, the cluster on them, and whether it has its data."""
 
     disks: Disks
@@ -230,7 +230,9 @@ class _Started(NamedTuple):
 
 
 @contextmanager
-def _started(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[_Started]:
+def _started(
+    here: RunContext, snapshots: Sequence[Path] | None
+) -> Iterator[_StartedRun]:
     """Nodes that do not start from a copy, as of some releases, start on empty disks instead,
     and so do those of later runs."""
     place: Path | None = None
@@ -257,7 +259,9 @@ def _started(here: RunContext, snapshots: Sequence[Path] | None) -> Iterator[_St
         yield started
 
 
-def _start(here: RunContext, copies: Sequence[Path] | None, up: ExitStack) -> _Started:
+def _start(
+    here: RunContext, copies: Sequence[Path] | None, up: ExitStack
+) -> _StartedRun:
     """`up`: takes down what is started."""
     tier = here.profile.tier
     restoring: AbstractContextManager[None] = nullcontext()
@@ -275,7 +279,7 @@ def _start(here: RunContext, copies: Sequence[Path] | None, up: ExitStack) -> _S
     up.enter_context(recording.logs_kept(servers, here))
     lift_limits(here, disks)
     cluster = up.enter_context(_cluster(here, disks, copies))
-    return _Started(disks, cluster, is_loaded=copies is not None)
+    return _StartedRun(disks, cluster, is_loaded=copies is not None)
 
 
 def _clients(
