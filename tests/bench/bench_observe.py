@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import SHORTEST, Demand, unseen_share
-from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
+from orchestrator.analysis.observed.demand import SHORTEST, Band, Demand, unseen_share
+from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -117,7 +117,7 @@ def _told(name: str, told: Sequence[tuple[Case, OnDisk]]) -> tuple[float, int]:
     given = [(truth, word) for truth, word in words if word is not None]
     wrong = sum((truth <= TOLERANCE) != word for truth, word in given)
     slack, _ = _held(
-        f"{name}, with slack", [(c.truth, (disk.less, disk.more)) for c, disk in told]
+        f"{name}, with slack", [(c.truth, disk.shares[2]) for c, disk in told]
     )
     print(
         f"{slack}  words {100 * len(given) / len(told):5.1f} %  wrong {wrong}",

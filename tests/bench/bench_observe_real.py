@@ -33,8 +33,14 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
-from orchestrator.analysis.observed.judging import Band, Observed, OnDisk, judged
+from orchestrator.analysis.observed.demand import (
+    QUANTITIES,
+    Band,
+    Demand,
+    demands,
+    grown,
+)
+from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, End, RateCap
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
@@ -265,7 +271,8 @@ class Trial:
             for end in ENDS
         )
         times = there.demand.ios.sum() / observed.ios.sum()
-        return Said(figure, self.seed, iops, on, (least, most), there.waiting, times)
+        seen = Band(least, most)
+        return Said(figure, self.seed, iops, on, seen, there.waiting, times)
 
     def of_credit(self) -> Iterator[Gone]:
         """Figure 4: a bucket that empties amid the time and steeply, so that its size tells when;

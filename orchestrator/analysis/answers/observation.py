@@ -22,7 +22,7 @@ from orchestrator.analysis.answers.record import (
     Untested,
 )
 from orchestrator.analysis.observed.demand import unseen_share
-from orchestrator.analysis.observed.judging import Band, CandidateAnswer, Observed
+from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -252,7 +252,7 @@ def percent_in_words(share: float) -> str:
 
 
 def band_in_words(
-    band: Band,
+    band: tuple[float, float],
     at_least: bool,
     in_words: Callable[[float], str] = percent_in_words,
 ) -> str:

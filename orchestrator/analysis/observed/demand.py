@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,26 +28,46 @@ _ROUNDING_S = 1e-6
 _PIECE = 10  # intervals, at least
 NEAREST = 30
 DRAWS = 8
-# times what draws show, and of the value at least
-SPREAD = (2.0, 0.2)
-SPREAD_OF_D = (4.0, 0.3)
-# pieces, and times T that each lasts
+# Pieces, and times T that each lasts.
 FEWEST_PIECES = 24
 SHORTEST = 3
-BEYOND = (
-    0.8,
-    1.25,
-)  # times the calibrated range of means: outside of it nothing was seen
+# Times the least and the most of calibrated means: outside of it nothing was seen.
+_FAR_BELOW = 0.8
+_FAR_ABOVE = 1.25
 MOST_BEYOND = 0.05
 LEAST_COVERAGE = 0.9
 UNSEEN_AT = 0.05  # the chance that a regime of the share told was in no piece
 
 
+class Band(NamedTuple):
+    """A figure that is known within bounds."""
+
+    least: float
+    most: float
+
+
+class Spread(NamedTuple):
+    """How much wider a band is than what draws show: so many times, and at least by so much of the
+    value."""
+
+    times: float
+    least: float
+
+
+SPREAD = Spread(2.0, 0.2)
+SPREAD_OF_D = Spread(4.0, 0.3)
+
+
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """Of one disk of a node. begin_s, end_s: Unix times, ascending, without overlap; amounts: one
-    row for each of QUANTITIES, the sums of the intervals. Reads that are NaN are not known apart:
-    `writes` has them too. pieces: rows of amounts per second, of one-second stretches."""
+    """Of one disk of a node.
+
+    begin_s, end_s: Unix times, ascending, without overlap.
+    amounts: one row for each of QUANTITIES, the sums of the intervals. Reads that are NaN are not
+        known apart: `writes` has them too.
+    pieces: rows of amounts per second, of one-second stretches.
+    whole_s: from the first reading of any disk to the last, if that is known.
+    """
 
     node: str
     device: str
@@ -55,9 +75,7 @@ class Demand:
     end_s: Array
     amounts: Array
     pieces: tuple[Array, ...] = ()
-    whole_s: float = (
-        0.0  # from the first reading of any disk to the last, if that is known
-    )
+    whole_s: float = 0.0
 
     @cached_property
     def step_s(self) -> Array:
@@ -65,6 +83,7 @@ class Demand:
 
     @cached_property
     def resolution_s(self) -> float:
+        """T: the usual length of an interval."""
         return float(np.median(self.step_s))
 
     @property
@@ -74,9 +93,9 @@ class Demand:
     @property
     def coverage(self) -> float:
         """The share that was read of the whole time, or else of that from first to last."""
-        return float(
-            self.step_s.sum() / max(self.whole_s, self.end_s[-1] - self.begin_s[0])
-        )
+        from_first_to_last_s = self.end_s[-1] - self.begin_s[0]
+        whole_s = max(self.whole_s, from_first_to_last_s)
+        return float(self.step_s.sum() / whole_s)
 
     @cached_property
     def ios(self) -> Array:
@@ -95,66 +114,79 @@ class Demand:
     @cached_property
     def reads_alone(self) -> Demand:
         """Without writes; where reads are not known apart, without any."""
-        own = np.nan_to_num(self.amounts) * np.array([[1.0], [0.0], [1.0], [0.0]])
-        return replace(self, amounts=own)
+        of_reads = np.array([[1.0], [0.0], [1.0], [0.0]])
+        return replace(self, amounts=np.nan_to_num(self.amounts) * of_reads)
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
-        cut = self.begin_s[which], self.end_s[which], self.amounts[:, which]
-        return replace(self, begin_s=cut[0], end_s=cut[1], amounts=cut[2])
+        """Some of its intervals."""
+        return replace(
+            self,
+            begin_s=self.begin_s[which],
+            end_s=self.end_s[which],
+            amounts=self.amounts[:, which],
+        )
 
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read. Where one
     fell it began anew, and nothing is known; where a reading is missing neither."""
     table = readings.sort_values("time_s", kind="stable", ignore_index=True)
-    own = [table["node"], table["device"]]
-    grew = table[["time_s", *QUANTITIES]].groupby(own).diff()
-    step_s = grew.pop("time_s")
-    usual_s = step_s.groupby(own).transform("median")
-    known = (step_s > 0) & (step_s <= _GAP * usual_s) & (grew >= 0).all(axis=1)
-    times = {"begin_s": table["time_s"] - step_s, "end_s": table["time_s"]}
-    return table[["node", "device"]].assign(**times).join(grew)[known]
+    disk = [table["node"], table["device"]]
+    growth = table[["time_s", *QUANTITIES]].groupby(disk).diff()
+    step_s = growth.pop("time_s")
+    usual_s = step_s.groupby(disk).transform("median")
+    is_step = (step_s > 0) & (step_s <= _GAP * usual_s)
+    is_growth = (growth >= 0).all(axis=1)
+    intervals = table[["node", "device"]].assign(
+        begin_s=table["time_s"] - step_s, end_s=table["time_s"]
+    )
+    return intervals.join(growth)[is_step & is_growth]
 
 
 def demands(intervals: pd.DataFrame) -> list[Demand]:
     """Of each disk in a table with INTERVALS, of however many sources."""
-    kept = intervals.dropna(subset=list(INTERVALS[2:4] + QUANTITIES[WRITES:]))
-    kept = kept[kept["end_s"] > kept["begin_s"]].sort_values("begin_s", kind="stable")
-    of_disks = kept.groupby(["node", "device"])
-    every = [_demand(str(node), str(device), rows) for (node, device), rows in of_disks]
-    edges_s = [
-        float(edge) for each in every for edge in (each.begin_s[0], each.end_s[-1])
-    ]
-    return [replace(each, whole_s=max(edges_s) - min(edges_s)) for each in every]
+    # Reads may be missing: then `writes` has them too.
+    needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
+    complete = intervals.dropna(subset=needed)
+    lasting = complete[complete["end_s"] > complete["begin_s"]]
+    by_disk = lasting.sort_values("begin_s", kind="stable").groupby(["node", "device"])
+    read = [_demand(str(node), str(device), rows) for (node, device), rows in by_disk]
+    first_s = min((float(demand.begin_s[0]) for demand in read), default=0.0)
+    last_s = max((float(demand.end_s[-1]) for demand in read), default=0.0)
+    return [replace(demand, whole_s=last_s - first_s) for demand in read]
 
 
 def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
+    """Of the seconds alone, if most of the time was read so; else of the rest, with them as its
+    pieces."""
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
-    every = Demand(node, device, begin_s, end_s, np.array(amounts))
-    is_fine = every.step_s <= FINE_S
-    fine, coarse = (_in_turn(every.part(which)) for which in (is_fine, ~is_fine))
+    demand = Demand(node, device, begin_s, end_s, np.array(amounts))
+    is_fine = demand.step_s <= FINE_S
+    fine = _in_turn(demand.part(is_fine))
+    coarse = _in_turn(demand.part(~is_fine))
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
-    lost_s = (
-        fine.begin_s[1:] - fine.end_s[:-1]
-    )  # a lost second does not make two pieces of one
-    cuts = np.flatnonzero(lost_s > coarse.resolution_s) + 1
+    return replace(coarse, pieces=_pieces(fine, coarse.resolution_s))
+
+
+def _pieces(fine: Demand, apart_s: float) -> tuple[Array, ...]:
+    """Stretches without a gap of more than that: a lost second does not make two of one."""
+    lost_s = fine.begin_s[1:] - fine.end_s[:-1]
+    cuts = np.flatnonzero(lost_s > apart_s) + 1
     stretches = np.split((fine.amounts / fine.step_s).T, cuts)
-    return replace(
-        coarse, pieces=tuple(each for each in stretches if len(each) >= _PIECE)
-    )
+    return tuple(stretch for stretch in stretches if len(stretch) >= _PIECE)
 
 
 def _in_turn(demand: Demand) -> Demand:
     """Without what begins before an earlier interval has ended."""
-    kept = list[bool]()
+    is_kept = list[bool]()
     last_s = -np.inf
     for begin_s, end_s in zip(demand.begin_s, demand.end_s, strict=True):
-        kept.append(bool(begin_s >= last_s - _ROUNDING_S))
-        last_s = last_s
-        if kept[-1]:
+        follows = bool(begin_s >= last_s - _ROUNDING_S)
+        is_kept.append(follows)
+        if follows:
             last_s = end_s
-    return demand.part(np.array(kept, dtype=bool))
+    return demand.part(np.array(is_kept, dtype=bool))
 
 
 # ------------------------------------------------------------------ seconds within intervals
@@ -173,16 +205,21 @@ def refusals(demand: Demand) -> Iterator[str]:
     if demand.is_fine:
         return
     least_s = SHORTEST * demand.resolution_s
-    few = sum(round(least_s) <= len(piece) for piece in demand.pieces)
-    if few < FEWEST_PIECES:
-        yield _few_pieces(demand.resolution_s, few, least_s)
+    long_pieces = sum(round(least_s) <= len(piece) for piece in demand.pieces)
+    if long_pieces < FEWEST_PIECES:
+        yield _few_pieces(demand.resolution_s, long_pieces, least_s)
         return
-    seen = _mean_ios(np.concatenate(_windows(demand)))
-    rate = demand.ios / demand.step_s
-    outside = (rate < BEYOND[0] * seen.min()) | (rate > BEYOND[1] * seen.max())
-    share = float(demand.step_s @ outside / demand.step_s.sum())
+    share = _share_beyond_pieces(demand)
     if share > MOST_BEYOND:
         yield _beyond_pieces(100 * share)
+
+
+def _share_beyond_pieces(demand: Demand) -> float:
+    """The share of the time whose rate is far from that of any stretch of T in a piece."""
+    seen = _mean_ios(np.concatenate(_windows(demand)))
+    rate = demand.ios / demand.step_s
+    is_beyond = (rate < _FAR_BELOW * seen.min()) | (rate > _FAR_ABOVE * seen.max())
+    return float(demand.step_s @ is_beyond / demand.step_s.sum())
 
 
 def _little_read(covered_pct: float) -> str:
@@ -203,57 +240,82 @@ def _beyond_pieces(beyond_pct: float) -> str:
 def _windows(demand: Demand) -> list[Array]:
     """Of each piece its stretches of T: (stretch, second, quantity)."""
     seconds = round(demand.resolution_s)
-    cut = (piece[: len(piece) // seconds * seconds] for piece in demand.pieces)
-    return [piece.reshape(-1, seconds, len(QUANTITIES)) for piece in cut]
+    windows = []
+    for piece in demand.pieces:
+        whole = piece[: len(piece) // seconds * seconds]
+        windows.append(whole.reshape(-1, seconds, len(QUANTITIES)))
+    return windows
 
 
 def _mean_ios(windows: Array) -> Array:
-    return np.asarray(np.nansum(windows[:, :, :READ_BYTES], axis=2).mean(axis=1))
+    """Reads and writes per second of each stretch."""
+    ios = np.nansum(windows[:, :, :READ_BYTES], axis=2)
+    return np.asarray(ios.mean(axis=1))
 
 
 @lru_cache(maxsize=1)  # hundreds of megabytes
 def by_second(demand: Demand, seed: int = 1, draws: int = DRAWS) -> tuple[Demand, ...]:
     """Demands in seconds that this one may have been, the sums of its intervals kept: itself, if it
-    was read so; none where nothing is known of seconds."""
+    was read so; none where nothing is known of seconds.
+
+    For each draw pieces are drawn anew, as many as there are (bootstrap).
+    """
     if demand.is_fine:
         return (demand,)
     if any(refusals(demand)):
         return ()
-    of_pieces = _windows(demand)
+    windows = _windows(demand)
     random = np.random.default_rng(seed)
-    again = random.integers(len(of_pieces), size=(draws, len(of_pieces)))
-    drawn = (
-        np.concatenate([of_pieces[number] for number in numbers]) for numbers in again
+    drawn = random.integers(len(windows), size=(draws, len(windows)))
+    demands_in_seconds = []
+    for numbers in drawn:
+        again = np.concatenate([windows[number] for number in numbers])
+        demands_in_seconds.append(_in_seconds(demand, again, random))
+    return tuple(demands_in_seconds)
+
+
+def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> Demand:
+    """Each interval's sums, spread over its seconds as over those of a stretch with about its rate;
+    evenly where the stretch has nothing."""
+    shape = _of_like_rate(windows, demand.ios / demand.step_s, random)
+    seconds = shape.shape[1]
+    total = shape.sum(axis=1, keepdims=True)
+    evenly = np.full_like(shape, 1 / seconds)
+    share = np.divide(shape, total, out=evenly, where=total > 0)
+    by_interval = share * demand.amounts.T[:, None, :]
+    edges_s = np.linspace(demand.begin_s, demand.end_s, seconds + 1, axis=1)
+    return replace(
+        demand,
+        begin_s=edges_s[:, :-1].ravel(),
+        end_s=edges_s[:, 1:].ravel(),
+        amounts=by_interval.reshape(-1, len(QUANTITIES)).T,
+        pieces=(),
     )
-    return tuple(_joined(demand, windows, random) for windows in drawn)
 
 
-def _joined(demand: Demand, windows: Array, random: np.random.Generator) -> Demand:
+def _of_like_rate(windows: Array, rate: Array, random: np.random.Generator) -> Array:
+    """For each rate a stretch at random of the NEAREST to it."""
     mean = _mean_ios(windows)
     order = np.argsort(mean, kind="stable")
-    place = np.searchsorted(mean[order], demand.ios / demand.step_s)
-    first = np.clip(place - NEAREST // 2, 0, max(0, len(order) - NEAREST))
-    shape = windows[
-        order[first + random.integers(min(NEAREST, len(order)), size=len(place))]
-    ]
-    total = shape.sum(axis=1, keepdims=True)
-    count = shape.shape[1]
-    share = np.divide(shape, total, out=np.full_like(shape, 1 / count), where=total > 0)
-    amounts = (share * demand.amounts.T[:, None, :]).reshape(-1, len(QUANTITIES)).T
-    edges = np.linspace(demand.begin_s, demand.end_s, count + 1, axis=1)
-    begin_s = edges[:, :-1].ravel()
-    end_s = edges[:, 1:].ravel()
-    return replace(demand, begin_s=begin_s, end_s=end_s, amounts=amounts, pieces=())
+    place = np.searchsorted(mean[order], rate)
+    last_first = max(0, len(order) - NEAREST)
+    first = np.clip(place - NEAREST // 2, 0, last_first)
+    offset = random.integers(min(NEAREST, len(order)), size=len(place))
+    return np.asarray(windows[order[first + offset]])
 
 
 def band(
     shares: Sequence[float],
     within: tuple[float, float],
-    spread: tuple[float, float] = SPREAD,
-) -> tuple[float, float]:
+    spread: Spread = SPREAD,
+) -> Band:
     """That of one figure over all draws."""
     value = float(np.mean(shares))
-    wider, least = spread
-    low = value - max(wider * (value - min(shares)), least * value)
-    high = value + max(wider * (max(shares) - value), least * value)
-    return min(max(low, within[0]), within[1]), max(min(high, within[1]), within[0])
+    least_width = spread.least * value
+    below = max(spread.times * (value - min(shares)), least_width)
+    above = max(spread.times * (max(shares) - value), least_width)
+    lowest, highest = within
+    return Band(
+        least=min(max(value - below, lowest), highest),
+        most=max(min(value + above, highest), lowest),
+    )

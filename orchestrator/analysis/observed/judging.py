@@ -11,10 +11,10 @@ another disk for another sum. Why a capped source bounds larger disks alone: doc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import product
+from operator import attrgetter
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
@@ -22,11 +22,18 @@ import pandas as pd
 
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand, by_second
+from orchestrator.analysis.observed.demand import (
+    HOUR_S,
+    Array,
+    Band,
+    Demand,
+    by_second,
+)
 from orchestrator.analysis.observed.replay import (
-    ENDS,
     SAME,
     Counted,
+    End,
+    Flags,
     RateCap,
     Replay,
     Slack,
@@ -35,39 +42,41 @@ from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
 
-Band = tuple[float, float]
 Word = Literal["would have carried", "would not", "cannot be told"]
+Caps = tuple[RateCap, ...]
 
-SLACK = (
-    0.3,
-    0.1,
-)  # of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md)
+# Of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md).
+SLACK = (0.3, 0.1)
 CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket
-# Up to so much is sold of each, and so much of the tolerance is for the least that is needed.
-_SOLD: tuple[tuple[Counted, float, float], ...] = (
-    ("ios", 1e6, 0.9),
-    ("bytes", 2e10, 0.1),
-)
-_FINE = 4096  # rates between one and that, of which the least is sought
-# A limit shows as a heap of intervals at the highest rate: so many, and five times what is just
-# below. Lower limits than these are not sold, so nothing is held back there.
-_HEAP = (0.94, 0.96, 0.98, np.inf)
-_FEWEST = 20
-_TIMES = 5
-_LOWEST: dict[Counted, tuple[str, float]] = {
-    "ios": ("IOPS", 100.0),
-    "bytes": ("bytes/s", 1e7),
-}
+_NOT_KNOWN = Band(np.nan, np.nan)
+
+
+class _Sold(NamedTuple):
+    """Up to `most` is sold, and so much of the tolerance is for the least that is needed."""
+
+    counted: Counted
+    most: float
+    part: float
+
+
+_SOLD = (_Sold("ios", 1e6, 0.9), _Sold("bytes", 2e10, 0.1))
+_FINE = 4096  # rates between one and the most, of which the least is sought
+
+
+# ------------------------------------------------------------------ one disk
 
 
 @dataclass(frozen=True)
 class OnDisk:
-    """A candidate in the place of one disk, or of the worst of several. waits, queues: D and S of
-    the demand that was read, each at least and at most; NaN: nothing is known of seconds. less,
-    more: D and S if less and more is asked by SLACK; binding: then. hours: begin_s, upper (S, at
-    most), credit (least of a full bucket, had it been full at first; NaN: none, or not known),
-    node, device. empty_s: seconds without credit, at least and at most."""
+    """A candidate in the place of one disk, or of the worst of several.
+
+    waits, queues: D and S of the demand that was read; NaN: nothing is known of seconds.
+    less, more: D and S if less and more is asked by SLACK; binding: the cap that is reached then.
+    hours: begin_s, upper (S, at most), credit (least of a full bucket, had it been full at first;
+        NaN: none, or not known), node, device.
+    empty_s: seconds without credit.
+    """
 
     waits: Band
     queues: Band
@@ -79,7 +88,206 @@ class OnDisk:
 
     @property
     def shares(self) -> tuple[Band, Band, Band]:
-        return self.waits, self.queues, (self.less, self.more)
+        return self.waits, self.queues, Band(self.less, self.more)
+
+
+@lru_cache(maxsize=256)
+def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
+    """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
+    the hard band alone. unit: up to so many bytes an I/O counts as one."""
+    bounds = _bounds(demand, caps, unit, SAME)
+    slackened = _bounds(demand, caps, unit, SLACK)
+    less = slackened.waits.least
+    if np.isnan(less):
+        less = slackened.queues.least
+    more = slackened.queues.most
+    credit = _credit(demand, caps, bounds)
+    return OnDisk(
+        waits=_clipped(bounds.waits, less, more),
+        queues=_clipped(bounds.queues, less, more),
+        less=less,
+        more=more,
+        binding=slackened.high.binding,
+        hours=_hourly(demand, bounds.reached_s, credit.left),
+        empty_s=credit.empty_s,
+    )
+
+
+def _clipped(band: Band, less: float, more: float) -> Band:
+    """Draws of more may come out lower: what holds with more or less asked holds without."""
+    least, most = np.clip(band, less, more).tolist()
+    return Band(least, most)
+
+
+class _Credit(NamedTuple):
+    """Of each step the credit that is left, NaN where it is not followed, and seconds without."""
+
+    left: Array
+    empty_s: Band | None
+
+
+def _credit(demand: Demand, caps: Caps, bounds: _Bounds) -> _Credit:
+    """Followed where even the bucket that is soonest empty lasts for many steps."""
+    steps = _in_steps(demand)
+    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
+    if not lasting_s or steps.resolution_s > min(lasting_s) / CREDIT_STEPS:
+        return _Credit(np.full(len(steps.step_s), np.nan), None)
+    empty_s = Band(
+        least=replay.seconds_of(steps.step_s, bounds.low.credit <= _EMPTY),
+        most=replay.seconds_of(steps.step_s, bounds.high.credit <= _EMPTY),
+    )
+    return _Credit(bounds.low.credit, empty_s)
+
+
+def _hourly(demand: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
+    """The table `hours` of OnDisk. reached_s: seconds of each step at the cap, at most."""
+    steps = _in_steps(demand)
+    hours = _hours(steps)
+    at_cap_s = np.add.reduceat(reached_s, hours.first)
+    length_s = np.add.reduceat(steps.step_s, hours.first)
+    columns = {
+        "begin_s": hours.begin_s,
+        "upper": np.minimum(1, at_cap_s / length_s),
+        "credit": np.minimum.reduceat(credit, hours.first),
+    }
+    return pd.DataFrame(columns).assign(node=demand.node, device=demand.device)
+
+
+class _Hours(NamedTuple):
+    """When hours begin, in s, and which step is the first of each."""
+
+    begin_s: Array
+    first: replay.Numbers
+
+
+@lru_cache(maxsize=8)  # of a disk, for all candidates
+def _hours(demand: Demand) -> _Hours:
+    begin_s = demand.begin_s // HOUR_S * HOUR_S
+    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
+    return _Hours(begin_s[first], first)
+
+
+def _in_steps(demand: Demand) -> Demand:
+    """The demand by whose steps the bounds are told: its own, or those of seconds drawn for it."""
+    seconds = by_second(demand)
+    if seconds:
+        return seconds[0]
+    return demand
+
+
+# ------------------------------------------------------------------ bounds
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """waits, queues: D (not known without seconds) and S. reached_s: the most of S in each step.
+    low, high: replays of the two ends."""
+
+    waits: Band
+    queues: Band
+    reached_s: Array
+    low: Replay
+    high: Replay
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Replays of each draw, which is the demand itself where nothing is drawn. step_s: of each;
+    whole_s: that was read."""
+
+    low: Sequence[Replay]
+    high: Sequence[Replay]
+    step_s: Array
+    whole_s: float
+
+    def share(self, flags: Flags) -> float:
+        return replay.seconds_of(self.step_s, flags) / self.whole_s
+
+    @property
+    def reached_s(self) -> Array:
+        """The most of S in each step, as the mean of all draws."""
+        at_cap = np.mean([drawn.at_cap for drawn in self.high], axis=0)
+        return np.asarray(at_cap * self.step_s)
+
+
+def _bounds(demand: Demand, caps: Caps, unit: int | None, slack: Slack) -> _Bounds:
+    seconds = by_second(demand)
+    basis = seconds or (demand,)
+    draws = _Draws(
+        low=_replays(basis, caps, unit, "low", slack),
+        high=_replays(basis, caps, unit, "high", slack),
+        step_s=basis[0].step_s,
+        whole_s=float(demand.step_s.sum()),
+    )
+    if demand.is_fine:
+        return _by_seconds(draws)
+    hard = replay.hard(demand, caps, unit, slack)
+    least = hard.least_s / draws.whole_s
+    within = Band(least, float(hard.most_s.sum()) / draws.whole_s)
+    if seconds:
+        return _by_draws(draws, within, slack)
+    return _Bounds(_NOT_KNOWN, within, hard.most_s, draws.low[0], draws.high[0])
+
+
+def _replays(
+    basis: Iterable[Demand], caps: Caps, unit: int | None, end: End, slack: Slack
+) -> list[Replay]:
+    return [replay.together(drawn, caps, unit, end, slack) for drawn in basis]
+
+
+def _by_seconds(draws: _Draws) -> _Bounds:
+    """Of a demand that was read in seconds its ends alone are bounds."""
+    (low,) = draws.low
+    (high,) = draws.high
+    waits = Band(draws.share(low.asks), draws.share(high.asks))
+    queues = Band(draws.share(low.at_cap), draws.share(high.at_cap))
+    return _Bounds(waits, queues, draws.reached_s, low, high)
+
+
+def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
+    """Of drawn seconds each end has a band of its own. What is least is not held to the hard band,
+    which sees more at the cap where it knows less."""
+    low_queues = [draws.share(drawn.at_cap) for drawn in draws.low]
+    high_queues = [draws.share(drawn.at_cap) for drawn in draws.high]
+    queues = Band(
+        least=read.band(low_queues, (0.0, hard.most)).least,
+        most=read.band(high_queues, hard).most,
+    )
+    spread = read.SPREAD
+    if slack == SAME:
+        spread = read.SPREAD_OF_D
+    # D ≤ S, whatever was drawn.
+    within = Band(0.0, queues.most)
+    low_waits = [draws.share(drawn.asks) for drawn in draws.low]
+    high_waits = [draws.share(drawn.asks) for drawn in draws.high]
+    waits = Band(
+        least=read.band(low_waits, within, spread).least,
+        most=read.band(high_waits, within, spread).most,
+    )
+    return _Bounds(waits, queues, draws.reached_s, draws.low[0], draws.high[0])
+
+
+def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
+    """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
+    worst = max(disks, key=attrgetter("more"))
+    tables = pd.concat([disk.hours for disk in disks])
+    by_hour = tables.sort_values(["begin_s", "upper"])
+    return replace(
+        worst,
+        waits=_highest([disk.waits for disk in disks]),
+        queues=_highest([disk.queues for disk in disks]),
+        less=max(disk.less for disk in disks),
+        hours=by_hour.drop_duplicates("begin_s", keep="last"),
+    )
+
+
+def _highest(bands: Sequence[Band]) -> Band:
+    """Not known if one of them is not."""
+    least, most = np.max(bands, axis=0).tolist()
+    return Band(least, most)
+
+
+# ------------------------------------------------------------------ an observation
 
 
 @dataclass(frozen=True)
@@ -94,123 +302,19 @@ class CandidateAnswer:
     at_least: bool
 
 
-@lru_cache(maxsize=256)
-def judged(demand: Demand, caps: tuple[RateCap, ...], unit: int | None) -> OnDisk:
-    """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
-    the hard band alone."""
-    basis = by_second(demand) or (demand,)
-    own, of_more = (_bounds(demand, caps, unit, slack) for slack in (SAME, SLACK))
-    less, _ = of_more.waits
-    least, more = of_more.queues
-    if np.isnan(less):
-        less = least
-    else:
-        less = less
-    begin_s, first = _hours(basis[0])
-    step_s = basis[0].step_s
-    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
-    credit = np.full(len(step_s), np.nan)
-    empty_s = None
-    if lasting_s and basis[0].resolution_s <= min(lasting_s) / CREDIT_STEPS:
-        credit = own.low.credit
-        without = (credit <= _EMPTY, own.high.credit <= _EMPTY)
-        empty_s = (
-            replay.seconds_of(step_s, without[0]),
-            replay.seconds_of(step_s, without[1]),
-        )
-    upper = np.minimum(
-        1, np.add.reduceat(own.reached_s, first) / np.add.reduceat(step_s, first)
-    )
-    of = {
-        "begin_s": begin_s,
-        "upper": upper,
-        "credit": np.minimum.reduceat(credit, first),
-    }
-    hours = pd.DataFrame(of).assign(node=demand.node, device=demand.device)
-    # Draws of more may come out lower: what holds with more or less asked holds without.
-    waits, queues = np.clip((own.waits, own.queues), less, more).tolist()
-    return OnDisk(
-        tuple(waits), tuple(queues), less, more, of_more.high.binding, hours, empty_s
-    )
-
-
-@lru_cache(maxsize=8)  # of a disk, for all candidates
-def _hours(demand: Demand) -> tuple[Array, replay.Numbers]:
-    """When its hours begin, in s, and which step is the first of each."""
-    begin_s = demand.begin_s // HOUR_S * HOUR_S
-    first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
-    return begin_s[first], first
-
-
-class _Bounds(NamedTuple):
-    """waits, queues: D (NaN without seconds) and S, at least and at most. reached_s: the most of S
-    in each step. low, high: replays of the two ends."""
-
-    waits: Band
-    queues: Band
-    reached_s: Array
-    low: Replay
-    high: Replay
-
-
-def _bounds(
-    demand: Demand, caps: tuple[RateCap, ...], unit: int | None, slack: Slack
-) -> _Bounds:
-    seconds = by_second(demand)
-    basis = seconds or (demand,)
-    low, high = (
-        [replay.together(each, caps, unit, end, slack) for each in basis]
-        for end in ENDS
-    )
-    step_s = basis[0].step_s
-    total_s = float(demand.step_s.sum())
-    waits, queues = (
-        [
-            [replay.seconds_of(step_s, getattr(each, name)) / total_s for each in of]
-            for of in (low, high)
-        ]
-        for name in ("asks", "at_cap")
-    )
-    reached_s = np.mean([each.at_cap for each in high], axis=0) * step_s
-    d = (waits[0][0], waits[1][0])
-    s = (queues[0][0], queues[1][0])
-    if not demand.is_fine:
-        least_s, most_s = replay.hard(demand, caps, unit, slack)
-        hard = least_s / total_s, float(most_s.sum()) / total_s
-        if seconds:
-            s = read.band(queues[0], (0.0, hard[1]))[0], read.band(queues[1], hard)[1]
-            own = (0.0, s[1]), read.SPREAD_OF_D if slack == SAME else read.SPREAD
-            d = read.band(waits[0], *own)[0], read.band(waits[1], *own)[1]
-        else:
-            d = (np.nan, np.nan)
-            s = hard
-            reached_s = most_s
-    return _Bounds(d, s, reached_s, low[0], high[0])
-
-
-def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
-    """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
-    worst = max(disks, key=lambda disk: disk.more)
-    less = max(disk.less for disk in disks)
-    waits, queues = np.max(
-        [(disk.waits, disk.queues) for disk in disks], axis=0
-    ).tolist()
-    every = pd.concat([disk.hours for disk in disks]).sort_values(["begin_s", "upper"])
-    hours = every.drop_duplicates("begin_s", keep="last")
-    return replace(
-        worst, waits=tuple(waits), queues=tuple(queues), less=less, hours=hours
-    )
-
-
 @dataclass(frozen=True)
 class Observed:
-    """All that was read. tolerance: the share of the time that may be at a cap. source: the caps of
-    the observed disks that they may have reached, which nobody declared if it is `inferred`;
-    held_back: the share of the time at them, at most. answers: of candidates, cheap to dear."""
+    """All that was read.
+
+    tolerance: the share of the time that may be at a cap.
+    source: the caps of the observed disks that they may have reached, which nobody declared if it
+        is `inferred`; held_back: the share of the time at them, at most.
+    answers: of candidates, cheap to dear.
+    """
 
     demands: tuple[Demand, ...]
     tolerance: float
-    source: tuple[RateCap, ...] = ()
+    source: Caps = ()
     inferred: bool = True
     held_back: float = 0.0
     answers: tuple[CandidateAnswer, ...] = ()
@@ -220,113 +324,185 @@ class Observed:
         cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
     ) -> Self:
         """source: the limits of the observed disk, if they are known."""
-        unit = None
         if source:
-            unit = source.io_unit_bytes
-        heaps = sorted(
-            (h for each in demands for h in _heaps(each)), key=lambda heap: -heap.base
-        )
-        caps: Iterable[replay.RateCap] = {heap.name: heap for heap in heaps}.values()
-        if source:
-            caps = replay.caps(source)
-        whole_s = sum(float(each.step_s.sum()) for each in demands)
-        shares = dict.fromkeys(caps, 0.0)
-        for each, cap in product(demands, shares):
-            reached_s = judged(each, (cap,), unit).queues[1] * float(each.step_s.sum())
-            shares[cap] += reached_s / whole_s
-        reached = tuple(cap for cap in shares if shares[cap])
-        held_back = sum(shares.values())
+            caps: Iterable[RateCap] = replay.caps(source)
+            unit: int | None = source.io_unit_bytes
+        else:
+            caps = _seeming_caps(demands)
+            unit = None
+        shares = _shares_at(caps, demands, unit)
         return cls(
-            tuple(demands), tolerance, reached, source is None, min(1.0, held_back)
+            tuple(demands),
+            tolerance,
+            source=tuple(cap for cap, share in shares.items() if share),
+            inferred=source is None,
+            held_back=min(1.0, sum(shares.values())),
         )
 
     @cached_property
     def refused(self) -> str:
         """Why seconds cannot be told, if so."""
-        reasons = (why for demand in self.demands for why in read.refusals(demand))
-        return "; ".join(dict.fromkeys(reasons))
+        reasons: dict[str, None] = {}
+        for demand in self.demands:
+            reasons.update(dict.fromkeys(read.refusals(demand)))
+        return "; ".join(reasons)
 
     @property
     def needs(self) -> tuple[float, ...]:
         """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
-        return tuple(
-            max(
-                _least(each, counted, most, part * self.tolerance)
-                for each in self.demands
-            )
-            for counted, most, part in _SOLD
-        )
+        needs = []
+        for sold in _SOLD:
+            share = sold.part * self.tolerance
+            needs.append(max(_least(demand, sold, share) for demand in self.demands))
+        return tuple(needs)
 
     def against(self, purchases: Sequence[Purchase]) -> Observed:
         """With an answer for each."""
-        caps = [tuple(replay.caps(each.tier.limits, each.vm)) for each in purchases]
-        disks = [
-            [
-                judged(demand, of, each.unit_bytes)
-                for each, of in zip(purchases, caps, strict=True)
-            ]
-            for demand in self.demands  # what is drawn for each is in memory once
+        caps = [
+            tuple(replay.caps(purchase.tier.limits, purchase.vm))
+            for purchase in purchases
         ]
-        of_nodes = map(_of_worst, zip(*disks, strict=True))
-        return replace(
-            self, answers=tuple(map(self._answer, purchases, caps, of_nodes))
-        )
+        # Disk by disk, because what is drawn for each is in memory once.
+        by_disk = []
+        for demand in self.demands:
+            on_disk = [
+                judged(demand, limits, purchase.unit_bytes)
+                for purchase, limits in zip(purchases, caps, strict=True)
+            ]
+            by_disk.append(on_disk)
+        by_purchase = zip(purchases, caps, zip(*by_disk, strict=True), strict=False)
+        answers = [
+            self._answer(purchase, limits, _of_worst(disks))
+            for purchase, limits, disks in by_purchase
+        ]
+        return replace(self, answers=tuple(answers))
 
     @property
-    def worth(self) -> dict[str, Sequence[CandidateAnswer]]:
-        """Of each provider what is worth measuring."""
-        of_providers = gathered((each.purchase.provider, each) for each in self.answers)
-        pairs = (
-            (name, worth_measuring(of, self.tolerance))
-            for name, of in of_providers.items()
+    def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
+        """Of each provider what is worth measuring; none without any."""
+        by_provider = gathered(
+            (answer.purchase.provider, answer) for answer in self.answers
         )
-        return {name: pair for name, pair in pairs if pair}
+        worth = {}
+        for provider, answers in by_provider.items():
+            pair = worth_measuring(answers, self.tolerance)
+            if pair:
+                worth[provider] = pair
+        return worth
 
     def _answer(
         self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk
     ) -> CandidateAnswer:
-        # hidden: that none of its caps is as low as one that was reached
-        hidden = not all(any(cap.within(own) for cap in caps) for own in self.source)
-        held = hidden and on.more + self.held_back > self.tolerance
-        little = min(each.coverage for each in self.demands) < read.LEAST_COVERAGE
-        word: Word = "cannot be told"
-        why = purchase.lacks or (self.refused if little else "")
-        if why:
-            pass
-        elif on.less > self.tolerance:
-            word = "would not"
-        elif on.more > self.tolerance:
+        is_hidden = self._is_hidden(caps)
+        word, why = self._word(purchase, on, is_hidden)
+        return CandidateAnswer(purchase, on, word, why, is_hidden)
+
+    def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
+        """Whether none of these is as low as one that was reached, so that what they would have
+        been asked for was not seen."""
+        return not all(_limit_as_low(caps, reached) for reached in self.source)
+
+    def _word(
+        self, purchase: Purchase, on: OnDisk, is_hidden: bool
+    ) -> tuple[Word, str]:
+        """With why it is so, or is doubted."""
+        coverage = min(demand.coverage for demand in self.demands)
+        if purchase.lacks:
+            return "cannot be told", purchase.lacks
+        if coverage < read.LEAST_COVERAGE and self.refused:
+            return "cannot be told", self.refused
+        if on.less > self.tolerance:
+            return "would not", ""
+        if on.more > self.tolerance:
             why = self.refused or "the bounds are on both sides"
-        elif held and not self.inferred:
-            why = "the observed disk held its load back"
-        elif purchase.unit_bytes is None:
+            return "cannot be told", why
+        was_held_back = is_hidden and on.more + self.held_back > self.tolerance
+        if was_held_back and not self.inferred:
+            return "cannot be told", "the observed disk held its load back"
+        if purchase.unit_bytes is None:
             why = "how large an I/O counts as one is not documented"
-        else:
-            word = "would have carried"
-            if held:
-                why = (
-                    "unless the observed disk held its load back, as its readings look"
-                )
-        return CandidateAnswer(purchase, on, word, why, hidden)
+            return "cannot be told", why
+        if was_held_back:
+            why = "unless the observed disk held its load back, as its readings look"
+            return "would have carried", why
+        return "would have carried", ""
+
+
+def _limit_as_low(caps: Iterable[RateCap], reached: RateCap) -> bool:
+    return any(cap.within(reached) for cap in caps)
+
+
+def _shares_at(
+    caps: Iterable[RateCap], demands: Sequence[Demand], unit: int | None
+) -> dict[RateCap, float]:
+    """The share of all disks' time at each cap, at most."""
+    shares = dict.fromkeys(caps, 0.0)
+    whole_s = sum(float(demand.step_s.sum()) for demand in demands)
+    for demand in demands:
+        for cap in shares:
+            at_most = judged(demand, (cap,), unit).queues.most
+            reached_s = at_most * float(demand.step_s.sum())
+            shares[cap] += reached_s / whole_s
+    return shares
+
+
+# ------------------------------------------------------------------ a limit that nobody declared
+
+
+class _Heap(NamedTuple):
+    """What a limit on it is called; lower limits than `lowest` are not sold, so nothing is held
+    back there."""
+
+    counted: Counted
+    name: str
+    lowest: float
+
+
+_HEAPS = (_Heap("ios", "IOPS", 100.0), _Heap("bytes", "bytes/s", 1e7))
+# A limit shows as a heap of intervals at the highest rate: so many, and so many times what is just
+# below. Edges are shares of the highest.
+_BELOW = (0.94, 0.96)
+_AT_TOP = (0.98, np.inf)
+_FEWEST = 20
+_TIMES = 5
+
+
+def _seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
+    """Limits that seem to have held the observed disks back: of each name the lowest."""
+    heaps = [cap for demand in demands for cap in _heaps(demand)]
+    by_name: dict[str, RateCap] = {}
+    for cap in sorted(heaps, key=attrgetter("base"), reverse=True):
+        by_name[cap.name] = cap
+    return by_name.values()
 
 
 def _heaps(demand: Demand) -> Iterator[RateCap]:
-    for counted, (name, lowest) in _LOWEST.items():
-        rate = (demand.ios if counted == "ios" else demand.bytes) / demand.step_s
+    for heap in _HEAPS:
+        amount = demand.ios
+        if heap.counted == "bytes":
+            amount = demand.bytes
+        rate = amount / demand.step_s
         top = float(np.quantile(rate, 0.9999))
-        (below, _, at_top), _ = np.histogram(rate, np.multiply(_HEAP, top or 1.0))
-        if top >= lowest and at_top >= max(_FEWEST, _TIMES * below):
-            yield RateCap(name, counted, top, top)
+        edges = np.multiply((*_BELOW, *_AT_TOP), top or 1.0)
+        (below, _, at_top), _ = np.histogram(rate, edges)
+        is_heap = at_top >= max(_FEWEST, _TIMES * below)
+        if top >= heap.lowest and is_heap:
+            yield RateCap(heap.name, heap.counted, top, top)
 
 
-def _least(demand: Demand, counted: Counted, most: float, share: float) -> float:
+# ------------------------------------------------------------------ what is needed, and worth it
+
+
+def _least(demand: Demand, sold: _Sold, share: float) -> float:
     """The least rate with which no more than this share is at the cap, or `most`."""
-    rates = np.geomspace(1.0, most, _FINE).tolist()
-    caps = [(RateCap("", counted, rate, rate),) for rate in rates]
-    carries = bisect_left(
-        caps, True, key=lambda cap: judged(demand, cap, IO_BYTES).more <= share
-    )
-    return float(rates[min(carries, _FINE - 1)])
+    rates = np.geomspace(1.0, sold.most, _FINE).tolist()
+
+    def carries(rate: float) -> bool:
+        cap = RateCap("", sold.counted, rate, rate)
+        return judged(demand, (cap,), IO_BYTES).more <= share
+
+    place = bisect_left(rates, True, key=carries)
+    return float(rates[min(place, _FINE - 1)])
 
 
 def worth_measuring(
@@ -335,13 +511,20 @@ def worth_measuring(
     """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
     cheapest of which the least is within the tolerance. If they are the same, it and that of the
     cheaper ones which is at its cap least. Fewer, if there are none."""
-    sold = [
-        each for each in answers if each.purchase.tier.price and not each.purchase.lacks
-    ]
-    may = next((n for n, each in enumerate(sold) if each.on.less <= tolerance), None)
-    if may is None:
+    sold = [answer for answer in answers if _is_sold(answer.purchase)]
+    less = [answer.on.less <= tolerance for answer in sold]
+    if not any(less):
         return []
-    dearer = [each for each in sold[may + 1 :] if each.on.more <= tolerance]
-    if sold[may].on.more > tolerance and dearer:
-        return [sold[may], dearer[0]]
-    return [*sorted(sold[:may], key=lambda each: each.on.more)[:1], sold[may]]
+    place = less.index(True)
+    may_carry = sold[place]
+    carrying = [answer for answer in sold[place + 1 :] if answer.on.more <= tolerance]
+    if may_carry.on.more > tolerance and carrying:
+        return [may_carry, carrying[0]]
+    if not place:
+        return [may_carry]
+    return [min(sold[:place], key=attrgetter("on.more")), may_carry]
+
+
+def _is_sold(purchase: Purchase) -> bool:
+    """With a price, and all that must be known."""
+    return bool(purchase.tier.price) and not purchase.lacks

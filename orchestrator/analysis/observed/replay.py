@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from operator import itemgetter
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,9 @@ Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
 
+# ------------------------------------------------------------------ limits
+
+
 @dataclass(frozen=True)
 class RateCap:
     """One limit per second: `base`, `top` while there is credit (the base if it does not burst),
@@ -41,85 +45,122 @@ class RateCap:
 
     def within(self, other: RateCap) -> bool:
         """Whether all that it lets through the other one would let through."""
-        lower = (
-            self.base <= other.base
+        return (
+            self.counted == other.counted
+            and self.base <= other.base
             and self.top <= other.top
             and self.bucket <= other.bucket
         )
-        return self.counted == other.counted and lower
+
+
+_NO_BURST = Burst(None, None, 0.0)
 
 
 def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
     """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
-    for limits, of in ((disk, ""), (vm or Limits(), " of the VM")):
-        burst = limits.burst
-        apart = limits.write_iops is not None
-        if burst and np.isfinite(burst.duration_s):
-            peak = burst
-        else:
-            peak = Burst(None, None, 0.0)
-        values: tuple[tuple[str, Counted, int | None, int | None], ...] = (
-            (
-                "read IOPS" if apart else "IOPS",
-                "reads" if apart else "ios",
-                limits.iops,
-                peak.iops,
-            ),
-            ("write IOPS", "writes", limits.write_iops, None),
-            ("bytes/s", "bytes", limits.bytes_per_s, peak.bytes_per_s),
-        )
-        for name, counted, base, most in values:
-            if base:
-                top = max(base, most or 0)
-                yield RateCap(
-                    name + of, counted, base, top, (top - base) * peak.duration_s
-                )
+    yield from _caps(disk, "")
+    if vm:
+        yield from _caps(vm, " of the VM")
+
+
+def _caps(limits: Limits, place: str) -> Iterator[RateCap]:
+    burst = limits.burst
+    if not burst or not np.isfinite(burst.duration_s):
+        burst = _NO_BURST
+    lasts_s = burst.duration_s
+    if limits.write_iops is None:
+        yield from _cap(f"IOPS{place}", "ios", limits.iops, burst.iops, lasts_s)
+    else:
+        yield from _cap(f"read IOPS{place}", "reads", limits.iops, burst.iops, lasts_s)
+    # Nobody sells a burst of writes alone.
+    yield from _cap(f"write IOPS{place}", "writes", limits.write_iops, None, lasts_s)
+    most = burst.bytes_per_s
+    yield from _cap(f"bytes/s{place}", "bytes", limits.bytes_per_s, most, lasts_s)
+
+
+def _cap(
+    name: str, counted: Counted, base: int | None, peak: int | None, lasts_s: float
+) -> Iterator[RateCap]:
+    """None without a limit."""
+    if base:
+        top = max(base, peak or 0)
+        yield RateCap(name, counted, base, top, (top - base) * lasts_s)
 
 
 def asked(
     demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME
 ) -> Array:
-    """What counts against the cap, of a demand that is smaller or larger by `slack` of it. A disk
-    counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit) ≤ units
-    < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds either."""
-    if end == "high":
-        by = 1 + slack[1]
-    else:
-        by = 1 - slack[0]
-    if cap.counted == "bytes":
-        return by * demand.bytes
-    count = demand.ios
-    moved = demand.bytes
-    if cap.counted != "ios":
-        which = WRITES
-        if cap.counted == "reads":
-            which = READS
-        known = demand.amounts[which]
-        moved = demand.amounts[2 + which]
-        count = np.where(
-            np.isnan(demand.amounts[READS]), count * (end == "high"), known
-        )
-    more = moved / (unit or np.inf)
-    return by * (count + more if end == "high" else np.maximum(count, more))
+    """What counts against the cap, of a demand that is smaller or larger by `slack` of it.
 
+    A disk counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit)
+    ≤ units < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds
+    either.
+    """
+    less, more = slack
+    if cap.counted == "bytes":
+        amount = demand.bytes
+    else:
+        count = _count(demand, cap.counted, end)
+        units = _moved_bytes(demand, cap.counted) / (unit or np.inf)
+        if end == "high":
+            amount = count + units
+        else:
+            amount = np.maximum(count, units)
+    if end == "high":
+        return (1 + more) * amount
+    return (1 - less) * amount
+
+
+def _count(demand: Demand, counted: Counted, end: End) -> Array:
+    """Of I/Os. Where reads and writes are one count, either may be all of it, or nothing."""
+    if counted == "ios":
+        return demand.ios
+    together = demand.ios
+    if end == "low":
+        together = np.zeros(len(together))
+    reads = demand.amounts[READS]
+    apart = demand.amounts[_row(counted)]
+    return np.where(np.isnan(reads), together, apart)
+
+
+def _moved_bytes(demand: Demand, counted: Counted) -> Array:
+    if counted == "ios":
+        return demand.bytes
+    return np.asarray(demand.amounts[2 + _row(counted)])
+
+
+def _row(counted: Counted) -> int:
+    """In amounts, where bytes follow two rows behind."""
+    if counted == "reads":
+        return READS
+    return WRITES
+
+
+# ------------------------------------------------------------------ queues
 
 _WHOLE = np.zeros(1, dtype=np.intp)  # one stretch
 
 
-def queue(grows: Array, starts: Numbers = _WHOLE, start: float = 0.0) -> Array:
-    """v ← max(0, v + x) for each x of `grows`, from `start` at the begin of each stretch; v takes
-    the place of x, because a week's arrays cost more to make than to fill."""
-    for first, end in zip(starts, (*starts[1:], len(grows)), strict=True):
-        own = np.cumsum(grows[first:end], out=grows[first:end])
-        own += start
-        own -= np.minimum(np.minimum.accumulate(own), 0.0)
-    return grows
+def turn_into_queue(
+    grows: Array, starts: Numbers = _WHOLE, at_start: float = 0.0
+) -> None:
+    """Puts in the place of each step's growth x how much then waits: v ← max(0, v + x), from
+    `at_start` at the begin of each stretch. In place, because a week's arrays cost more to make
+    than to fill."""
+    ends = (*starts[1:], len(grows))
+    for start, end in zip(starts, ends, strict=True):
+        waiting = grows[start:end]
+        np.cumsum(waiting, out=waiting)
+        waiting += at_start
+        # The walk of x less its lowest point so far (Lindley).
+        waiting -= np.minimum(np.minimum.accumulate(waiting), 0.0)
 
 
-def _before(values: Array, starts: Numbers, start: float = 0.0) -> Array:
+def _before(values: Array, starts: Numbers, at_start: float = 0.0) -> Array:
+    """Of each step what was at the end of the one before it in its stretch."""
     earlier = np.empty(len(values))
     earlier[1:] = values[:-1]
-    earlier[starts] = start
+    earlier[starts] = at_start
     return earlier
 
 
@@ -129,16 +170,16 @@ def seconds_of(step_s: Array, flags: Flags) -> float:
     return float(step_s @ flags.astype(np.float64))
 
 
-@dataclass(frozen=True)
-class Replay:
-    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
-    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
-    the cap that is reached in most of the time; "": none is."""
+# ------------------------------------------------------------------ replays
 
-    asks: Flags
-    at_cap: Flags
+
+class Served(NamedTuple):
+    """Of each step: what a limit lets through, what waits from before, and the credit that is left,
+    as a share of a full bucket. It serves the limit, or less if less is there."""
+
+    limit: Array
+    waits: Array
     credit: Array
-    binding: str
 
 
 def replayed(
@@ -148,25 +189,30 @@ def replayed(
     cap: RateCap,
     full: bool,
     starts: Numbers = _WHOLE,
-) -> tuple[Array, Array, Array]:
-    """The limit, what waits from before, and the credit of each step. drawn: what it asks for;
-    stays: what of it is done later if it waits for the peak; full: the bucket at the begin of each
-    stretch, else it is empty. It serves the limit, or less if less is there."""
+) -> Served:
+    """A demand against one limit.
+
+    drawn: what each step asks for; stays: what of it is done later if it waits for the peak; full:
+    the bucket at the begin of each stretch, else it is empty.
+    """
     limit = cap.base * step_s
     most = cap.top * step_s
-    bucket = cap.bucket
-    waiting = queue(stays - most, starts)
-    if not bucket:
-        return limit, _before(waiting, starts), np.ones(len(drawn))
-    through = np.minimum(drawn + _before(waiting, starts), most)
-    spent = bucket
+    waiting = stays - most
+    turn_into_queue(waiting, starts)
+    if not cap.bucket:
+        return Served(limit, _before(waiting, starts), np.ones(len(drawn)))
+    spent = cap.bucket
     if full:
         spent = 0.0
-    debt = queue(through - limit, starts, spent)
-    left = np.maximum(0.0, bucket - debt)
-    waiting += np.maximum(0.0, debt - bucket)
-    limit = np.minimum(most, limit + _before(left, starts, bucket - spent))
-    return limit, _before(waiting, starts), left / bucket
+    through = np.minimum(drawn + _before(waiting, starts), most)
+    # What goes through beyond the base takes credit, and beyond the bucket it waits.
+    debt = through - limit
+    turn_into_queue(debt, starts, spent)
+    left = np.maximum(0.0, cap.bucket - debt)
+    waiting += np.maximum(0.0, debt - cap.bucket)
+    with_credit = limit + _before(left, starts, cap.bucket - spent)
+    limit = np.minimum(most, with_credit)
+    return Served(limit, _before(waiting, starts), left / cap.bucket)
 
 
 def _in_turns(commits: Array, most: Array) -> Array:
@@ -184,22 +230,42 @@ def _at_end(
     end: End,
     unit: int | None,
     slack: Slack,
-) -> tuple[Array, Array, Array]:
+) -> Served:
     """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
     done later, and credit is taken by turns."""
-    stays = wanted
-    of = (demand.step_s, cap, end == "low", demand.starts)
-    if end == "low" and cap.counted != "bytes":
-        stays = asked(demand.reads_alone, cap, unit, end, slack)
-    if stays is wanted or not cap.bucket:
-        return replayed(wanted, stays, *of)
-    shorter = replayed(
-        stays + _in_turns(wanted - stays, cap.top * demand.step_s), stays, *of
-    )
-    if shorter[2].min() > 0:
-        return shorter
+    if end == "high":
+        return _served(demand, cap, wanted, wanted, full=False)
+    if cap.counted == "bytes":
+        return _served(demand, cap, wanted, wanted, full=True)
+    reads = asked(demand.reads_alone, cap, unit, end, slack)
+    if not cap.bucket:
+        return _served(demand, cap, wanted, reads, full=True)
+    commits = wanted - reads
+    shorter = reads + _in_turns(commits, cap.top * demand.step_s)
+    served = _served(demand, cap, shorter, reads, full=True)
+    if served.credit.min() > 0:
+        return served
     # Turns take longer when the credit is gone.
-    return replayed(stays + _in_turns(wanted - stays, shorter[0]), stays, *of)
+    longer = reads + _in_turns(commits, served.limit)
+    return _served(demand, cap, longer, reads, full=True)
+
+
+def _served(
+    demand: Demand, cap: RateCap, drawn: Array, stays: Array, full: bool
+) -> Served:
+    return replayed(drawn, stays, demand.step_s, cap, full, demand.starts)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
+    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
+    the cap that is reached in most of the time; "": none is."""
+
+    asks: Flags
+    at_cap: Flags
+    credit: Array
+    binding: str
 
 
 def together(
@@ -209,54 +275,98 @@ def together(
     end: End,
     slack: Slack = SAME,
 ) -> Replay:
-    """Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as
-    full for the low end and as empty for the high one, without backlog. Of a demand that is smaller
-    by `slack` nothing is told but what it asks for, which at_cap is too."""
-    step_s = demand.step_s
-    credit = np.ones(len(demand.step_s))
-    asks, at_cap = np.zeros((2, len(step_s)), dtype=bool)
+    """A demand against all limits of a disk.
+
+    Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as full
+    for the low end and as empty for the high one, without backlog. Of a demand that is smaller by
+    `slack` nothing is told but what it asks for, which at_cap is too.
+    """
+    steps = len(demand.step_s)
+    asks = np.zeros(steps, dtype=bool)
+    at_cap = np.zeros(steps, dtype=bool)
+    credit = np.ones(steps)
     reached_s = {"": 0.0}
     for cap in limits:
-        wanted = asked(demand, cap, unit, end, slack)
-        asking = reached = wanted >= AT_CAP * cap.base * step_s
-        if not asking.any():  # and no credit was taken
+        replay = _against(demand, cap, unit, end, slack)
+        if replay is None:
             continue
-        if cap.bucket or end == "high" or slack == SAME:
-            limit, waits, left = _at_end(demand, cap, wanted, end, unit, slack)
-            limit *= AT_CAP
-            asking = wanted >= limit
-            reached = wanted + waits >= limit
-            if cap.bucket:
-                credit = np.minimum(credit, left, out=left)
-            else:
-                credit = credit
-        asks |= asking
-        at_cap |= reached
-        reached_s[cap.name] = seconds_of(step_s, reached)
+        asks |= replay.asks
+        at_cap |= replay.at_cap
+        if cap.bucket:
+            np.minimum(credit, replay.credit, out=credit)
+        reached_s[cap.name] = seconds_of(demand.step_s, replay.at_cap)
+    binding, _ = max(reached_s.items(), key=itemgetter(1))
+    return Replay(asks, at_cap, credit, binding)
+
+
+def _against(
+    demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack
+) -> Replay | None:
+    """One limit alone; None if nothing asks for it, and so no credit was taken."""
+    wanted = asked(demand, cap, unit, end, slack)
+    asks = wanted >= AT_CAP * cap.base * demand.step_s
+    if not asks.any():
+        return None
+    is_smaller = end == "low" and slack != SAME
+    if is_smaller and not cap.bucket:
+        return Replay(asks, asks, np.ones(len(wanted)), cap.name)
+    served = _at_end(demand, cap, wanted, end, unit, slack)
+    limit = served.limit
+    limit *= AT_CAP
     return Replay(
-        asks, at_cap, credit, max(reached_s, key=lambda name: reached_s[name])
+        asks=wanted >= limit,
+        at_cap=wanted + served.waits >= limit,
+        credit=served.credit,
+        binding=cap.name,
     )
+
+
+# ------------------------------------------------------------------ sums alone
+
+
+class HardBand(NamedTuple):
+    """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
+    in each interval."""
+
+    least_s: float
+    most_s: Array
 
 
 def hard(
     demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: Slack = SAME
-) -> tuple[float, Array]:
-    """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
-    in each interval."""
+) -> HardBand:
+    """What sums alone tell."""
     step_s = demand.step_s
-    starts = demand.starts
     least_s = 0.0
     most_s = np.zeros(len(step_s))
     for cap in limits:
-        low, high = (asked(demand, cap, unit, end, slack) for end in ENDS)
-        over = queue(low - (1.0 if cap.bucket else AT_CAP) * cap.base * step_s, starts)
-        begins = np.flatnonzero((over > 0) & (_before(over, starts) <= 0))
-        highest = begins
-        if len(begins):
-            highest = np.maximum.reduceat(over, begins)
-        least_s = max(
-            least_s, float(np.maximum(0, highest - cap.bucket).sum() / cap.base)
-        )
-        waits = _before(queue(high - AT_CAP * cap.base * step_s, starts), starts)
-        most_s += (high + waits) / (AT_CAP * cap.base)
-    return min(least_s, float(step_s.sum())), np.minimum(step_s, most_s)
+        low = asked(demand, cap, unit, "low", slack)
+        least_s = max(least_s, _least_s(demand, cap, low))
+        high = asked(demand, cap, unit, "high", slack)
+        most_s += _most_s(demand, cap, high)
+    return HardBand(min(least_s, float(step_s.sum())), np.minimum(step_s, most_s))
+
+
+def _least_s(demand: Demand, cap: RateCap, wanted: Array) -> float:
+    """What the highest of each backlog, without a bucket's credit, takes to be served."""
+    starts = demand.starts
+    share = AT_CAP
+    if cap.bucket:
+        share = 1.0
+    over = wanted - share * cap.base * demand.step_s
+    turn_into_queue(over, starts)
+    is_first = (over > 0) & (_before(over, starts) <= 0)
+    begins = np.flatnonzero(is_first)
+    if not len(begins):
+        return 0.0
+    highest = np.maximum.reduceat(over, begins)
+    beyond = np.maximum(0, highest - cap.bucket)
+    return float(beyond.sum() / cap.base)
+
+
+def _most_s(demand: Demand, cap: RateCap, wanted: Array) -> Array:
+    """In each interval what it and all that waits from before take at the base."""
+    full_rate = AT_CAP * cap.base
+    backlog = wanted - full_rate * demand.step_s
+    turn_into_queue(backlog, demand.starts)
+    return (wanted + _before(backlog, demand.starts)) / full_rate

@@ -28,7 +28,7 @@ from orchestrator.analysis.answers.record import (
     SloClause,
 )
 from orchestrator.analysis.conclusions import Estimate, Prediction
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.demand import Band, Demand
 from orchestrator.analysis.observed.judging import (
     CandidateAnswer,
     Observed,
@@ -65,7 +65,9 @@ def candidate(
             "device": ["vda", "vda"],
         }
     )
-    on_disk = OnDisk((less, more), (less, more), less, more, "IOPS", hours, None)
+    on_disk = OnDisk(
+        Band(less, more), Band(less, more), less, more, "IOPS", hours, None
+    )
     return CandidateAnswer(_purchase(name), on_disk, word, "", at_least)
 
 
@@ -187,7 +189,9 @@ def test_a_candidate_is_a_sentence() -> None:
 
 
 def test_a_candidate_of_which_no_seconds_are_known_tells_of_queues_alone() -> None:
-    unknown = replace(SMALL.on, waits=(math.nan, math.nan), empty_s=(60.0, 120.0))
+    unknown = replace(
+        SMALL.on, waits=Band(math.nan, math.nan), empty_s=Band(60.0, 120.0)
+    )
     text = candidate_in_words(replace(SMALL, on=unknown, why="a remark"))
     assert "in 20 to 30 % of the seconds where work queues (with" in text
     assert text.endswith(
