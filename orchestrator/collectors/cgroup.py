@@ -1,8 +1,7 @@
 """CPU and memory of each container, from its control group (version 1 or 2)."""
 
 import re
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
@@ -19,53 +18,52 @@ class CgroupCollector(local.OnItsMachine):
     def readings(
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
-        groups = _folders(machine, node)
-        read = machine.read
-        counters = partial(_counters, machine)
-        if "cpuacct" in groups:
-            usage_ns = int(read(f"{groups['cpuacct']}/cpuacct.usage"))
-            yield "cpu_seconds_total", "s", usage_ns * 1e-9
-            if "cpu" in groups:
-                throttling = counters(f"{groups['cpu']}/cpu.stat")
-            else:
-                throttling = {}
-            yield (
-                "cpu_throttled_seconds_total",
-                "s",
-                throttling.get("throttled_time", 0) * 1e-9,
-            )
-            yield from _periods(throttling)
-            memory = groups["memory"]
-            yield (
-                "memory_used_bytes",
-                "bytes",
-                int(read(f"{memory}/memory.usage_in_bytes")),
-            )
-            cache = counters(f"{memory}/memory.stat").get("total_cache", 0)
-            yield "memory_cache_bytes", "bytes", cache
-            return
-        group = groups[""]
-        cpu = counters(f"{group}/cpu.stat")
-        yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
-        yield "cpu_throttled_seconds_total", "s", cpu.get("throttled_usec", 0) * 1e-6
-        yield from _periods(cpu)
-        yield "memory_used_bytes", "bytes", int(read(f"{group}/memory.current"))
-        yield (
-            "memory_cache_bytes",
-            "bytes",
-            counters(f"{group}/memory.stat").get("file", 0),
-        )
+        folders = _folders(machine, node)
+        if "cpuacct" in folders:
+            return _version_1(machine, folders)
+        return _version_2(machine, folders[""])
+
+
+def _version_1(
+    machine: powers.Machine, folders: Mapping[str, str]
+) -> Iterator[local.Reading]:
+    usage_ns = int(machine.read(f"{folders['cpuacct']}/cpuacct.usage"))
+    yield "cpu_seconds_total", "s", usage_ns * 1e-9
+    cpu: Mapping[str, int] = {}
+    if "cpu" in folders:
+        cpu = _counters(machine, f"{folders['cpu']}/cpu.stat")
+    throttled_ns = cpu.get("throttled_time", 0)
+    yield "cpu_throttled_seconds_total", "s", throttled_ns * 1e-9
+    yield from _periods(cpu)
+    memory = folders["memory"]
+    used_bytes = int(machine.read(f"{memory}/memory.usage_in_bytes"))
+    yield "memory_used_bytes", "bytes", used_bytes
+    statistics = _counters(machine, f"{memory}/memory.stat")
+    yield "memory_cache_bytes", "bytes", statistics.get("total_cache", 0)
+
+
+def _version_2(machine: powers.Machine, folder: str) -> Iterator[local.Reading]:
+    cpu = _counters(machine, f"{folder}/cpu.stat")
+    yield "cpu_seconds_total", "s", cpu["usage_usec"] * 1e-6
+    throttled_us = cpu.get("throttled_usec", 0)
+    yield "cpu_throttled_seconds_total", "s", throttled_us * 1e-6
+    yield from _periods(cpu)
+    used_bytes = int(machine.read(f"{folder}/memory.current"))
+    yield "memory_used_bytes", "bytes", used_bytes
+    statistics = _counters(machine, f"{folder}/memory.stat")
+    yield "memory_cache_bytes", "bytes", statistics.get("file", 0)
 
 
 def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
     """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
     # Read, not looked for: files are read all at once.
     unified = text_of(machine, f"{_MOUNTS}/cgroup.controllers")
-    return {
-        controller: "/".join(part for part in (_MOUNTS, controller, group) if part)
-        for controller, group in containers.groups(machine, node).items()
-        if controller or unified
-    }
+    folders = {}
+    for controller, group in containers.groups(machine, node).items():
+        if controller or unified:
+            parts = [part for part in (_MOUNTS, controller, group) if part]
+            folders[controller] = "/".join(parts)
+    return folders
 
 
 def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:

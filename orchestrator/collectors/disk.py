@@ -20,9 +20,8 @@ class DiskCollector(local.OnItsMachine):
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
         if node.role != "host":
-            containers.groups(
-                machine, node
-            )  # OSError if the process is not the container's
+            # OSError if the process is not the container's.
+            containers.groups(machine, node)
         fields = block_devices.counter_rows(machine)
         for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):
             if device is None:

@@ -20,11 +20,13 @@ class DryCollector:
     name = "dry"
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        for node in (each for each in nodes if DRY in each.sources):
+        first = math.floor(now_s) - _AROUND_S
+        end = math.ceil(now_s) + _AROUND_S
+        for node in nodes:
+            if DRY not in node.sources:
+                continue
             model = Model.of_node(node)
-            for second in range(
-                math.floor(now_s) - _AROUND_S, math.ceil(now_s) + _AROUND_S
-            ):
+            for second in range(first, end):
                 yield from _at(node, model, float(second))
 
 
@@ -34,10 +36,9 @@ def _at(node: Node, model: Model, time_s: float) -> Iterator[Sample]:
     cpu_s = _CPU * (node.cpus or 1.0) * time_s
     for direction, moved in (("read", "read"), ("write", "written")):
         yield Sample(time_s, node.name, f"disk_{direction}s_total", "", ios)
-        yield Sample(
-            time_s, node.name, f"disk_{moved}_bytes_total", "bytes", ios * _IO_BYTES
-        )
-        seconds = ios * model.latency_s
-        yield Sample(time_s, node.name, f"disk_{direction}_seconds_total", "s", seconds)
+        size = ios * _IO_BYTES
+        yield Sample(time_s, node.name, f"disk_{moved}_bytes_total", "bytes", size)
+        took_s = ios * model.latency_s
+        yield Sample(time_s, node.name, f"disk_{direction}_seconds_total", "s", took_s)
     yield Sample(time_s, node.name, "cpu_seconds_total", "s", cpu_s)
     yield Sample(time_s, "host", "cpu_busy_seconds_total", "s", 2 * cpu_s)

@@ -10,13 +10,39 @@ Pressure "some": time in which at least one task waited (Documentation/accountin
 without it gives no such sample."""
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Self
 
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
 
 _TICK_S = 0.01
-_Cores = dict[str, tuple[int, int]]  # a core's name → its busy ticks, and all
+
+
+class _Ticks(NamedTuple):
+    """A row of /proc/stat without guests, which user and nice have too (proc_stat(5))."""
+
+    user: int
+    nice: int
+    system: int
+    idle: int
+    iowait: int
+    irq: int
+    softirq: int
+    steal: int
+
+    @classmethod
+    def of(cls, fields: Sequence[str]) -> Self:
+        """Of what stands behind a row's name."""
+        return cls(*[int(field) for field in fields[: len(cls._fields)]])
+
+    @property
+    def busy(self) -> int:
+        """Without low priority and steal, which are counted apart."""
+        return self.user + self.system + self.irq + self.softirq
+
+
+_Cores = Mapping[str, _Ticks]
 
 
 class MachineCollector(local.OnItsMachine):
@@ -33,35 +59,50 @@ class MachineCollector(local.OnItsMachine):
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
         first, *rest = machine.read("/proc/stat").splitlines()
-        user, nice, system, _idle, _iowait, irq, softirq, steal = map(
-            int, first.split()[1:9]
-        )
-        yield "cpu_busy_seconds_total", "s", (user + system + irq + softirq) * _TICK_S
-        yield "cpu_low_priority_seconds_total", "s", nice * _TICK_S
-        yield "cpu_steal_seconds_total", "s", steal * _TICK_S
-        cores: _Cores = {}
-        for name, *ticks in (line.split() for line in rest if line.startswith("cpu")):
-            counts = [int(tick) for tick in ticks[:8]]
-            user, _nice, system, _idle, _iowait, *interrupts_and_steal = counts
-            cores[name] = user + system + sum(interrupts_and_steal), sum(counts)
+        ticks = _Ticks.of(first.split()[1:])
+        yield "cpu_busy_seconds_total", "s", ticks.busy * _TICK_S
+        yield "cpu_low_priority_seconds_total", "s", ticks.nice * _TICK_S
+        yield "cpu_steal_seconds_total", "s", ticks.steal * _TICK_S
+        cores = _cores(rest)
         before = self._cores.get(node.name, {})
         self._cores[node.name] = cores
-        shared = {name: cores[name] for name in cores if name in before}
-        busiest_pct = _grown_most_pct(before, shared)
+        busiest_pct = _busiest_pct(before, cores)
         if busiest_pct is not None:
             yield "busiest_core_pct", "%", busiest_pct
         for resource in ("cpu", "io", "memory"):
-            with contextlib.suppress(OSError):
-                text = machine.read(f"/proc/pressure/{resource}")
-                total_us = int(text.split("\n", 1)[0].rpartition("total=")[2])
-                yield f"pressure_{resource}_some_seconds_total", "s", total_us * 1e-6
+            yield from _pressure(machine, resource)
 
 
-def _grown_most_pct(before: _Cores, now: _Cores) -> float | None:
+def _cores(lines: Iterable[str]) -> _Cores:
+    cores = {}
+    for line in lines:
+        if line.startswith("cpu"):
+            name, *fields = line.split()
+            cores[name] = _Ticks.of(fields)
+    return cores
+
+
+def _busiest_pct(before: _Cores, now: _Cores) -> float | None:
     """Steal counts as busy: the core could do no more. None without an earlier reading."""
-    grown = (
-        (busy - before[n][0], every - before[n][1]) for n, (busy, every) in now.items()
-    )
-    return max(
-        (100 * busy / every for busy, every in grown if every > 0 <= busy), default=None
-    )
+    busy_pct = []
+    for name in before.keys() & now.keys():
+        busy = _with_steal(now[name]) - _with_steal(before[name])
+        passed = sum(now[name]) - sum(before[name])
+        # A counter that fell tells nothing.
+        if passed > 0 and busy >= 0:
+            busy_pct.append(100 * busy / passed)
+    return max(busy_pct, default=None)
+
+
+def _with_steal(ticks: _Ticks) -> int:
+    return ticks.busy + ticks.steal
+
+
+def _pressure(machine: powers.Machine, resource: str) -> Iterator[local.Reading]:
+    """Nothing of a kernel without it."""
+    with contextlib.suppress(OSError):
+        text = machine.read(f"/proc/pressure/{resource}")
+        # `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`
+        some, _, _ = text.partition("\n")
+        total_us = int(some.rpartition("total=")[2])
+        yield f"pressure_{resource}_some_seconds_total", "s", total_us * 1e-6

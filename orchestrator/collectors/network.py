@@ -20,18 +20,30 @@ class NetworkCollector(local.OnItsMachine):
     def readings(
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
-        containers.groups(
-            machine, node
-        )  # OSError if the process is not the container's
+        # OSError if the process is not the container's.
+        containers.groups(machine, node)
         process = containers.process_of(machine, node)
-        lines = machine.read(f"/proc/{process}/net/dev").splitlines()[2:]
-        interfaces = (line.partition(":") for line in lines)
-        fields = [row.split() for name, _, row in interfaces if name.strip() != "lo"]
+        interfaces = _interfaces(machine.read(f"/proc/{process}/net/dev"))
         for name, (column, unit) in shipped(__package__, "network.yaml").items():
-            yield name, unit, sum(int(row[column]) for row in fields)
-        tcp = machine.read(f"/proc/{process}/net/snmp").split("\nTcp: ")
-        counted = dict(
-            zip(*(line.splitlines()[0].split() for line in tcp[1:3]), strict=True)
-        )
-        yield "tcp_sent_segments_total", "", int(counted["OutSegs"])
-        yield "tcp_sent_again_segments_total", "", int(counted["RetransSegs"])
+            yield name, unit, sum(int(fields[column]) for fields in interfaces)
+        tcp = _tcp(machine.read(f"/proc/{process}/net/snmp"))
+        yield "tcp_sent_segments_total", "", int(tcp["OutSegs"])
+        yield "tcp_sent_again_segments_total", "", int(tcp["RetransSegs"])
+
+
+def _interfaces(text: str) -> list[list[str]]:
+    """The fields of each but loopback, below two lines of titles."""
+    interfaces = []
+    for line in text.splitlines()[2:]:
+        name, _, fields = line.partition(":")
+        if name.strip() != "lo":
+            interfaces.append(fields.split())
+    return interfaces
+
+
+def _tcp(text: str) -> dict[str, str]:
+    """Of two lines that begin alike: names, and then values."""
+    _, names, values, *_ = text.split("\nTcp: ")
+    # Behind the values lines of other protocols follow.
+    value_line = values.splitlines()[0]
+    return dict(zip(names.split(), value_line.split(), strict=True))

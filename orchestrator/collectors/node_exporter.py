@@ -8,10 +8,12 @@ spaces between) that hold its data, of which the sum is taken, "node-exporter-pr
 again if it counts pressure."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample as Metric
 
 from orchestrator.collectors.common import local
 from orchestrator.keys.strict_yaml import shipped
@@ -21,8 +23,17 @@ from orchestrator.system import http_client
 # Only these parts of the page: all of it is hundreds of kilobytes.
 _PATH = "/metrics?collect[]=cpu&collect[]=diskstats&collect[]=meminfo&collect[]=netdev"
 _IDLE = {"idle", "iowait", "nice"}  # low priority is counted apart
-_BUSY = ("cpu_seconds_total", "s")
-_STEAL = ("cpu_steal_seconds_total", "s")
+
+
+class _Ours(NamedTuple):
+    """What a metric is called here."""
+
+    name: str
+    unit: str
+
+
+_BUSY = _Ours("cpu_seconds_total", "s")
+_STEAL = _Ours("cpu_steal_seconds_total", "s")
 
 
 class NodeExporterCollector:
@@ -36,13 +47,21 @@ class NodeExporterCollector:
         self._path = path
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        asked = [node for node in nodes if NODE_EXPORTER in node.sources]
-        exporters = [_page(node, self._path) for node in asked]
+        exporters = [
+            _page(node, self._path or _path(node))
+            for node in nodes
+            if NODE_EXPORTER in node.sources
+        ]
         return local.samples(exporters, now_s, self._get)
 
 
-def _page(node: Node, path: str | None) -> local.Page:
-    path = path or _PATH + "&collect[]=pressure" * (PRESSURE in node.sources)
+def _path(node: Node) -> str:
+    if PRESSURE in node.sources:
+        return f"{_PATH}&collect[]=pressure"
+    return _PATH
+
+
+def _page(node: Node, path: str) -> local.Page:
     devices = node.sources.get(DISK_DEVICE, "").split()
     parse = partial(
         readings, devices=devices, wal_device=node.wal_device, cards=node.cards
@@ -58,60 +77,86 @@ def readings(
 ) -> Iterator[local.Reading]:
     """Metric, unit, value. ValueError if the text is not in Prometheus' format, KeyError if it does
     not have one of the devices (none leave the disk out)."""
-    names = shipped(__package__, "node_exporter.yaml")
-
-    def counts(name: str) -> bool:
-        if cards:
-            return name in cards
-        return not re.match(names["virtual"], name)
-
-    totals: dict[tuple[str, str], float] = {}
-    memory: dict[str, float] = {}
-    disk: dict[str, list[local.Reading]] = {
-        device: [] for device in (*devices, wal_device or "")
-    }
+    disks = [*devices]
+    if wal_device:
+        disks.append(wal_device)
+    counted = _Counted(disks, cards)
     for family in text_string_to_metric_families(body):
-        for sample in family.samples:
-            name = sample.name
-            device = sample.labels.get("device")
-            ours = None
-            if name == "node_cpu_seconds_total" and sample.labels["mode"] not in _IDLE:
-                ours = _BUSY
-                if sample.labels["mode"] == "steal":
-                    ours = _STEAL
-            elif name in names["disk"] and device in disk:
-                disk[device].append((*names["disk"][name], sample.value))
-            elif name in names["totals"] and (device is None or counts(device)):
-                ours = tuple(names["totals"][name])
-            elif name.startswith("node_memory_"):
-                memory[name.removeprefix("node_memory_").removesuffix("_bytes")] = (
-                    sample.value
-                )
-            if ours:
-                totals[ours] = totals.get(ours, 0.0) + sample.value
-    for device, own in disk.items():
-        if device and not own:
+        for metric in family.samples:
+            counted.add(metric)
+    for device in disks:
+        if not counted.disks[device]:
             raise KeyError(f"node_exporter knows no device {device!r}")
-    if _BUSY in totals:
-        totals.setdefault(_STEAL, 0.0)
-    yield from ((*of, total) for of, total in totals.items())
-    yield from _together([disk[device] for device in devices])
-    yield from (
-        (f"wal_{name}", unit, value) for name, unit, value in disk[wal_device or ""]
-    )
-    if {"MemTotal", "MemAvailable"} <= memory.keys():
-        yield "memory_used_bytes", "bytes", memory["MemTotal"] - memory["MemAvailable"]
+    if _BUSY in counted.totals:
+        counted.totals.setdefault(_STEAL, 0.0)
+    for ours, total in counted.totals.items():
+        yield ours.name, ours.unit, total
+    yield from _together([counted.disks[device] for device in devices])
+    if wal_device:
+        for name, unit, value in counted.disks[wal_device]:
+            yield f"wal_{name}", unit, value
+    yield from _memory(counted.memory)
+
+
+class _Counted:
+    """A page: totals of the machine, what is known of each of `disks`, and of memory."""
+
+    def __init__(self, disks: Iterable[str], cards: Collection[str]) -> None:
+        names = shipped(__package__, "node_exporter.yaml")
+        self._of_disk: Mapping[str, Sequence[str]] = names["disk"]
+        self._of_machine: Mapping[str, Sequence[str]] = names["totals"]
+        self._virtual: str = names["virtual"]
+        self._cards = cards
+        self.totals: dict[_Ours, float] = {}
+        self.disks: dict[str, list[local.Reading]] = {device: [] for device in disks}
+        self.memory: dict[str, float] = {}
+
+    def add(self, metric: Metric) -> None:
+        device = metric.labels.get("device")
+        name = metric.name
+        if name == "node_cpu_seconds_total" and metric.labels["mode"] not in _IDLE:
+            self._add_up(_of_mode(metric.labels["mode"]), metric.value)
+        elif name in self._of_disk and device in self.disks:
+            ours = _Ours(*self._of_disk[name])
+            self.disks[device].append((ours.name, ours.unit, metric.value))
+        elif name in self._of_machine and self._counts(device):
+            self._add_up(_Ours(*self._of_machine[name]), metric.value)
+        elif name.startswith("node_memory_"):
+            field = name.removeprefix("node_memory_").removesuffix("_bytes")
+            self.memory[field] = metric.value
+
+    def _add_up(self, ours: _Ours, value: float) -> None:
+        self.totals[ours] = self.totals.get(ours, 0.0) + value
+
+    def _counts(self, device: str | None) -> bool:
+        """Whether it is a card, or no device at all."""
+        if device is None:
+            return True
+        if self._cards:
+            return device in self._cards
+        return not re.match(self._virtual, device)
+
+
+def _of_mode(mode: str) -> _Ours:
+    if mode == "steal":
+        return _STEAL
+    return _BUSY
+
+
+def _memory(memory: Mapping[str, float]) -> Iterator[local.Reading]:
+    """As far as the page has it."""
+    if "MemTotal" in memory and "MemAvailable" in memory:
+        used_bytes = memory["MemTotal"] - memory["MemAvailable"]
+        yield "memory_used_bytes", "bytes", used_bytes
     if "Cached" in memory:
         yield "memory_cache_bytes", "bytes", memory["Cached"]
 
 
 def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Reading]:
     """The sum of a node's disks, and of the time in which one was busy the mean."""
-    for each in zip(*disks, strict=True):
-        name, unit, _ = each[0]
-        total = sum(value for _, _, value in each)
-        yield (
-            name,
-            unit,
-            total / len(each) if name == "disk_busy_seconds_total" else total,
-        )
+    for alike in zip(*disks, strict=True):
+        name, unit, _ = alike[0]
+        total = sum(value for _, _, value in alike)
+        if name == "disk_busy_seconds_total":
+            total /= len(alike)
+        yield name, unit, total

@@ -37,9 +37,8 @@ def session_waits(
         yield ()
         return
     at = replace(sql.local(cluster.endpoints[0]), connect_s=5, grace_s=1.0)
-    with closing(
-        SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))
-    ) as waits:
+    collector = SessionWaits(cluster.nodes[0].name, partial(connect, at, QUERY_S))
+    with closing(collector) as waits:
         yield (waits,)
 
 
@@ -60,7 +59,9 @@ class SessionWaits:
     def read(self, nodes: Sequence[model.Node], now_s: float) -> Iterable[model.Sample]:
         """What the server answered, as of when it was asked. OSError if it has not answered yet, or
         refused: then a new session is opened next time."""
-        self._asked = asked_s, answer = self._asked or (now_s, at_once.begun(self._ask))
+        if self._asked is None:
+            self._asked = now_s, at_once.begun(self._ask)
+        asked_s, answer = self._asked
         if not wait([answer], PATIENCE_S).done:
             raise OSError("the server has not answered yet")
         self._asked = None
@@ -69,11 +70,12 @@ class SessionWaits:
         except errors.RunError as error:
             self.close()
             raise OSError(str(error)) from error
-        each = ((f"sessions_{kind}", numbers.get(kind, 0.0)) for kind in KINDS)
-        return [
-            model.Sample(asked_s, self._node, metric, "", number)
-            for metric, number in each
-        ]
+        samples = []
+        for kind in KINDS:
+            number = numbers.get(kind, 0.0)
+            metric = f"sessions_{kind}"
+            samples.append(model.Sample(asked_s, self._node, metric, "", number))
+        return samples
 
     def _ask(self) -> list[Row]:
         if self._session is None:

@@ -14,19 +14,20 @@ def statement_counts(
 ) -> Iterator[sql.Row]:
     """Of the load's database a row for each statement and server, with the columns of the query in
     sql/. RunError if a server does not count statements, or does not show them."""
-    known = cluster.database in ("postgresql", "yugabytedb")
-    for endpoint in cluster.endpoints if known else ():
+    if cluster.database not in ("postgresql", "yugabytedb"):
+        return
+    for endpoint in cluster.endpoints:
         database = endpoint.maintenance_database or endpoint.database
         at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
         server = f"{endpoint.host}:{endpoint.port}"
         with connect(at, 10.0) as session:
-            if not session.rows(sql.query(__package__, "counts_statements"))[0][
-                "counts"
-            ]:
+            answers = session.rows(sql.query(__package__, "counts_statements"))
+            if not answers[0]["counts"]:
                 raise RunError(
                     f"{server}: no pg_stat_statements counts in the database {database}"
                 )
             rows = session.rows(
                 sql.query(__package__, "statements", database=endpoint.database)
             )
-        yield from ({"server": server, **row} for row in rows)
+        for row in rows:
+            yield {"server": server, **row}

@@ -8,6 +8,7 @@ them, those of its master's log, which lies on the same disk."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from orchestrator.collectors.common import local
 from orchestrator.model import Node, Sample, sources
@@ -16,6 +17,7 @@ from orchestrator.yugabyte import counters, pages
 
 EVERY_S = 5.0
 _YSQL_PATH = "/metrics?reset_histograms=false"
+_Parse = Callable[[str], Mapping[str, float]]
 
 
 class YugabyteDBCollector:
@@ -31,27 +33,36 @@ class YugabyteDBCollector:
 
 
 def _pages(nodes: Sequence[Node]) -> Iterator[local.Page]:
-    for server, path, parse in (
-        (pages.TSERVER, counters.PATH, counters.storage),
-        (pages.MASTER, counters.PATH, _master),
-        (pages.YSQL, _YSQL_PATH, counters.statements),
-    ):
-        for node, url in sources(nodes, server).items():
-            yield local.Page(node, f"{url}{path}", partial(_readings, parse))
+    for server in _SERVERS:
+        parse = partial(_readings, server.parse)
+        for node, url in sources(nodes, server.source).items():
+            yield local.Page(node, f"{url}{server.path}", parse)
 
 
-def _readings(
-    parse: Callable[[str], Mapping[str, float]], body: str
-) -> Iterator[local.Reading]:
+def _readings(parse: _Parse, body: str) -> Iterator[local.Reading]:
     for metric, value in parse(body).items():
         yield metric, counters.UNITS[metric.removeprefix("master_")], value
 
 
 def _master(body: str) -> Mapping[str, float]:
     """The counters of a master's log: it writes little else."""
-    storage = counters.storage(body)
-    return {
-        f"master_{name}": value
-        for name, value in storage.items()
-        if name.startswith("wal_")
-    }
+    of_log = {}
+    for name, value in counters.storage(body).items():
+        if name.startswith("wal_"):
+            of_log[f"master_{name}"] = value
+    return of_log
+
+
+class _Server(NamedTuple):
+    """A kind of server by its name in a node's `sources`, its page, and what reads it."""
+
+    source: str
+    path: str
+    parse: _Parse
+
+
+_SERVERS = (
+    _Server(pages.TSERVER, counters.PATH, counters.storage),
+    _Server(pages.MASTER, counters.PATH, _master),
+    _Server(pages.YSQL, _YSQL_PATH, counters.statements),
+)

@@ -6,8 +6,8 @@ like a pause and then like a burst, and it refuses more than 11,000 points
 (https://prometheus.io/docs/prometheus/latest/querying/api). node_time_seconds is the clock of the
 reading itself: a scrape that came late would be a burst. Nothing is written."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,27 @@ from orchestrator.errors import UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.system.http_client import get_json, understood
 
-CHUNK_S = (
-    6 * 3600
-)  # a request: below the server's 50 million samples for hundreds of disks
+# A request: below the server's 50 million samples for hundreds of disks.
+CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
 GetJson = Callable[..., Any]
+
+
+class _Selection(NamedTuple):
+    """What is asked for: selectors of Prometheus and names of devices; where, and by what."""
+
+    url: str
+    match: str
+    device: str
+    get: GetJson
+
+
+class _Series(NamedTuple):
+    """A column of what is read. Without `device` it is the clock of a node."""
+
+    column: str
+    node: str
+    device: str
 
 
 def read(
@@ -35,43 +51,77 @@ def read(
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.
     UsageError if there is no such series or a counter lacks, OSError as of `get`."""
-    names: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")["prometheus"]
+    columns: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")[
+        "prometheus"
+    ]
+    selection = _Selection(url, match, device, get)
     tables = list[pd.DataFrame]()
-    page = f"{url.rstrip('/')}/api/v1/query"
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
-        series = dict[tuple[str, str, str], Any]()
-        for metric, name in names.items():
-            labels = ",".join(
-                filter(None, [match, f'device=~"{device}"' * (name in QUANTITIES)])
-            )
-            query = f"{metric}{{{labels}}}[{round(until_s - start_s)}s]"
-            answer = get(page, _TIMEOUT_S, question={"query": query, "time": until_s})
-            with understood(url):
-                for result in answer["data"]["result"]:
-                    scraped_s, values = np.array(result["values"], dtype=float).T
-                    node, disk = (
-                        result["metric"].get(n, "") for n in ("instance", "device")
-                    )
-                    series[name, node, disk] = pd.Series(values, scraped_s)
-        for node, disk in dict.fromkeys(
-            (node, disk) for _, node, disk in series if disk
-        ):
-            at = {
-                name: (name, node, disk * (name in QUANTITIES))
-                for name in names.values()
-            }
-            table = pd.DataFrame({name: series.get(key) for name, key in at.items()})
-            tables.append(table.assign(node=node, device=disk))
+        series = _samples(selection, columns, start_s, until_s)
+        tables += _by_disk(series, list(columns.values()))
     if not tables:
         raise _no_such_series(url, device, match)
     readings = pd.concat(tables)
+    _refuse_lacking(url, readings, columns)
+    complete = readings.dropna()
+    return grown(complete.drop_duplicates(["node", "device", "time_s"]))
+
+
+def _samples(
+    selection: _Selection, columns: Mapping[str, str], start_s: float, until_s: float
+) -> dict[_Series, "pd.Series[float]"]:
+    """Raw samples of that time, by when they were scraped."""
+    page = f"{selection.url.rstrip('/')}/api/v1/query"
+    series = {}
+    for metric, column in columns.items():
+        selectors = _selectors(selection, column)
+        query = f"{metric}{{{selectors}}}[{round(until_s - start_s)}s]"
+        question = {"query": query, "time": until_s}
+        answer = selection.get(page, _TIMEOUT_S, question=question)
+        with understood(selection.url):
+            for result in answer["data"]["result"]:
+                scraped_s, values = np.array(result["values"], dtype=float).T
+                labels = result["metric"]
+                node = labels.get("instance", "")
+                key = _Series(column, node, labels.get("device", ""))
+                series[key] = pd.Series(values, scraped_s)
+    return series
+
+
+def _selectors(selection: _Selection, column: str) -> str:
+    """The clock of a node is of no device."""
+    selectors = []
+    if selection.match:
+        selectors.append(selection.match)
+    if column in QUANTITIES:
+        selectors.append(f'device=~"{selection.device}"')
+    return ",".join(selectors)
+
+
+def _by_disk(
+    series: Mapping[_Series, "pd.Series[float]"], columns: list[str]
+) -> Iterator[pd.DataFrame]:
+    """A table for each disk, with the clock of its node."""
+    disks = [(key.node, key.device) for key in series if key.device]
+    for node, device in dict.fromkeys(disks):
+        of_disk = {}
+        for column in columns:
+            key = _Series(column, node, "")
+            if column in QUANTITIES:
+                key = _Series(column, node, device)
+            of_disk[column] = series.get(key)
+        yield pd.DataFrame(of_disk).assign(node=node, device=device)
+
+
+def _refuse_lacking(
+    url: str, readings: pd.DataFrame, columns: Mapping[str, str]
+) -> None:
+    """Of every node every metric must be there."""
     for node, rows in readings.groupby("node"):
-        for metric in (
-            metric for metric, name in names.items() if rows[name].isna().all()
-        ):
-            raise _metric_lacking(url, metric, str(node))
-    return grown(readings.dropna().drop_duplicates(["node", "device", "time_s"]))
+        for metric, column in columns.items():
+            if rows[column].isna().all():
+                raise _metric_lacking(url, metric, str(node))
 
 
 def _no_such_series(url: str, device: str, match: str) -> UsageError:

@@ -37,26 +37,26 @@ def learnt(cache: Path) -> dict[str, Pace]:
     paces = {}
     for name, times in _read(cache).items():
         most = max(seen.amount for seen in times)
-        each_s = [
-            seen.took_s / seen.amount for seen in times if seen.amount >= most / _MUCH
-        ]
-        day = (
-            datetime.fromtimestamp(max(seen.time_s for seen in times), UTC)
-            .date()
-            .isoformat()
-        )
-        span = Span(min(each_s) / _ROOM, max(each_s) * _ROOM)
-        paces[name] = Pace(span, f"measured here, last on {day}", most)
+        alike = [seen for seen in times if seen.amount >= most / _MUCH]
+        one_s = [seen.took_s / seen.amount for seen in alike]
+        span = Span(min(one_s) / _ROOM, max(one_s) * _ROOM)
+        last_s = max(seen.time_s for seen in times)
+        paces[name] = Pace(span, f"measured here, last on {_day(last_s)}", most)
     return paces
+
+
+def _day(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).date().isoformat()
 
 
 def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> None:
     """Keeps how long so many bytes took, or so many times of one thing."""
     if not amount or took_s <= 0:
         return
-    known = _read(world.cache)
+    content = _read(world.cache)
     now = _Seen(amount, took_s, world.clock.now())
-    content = {**known, name: [*known.get(name, []), now][-_KEPT:]}
+    times = [*content.get(name, []), now]
+    content[name] = times[-_KEPT:]
     with suppress(OSError):
         world.cache.mkdir(parents=True, exist_ok=True)
         files.write_json(world.cache / _FILE, _CONTENT.dump_python(content))

@@ -10,16 +10,15 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from itertools import chain
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from orchestrator import errors, powers
+from orchestrator import errors, parts, powers
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.collectors.common import local
@@ -37,25 +36,34 @@ COARSE_S = 15.0
 LOOK_S = 5.0
 _QUESTION = "Does this disk carry the load that was observed?"
 _READ = ("node", "device", "resolution_s", "coverage")
-_SHARES = (
-    *("waits_least_pct", "waits_most_pct", "queues_least_pct", "queues_most_pct"),
-    *("with_less_pct", "with_more_pct"),
-)
-_TOLD = (
-    *(
-        "candidate",
-        "monthly",
-        "currency",
-        "region",
-        "iops",
-        "bytes_per_s",
-        "word",
-        "why",
-    ),
-    *("at_least", *_SHARES, "binding", "empty_least_s", "empty_most_s"),
+# Columns of candidates.csv.
+_COLUMNS = (
+    "candidate",
+    "monthly",
+    "currency",
+    "region",
+    "iops",
+    "bytes_per_s",
+    "word",
+    "why",
+    "at_least",
+    "waits_least_pct",
+    "waits_most_pct",
+    "queues_least_pct",
+    "queues_most_pct",
+    "with_less_pct",
+    "with_more_pct",
+    "binding",
+    "empty_least_s",
+    "empty_most_s",
 )
 
 Pieces = tuple[int, float]  # how many, and the seconds of each
+Look = Callable[[Mapping[str, int]], None]
+
+
+def _look_away(misses: Mapping[str, int]) -> None:
+    """Nobody waits for what failed so far."""
 
 
 def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
@@ -65,18 +73,26 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
     for node in nodes:
         url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
         name = _OTHERS.sub("", url or node.machine)
-        disks = node.sources.get(DISK_DEVICE, "").split()
-        if node.wal_device:
-            disks.append(node.wal_device)
+        disks = _devices(node)
         if device:
             disks = device.split("|")
         if not disks:
             raise _no_device_to_read(name)
         for disk in disks:
-            read: dict[str, Any] = {"device": disk, "sources": {}}
+            of_disk = replace(node, name=f"{name} {disk}", wal_device=None)
             if url:
-                read = {"sources": {NODE_EXPORTER: url, DISK_DEVICE: disk}}
-            yield replace(node, name=f"{name} {disk}", wal_device=None, **read)
+                sources = {NODE_EXPORTER: url, DISK_DEVICE: disk}
+                yield replace(of_disk, sources=sources)
+            else:
+                yield replace(of_disk, device=disk, sources={})
+
+
+def _devices(node: Node) -> list[str]:
+    """Those that hold its data and its log."""
+    devices = node.sources.get(DISK_DEVICE, "").split()
+    if node.wal_device:
+        devices.append(node.wal_device)
+    return devices
 
 
 def _no_device_to_read(node: str) -> errors.UsageError:
@@ -84,6 +100,16 @@ def _no_device_to_read(node: str) -> errors.UsageError:
         f"nothing says which disk of {node} to read",
         advice="name it with --device, as /proc/diskstats does",
     )
+
+
+# ------------------------------------------------------------------ reading
+
+
+class Piece(NamedTuple):
+    """A stretch of an observation that is read second by second, in Unix time."""
+
+    begin_s: float
+    end_s: float
 
 
 def observe(
@@ -94,62 +120,128 @@ def observe(
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
     get: local.Get = http_client.get,
-    look: Callable[[Mapping[str, int]], None] = lambda misses: None,
+    look: Look = _look_away,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
-    also if it is interrupted. Returns what failed → how often; at once where a first reading fails,
-    because a wrong address or device would be told after a week. `machines`: of disks without an
-    exporter; `pieces`: all that is read every second, and the rest every COARSE_S; `look`: what is
-    called meanwhile with what failed so far, and may end it."""
-    begun = (float(file.parent.name.partition("-")[0]) for file in live(folder))
+    also if it is interrupted.
+
+    Returns what failed → how often; at once where a first reading fails, because a wrong address or
+    device would be told after a week.
+
+    machines: of disks without an exporter. pieces: all that is read every second, and the rest
+    every COARSE_S; without them all is. look: what is called meanwhile with what failed so far, and
+    may end it.
+    """
     now_s = clock.now()
-    misses = Counter[str]()
-    at = {each.name: each for each in machines}
-    begun_s = min(begun, default=now_s)
+    begun_s = _begun_s(folder, now_s)
     end_s = begun_s + length_s
     if end_s <= now_s:
         return {}
-    collectors = (
-        NodeExporterCollector(get, _PATH),
-        DiskCollector(lambda node: at[node.machine]),
-    )
+    collectors = _collectors(machines, get)
     if not live(folder):
-        try:
-            list(chain.from_iterable(each.read(disks, now_s) for each in collectors))
-        except OSError as error:
-            return {str(error): 1}
+        failure = _first_failure(collectors, disks, now_s)
+        if failure:
+            return {failure: 1}
+    reader = _Reader(folder, disks, machines, clock, collectors, look, Counter())
+    if not pieces:
+        with reader.reading(1.0):
+            reader.wait_until(end_s)
+        return reader.misses
+    with reader.reading(COARSE_S):
+        for piece in _pieces(begun_s, length_s, pieces):
+            reader.read_piece(piece)
+        reader.wait_until(end_s)
+    return reader.misses
+
+
+def _begun_s(folder: Path, now_s: float) -> float:
+    """When an observation that goes on was begun: its folders are called by their times."""
+    begun_s = [float(file.parent.name.partition("-")[0]) for file in live(folder)]
+    return min(begun_s, default=now_s)
+
+
+def _collectors(
+    machines: Sequence[powers.Machine], get: local.Get
+) -> tuple[parts.Collector, ...]:
+    by_name = {machine.name: machine for machine in machines}
+
+    def machine_of(node: Node) -> powers.Machine:
+        return by_name[node.machine]
+
+    return NodeExporterCollector(get, _PATH), DiskCollector(machine_of)
+
+
+def _first_failure(
+    collectors: Sequence[parts.Collector], disks: Sequence[Node], now_s: float
+) -> str | None:
+    """What a reading of all disks fails with."""
+    try:
+        for collector in collectors:
+            list(collector.read(disks, now_s))
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def _pieces(begun_s: float, length_s: float, pieces: Pieces) -> Iterator[Piece]:
+    """One in each of as many equal parts, at random."""
+    count, piece_s = pieces
+    part_s = length_s / count
+    # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
+    drawn_s = np.random.default_rng(1).random(count) * (part_s - piece_s)
+    begins_s = begun_s + np.arange(count) * part_s + drawn_s
+    for begin_s in begins_s.tolist():
+        yield Piece(begin_s, begin_s + piece_s)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """What reads disks, and what failed so far → how often."""
+
+    folder: Path
+    disks: Sequence[Node]
+    machines: Sequence[powers.Machine]
+    clock: powers.Clock
+    collectors: Sequence[parts.Collector]
+    look: Look
+    misses: Counter[str]
+
+    def read_piece(self, piece: Piece) -> None:
+        """Waits for it, and reads every second until it ends. Of one that is over, or partly, what
+        is left of it."""
+        self.wait_until(piece.begin_s)
+        if piece.end_s > self.clock.now():
+            with self.reading(1.0):
+                self.wait_until(piece.end_s)
 
     @contextmanager
-    def sampled(every_s: float = 1.0) -> Iterator[None]:
-        own = folder / "samples" / f"{clock.now():.0f}-{every_s:.0f}"
-        own.mkdir(parents=True, exist_ok=True)
-        with sampling(disks, collectors, clock, machines, every_s, own) as readings:
-            misses.update(readings.misses)
-            readings.misses = misses  # which is looked at meanwhile
+    def reading(self, every_s: float) -> Iterator[None]:
+        """Reads so often meanwhile, into a folder of its own."""
+        name = f"{self.clock.now():.0f}-{every_s:.0f}"
+        folder = self.folder / "samples" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with sampling(
+            self.disks, self.collectors, self.clock, self.machines, every_s, folder
+        ) as readings:
+            self.misses.update(readings.misses)
+            readings.misses = self.misses  # which is looked at meanwhile
             try:
                 yield
             finally:
                 *_, last = readings.tables([])
-                parquet.write(own / "last.parquet", [last] if len(last) else [])
+                tables = [table for table in [last] if len(table)]
+                parquet.write(folder / "last.parquet", tables)
 
-    number, piece_s = pieces or (1, length_s)
-    part_s = length_s / number
-    # Drawn, and the same each time: at equal distances all would miss one minute of each hour.
-    drawn_s = np.random.default_rng(1).random(number) * (part_s - piece_s)
-    begins_s = (begun_s + np.arange(number) * part_s + drawn_s).tolist()
-    reads = [
-        (t + by, how)
-        for t in begins_s
-        for by, how in ((0, nullcontext), (piece_s, sampled))
-    ]
-    with sampled(COARSE_S) if pieces else nullcontext():
-        for until_s, read in (*reads, (end_s, nullcontext)):
-            if until_s > clock.now():
-                with read():
-                    while (left_s := until_s - clock.now()) > 0:
-                        clock.sleep(min(left_s, LOOK_S))
-                        look(misses)
-    return misses
+    def wait_until(self, until_s: float) -> None:
+        """Looks at what failed meanwhile."""
+        left_s = until_s - self.clock.now()
+        while left_s > 0:
+            self.clock.sleep(min(left_s, LOOK_S))
+            self.look(self.misses)
+            left_s = until_s - self.clock.now()
+
+
+# ------------------------------------------------------------------ what came of it
 
 
 def write(
@@ -158,95 +250,140 @@ def write(
     """All but profiles and report. read: INTERVALS; options: what was asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write(folder / DEMAND, [read])
-    pd.DataFrame(map(row, observed.answers)).to_csv(
-        folder / "candidates.csv", index=False
-    )
+    rows = pd.DataFrame([row(answer) for answer in observed.answers])
+    rows.to_csv(folder / "candidates.csv", index=False)
     hours = [
-        each.on.hours.assign(candidate=each.purchase.name) for each in observed.answers
+        answer.on.hours.assign(candidate=answer.purchase.name)
+        for answer in observed.answers
     ]
     parquet.write(folder / "hours.parquet", [pd.concat(hours)])
+    files.write_json(folder / "observed.json", _facts(observed, options))
+
+
+def _facts(observed: Observed, options: Mapping[str, Any]) -> dict[str, Any]:
     hour = busiest_hour(observed.demands)
-    facts = {
+    return {
         "schema_version": 1,
         "options": dict(options),
-        "read": [
-            {name: getattr(each, name) for name in _READ} for each in observed.demands
-        ],
-        "busiest_hour": {
-            name: None if np.isnan(rate) else rate for name, rate in hour.items()
-        },
+        "read": [_read_facts(demand) for demand in observed.demands],
+        "busiest_hour": {name: _or_none(rate) for name, rate in hour.items()},
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
     }
-    files.write_json(folder / "observed.json", facts)
+
+
+def _read_facts(demand: Demand) -> dict[str, Any]:
+    return {name: getattr(demand, name) for name in _READ}
+
+
+def _or_none(value: float) -> float | None:
+    """JSON has no NaN."""
+    if np.isnan(value):
+        return None
+    return value
 
 
 def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     """What all disks together were asked in it, which is the load that a campaign should have:
     reads, writes and bytes per second. Reads NaN: `writes` has them too."""
-    of_disks = pd.concat(
-        pd.DataFrame([each.step_s, *each.amounts], ["s", *QUANTITIES])
-        .T.groupby(each.begin_s // HOUR_S * HOUR_S)
-        .sum(min_count=1)
-        for each in demands
-    )
-    ios = of_disks[["reads", "writes"]].sum(axis=1).groupby(level=0).sum()
-    busiest = float(ios.index.to_numpy()[ios.argmax()])
-    hour = of_disks.loc[[busiest]]
-    rates = hour[list(QUANTITIES)].div(hour["s"], axis=0).sum(skipna=False)
-    return {
-        "begin_s": busiest,
-        **{f"{name}_per_s": float(rates[name]) for name in QUANTITIES},
-    }
+    hours = pd.concat([_hours(demand) for demand in demands])
+    ios_of_disks = hours[["reads", "writes"]].sum(axis=1)
+    ios = ios_of_disks.groupby(level=0).sum()
+    busiest_s = float(ios.index.to_numpy()[ios.argmax()])
+    disks = hours.loc[[busiest_s]]
+    # Of each disk by the time in which it was read.
+    rates = disks[list(QUANTITIES)].div(disks["read_s"], axis=0)
+    total = rates.sum(skipna=False)
+    busiest = {"begin_s": busiest_s}
+    for name in QUANTITIES:
+        busiest[f"{name}_per_s"] = float(total[name])
+    return busiest
+
+
+def _hours(demand: Demand) -> pd.DataFrame:
+    """A row for each hour, by its begin: the seconds that were read in it, and QUANTITIES, NaN
+    where no value is known."""
+    steps = pd.DataFrame(demand.amounts.T, columns=list(QUANTITIES))
+    steps.insert(0, "read_s", demand.step_s)
+    hour_s = demand.begin_s // HOUR_S * HOUR_S
+    return steps.groupby(hour_s).sum(min_count=1)
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:
-    """What is told of a candidate, flat."""
+    """What is told of a candidate, flat: a row of candidates.csv."""
     tier = answer.purchase.tier
     on = answer.on
-    own: dict[str, Any] = {"candidate": answer.purchase.name}
-    shares = [
-        None if np.isnan(share) else 100 * share for of in on.shares for share in of
-    ]
-    own |= zip(_SHARES, shares, strict=True)
-    own["empty_least_s"], own["empty_most_s"] = on.empty_s or (None, None)
-    told = (
-        own
-        | vars(tier.limits)
-        | vars(tier.price or tier.limits)
-        | vars(on)
-        | vars(answer)
-    )
-    return {name: told.get(name) for name in _TOLD}
+    values: dict[str, Any] = {
+        "candidate": answer.purchase.name,
+        "iops": tier.limits.iops,
+        "bytes_per_s": tier.limits.bytes_per_s,
+        "word": answer.word,
+        "why": answer.why,
+        "at_least": answer.at_least,
+        "waits_least_pct": _percent(on.waits.least),
+        "waits_most_pct": _percent(on.waits.most),
+        "queues_least_pct": _percent(on.queues.least),
+        "queues_most_pct": _percent(on.queues.most),
+        "with_less_pct": _percent(on.less),
+        "with_more_pct": _percent(on.more),
+        "binding": on.binding,
+    }
+    if tier.price:
+        values["monthly"] = tier.price.monthly
+        values["currency"] = tier.price.currency
+        values["region"] = tier.price.region
+    if on.empty_s:
+        values["empty_least_s"] = on.empty_s.least
+        values["empty_most_s"] = on.empty_s.most
+    return {name: values.get(name) for name in _COLUMNS}
+
+
+def _percent(share: float) -> float | None:
+    if np.isnan(share):
+        return None
+    return 100 * share
 
 
 def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> str:
     """Writes profiles of what is worth a campaign, and beside them the command that measures them,
     which is returned; empty without any. cluster_of: provider → one of profiles/clusters."""
-    own = folder / "profiles"
+    profiles = folder / "profiles"
+    profiles.mkdir(exist_ok=True)
     names = list[str]()
-    own.mkdir(exist_ok=True)
-    for purchase in (
-        answer.purchase for pair in observed.worth.values() for answer in pair
-    ):
-        file = (
-            own / f"{re.sub('[^a-z0-9]+', '-', purchase.name.lower()).strip('-')}.yaml"
-        )
-        content = {"question": _QUESTION, "cluster": cluster_of[purchase.provider]}
-        files.write_text(
-            file, strict_yaml.written(content | {"tier": dict(purchase.keys)})
-        )
-        names.append(str(file))
-    words = [
-        "tierbench",
-        "compare",
-        "--profiles",
-        ",".join(names),
-        "--workloads",
-        "tpcc",
-    ]
+    for pair in observed.worth.values():
+        for answer in pair:
+            cluster = cluster_of[answer.purchase.provider]
+            file = _write_profile(profiles, answer, cluster)
+            names.append(str(file))
     command = ""
     if names:
-        command = shlex.join(words)
-    files.write_text(own / "compare.sh", f"{command}\n")
+        command = _compare(names)
+    files.write_text(profiles / "compare.sh", f"{command}\n")
     return command
+
+
+def _write_profile(folder: Path, answer: CandidateAnswer, cluster: str) -> Path:
+    """Called by the candidate, in what every shell takes as it is."""
+    purchase = answer.purchase
+    stem = re.sub("[^a-z0-9]+", "-", purchase.name.lower()).strip("-")
+    file = folder / f"{stem}.yaml"
+    content = {
+        "question": _QUESTION,
+        "cluster": cluster,
+        "tier": dict(purchase.keys),
+    }
+    files.write_text(file, strict_yaml.written(content))
+    return file
+
+
+def _compare(profiles: Sequence[str]) -> str:
+    return shlex.join(
+        [
+            "tierbench",
+            "compare",
+            "--profiles",
+            ",".join(profiles),
+            "--workloads",
+            "tpcc",
+        ]
+    )

@@ -24,35 +24,46 @@ from orchestrator.yugabyte import pages
 _MICRO = 1e-6
 
 _NAMES = strict_yaml.shipped(__package__, "counters.yaml")
-_PLAIN, _TICKERS, _LATENCIES = (
-    _NAMES[kind] for kind in ("plain", "tickers", "latencies")
-)
-_VALUES: Mapping[str, tuple[str, str]] = _PLAIN | {
-    f"{store}_{name}": ours
-    for store in _NAMES["stores"]
-    for name, ours in _TICKERS.items()
-}
+_PLAIN = _NAMES["plain"]
+_TICKERS = _NAMES["tickers"]
+_LATENCIES = _NAMES["latencies"]
+
+
+def _values() -> dict[str, tuple[str, str]]:
+    """Their names → ours and units, of tickers in both stores."""
+    values = dict(_PLAIN)
+    for store in _NAMES["stores"]:
+        for name, ours in _TICKERS.items():
+            values[f"{store}_{name}"] = ours
+    return values
+
+
+_VALUES: Mapping[str, tuple[str, str]] = _values()
 _SHARED = ("wal_bytes_total", "block_cache_hits_total", "block_cache_misses_total")
 # Begins the names of the cluster's own databases, where all transactions are noted. `yb_system` has
 # been there since 2025.2.3, for LISTEN and NOTIFY.
 _SYSTEM = ("system", "yb_system")
-_ENTITIES = (
-    "tablet",
-    "table",
-    "server",
-)  # the last repeats the others, beside what is its own
+# The last repeats the others, beside what is its own.
+_ENTITIES = ("tablet", "table", "server")
 # The server matches parts of names: these match all of the above, in both stores.
 _LATENT = tuple(name.removeprefix("rocksdb_") for name in _LATENCIES)
 _PARTS = (*_PLAIN, *_LATENT, *_TICKERS)
 PATH = f"/metrics?metrics={','.join(_PARTS)}&reset_histograms=false&compact=true"
 
-UNITS = {
-    **dict(_VALUES.values()),
-    **{number: "" for number, _ in _LATENCIES.values()},
-    **{time: "s" for _, time in _LATENCIES.values()},
-    "sql_statements_total": "",
-    "sql_statement_seconds_total": "s",
-}
+
+def _units() -> dict[str, str]:
+    """Our name → its unit."""
+    units = dict(_VALUES.values())
+    for number, _ in _LATENCIES.values():
+        units[number] = ""
+    for _, time in _LATENCIES.values():
+        units[time] = "s"
+    units["sql_statements_total"] = ""
+    units["sql_statement_seconds_total"] = "s"
+    return units
+
+
+UNITS = _units()
 
 Counters = Mapping[str, float]
 
@@ -60,42 +71,59 @@ Counters = Mapping[str, float]
 def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
     """Counters of log, data files and cache from a server's `/metrics`, as far as it has them; some
     also of all databases but `ours`, if named. ValueError if the body has another form."""
-    totals = {f"{OTHERS}{name}": 0.0 for name in _SHARED if ours}
+    totals: dict[str, float] = {}
+    if ours:
+        totals = {f"{OTHERS}{name}": 0.0 for name in _SHARED}
     for entity in _entities(body):
         if entity.get("type") not in _ENTITIES:
             continue
-        database = str((entity.get("attributes") or {}).get("namespace_name", "system"))
-        is_others = ours and database not in ours and not database.startswith(_SYSTEM)
-        is_server = entity.get("type") == "server"
-        for metric in entity.get("metrics", ()):
-            if is_server != str(metric.get("name", "")).startswith(_NAMES["of_server"]):
-                continue
-            for name, value in _readings(metric):
-                totals[name] = totals.get(name, 0.0) + value
-                if is_others and name in _SHARED:
-                    totals[f"{OTHERS}{name}"] += value
+        is_others = bool(ours) and _is_others(entity, ours)
+        for name, value in _readings_of(entity):
+            totals[name] = totals.get(name, 0.0) + value
+            if is_others and name in _SHARED:
+                totals[f"{OTHERS}{name}"] += value
     return totals
+
+
+def _is_others(entity: Mapping[str, Any], ours: Collection[str]) -> bool:
+    """Whether it is of a database that is neither ours nor the cluster's own."""
+    attributes = entity.get("attributes") or {}
+    database = str(attributes.get("namespace_name", "system"))
+    return database not in ours and not database.startswith(_SYSTEM)
+
+
+def _readings_of(entity: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Of a server only what its tablets do not have."""
+    is_server = entity.get("type") == "server"
+    for metric in entity.get("metrics", ()):
+        is_of_server = _name(metric).startswith(_NAMES["of_server"])
+        if is_server == is_of_server:
+            yield from _readings(metric)
+
+
+_STATEMENTS = (
+    "_SQLProcessor_SelectStmt",
+    "_SQLProcessor_InsertStmt",
+    "_SQLProcessor_UpdateStmt",
+    "_SQLProcessor_DeleteStmt",
+    "_SQLProcessor_OtherStmts",
+)
 
 
 def statements(body: str) -> dict[str, float]:
     """Number of statements, and their seconds in the server, from YSQL's `/metrics`."""
-    kinds = ("SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "OtherStmts")
-    timers = [
-        metric
-        for entity in _entities(body)
-        for metric in entity.get("metrics", ())
-        if str(metric.get("name", "")).endswith(
-            tuple(f"_SQLProcessor_{kind}" for kind in kinds)
-        )
-    ]
+    timers = []
+    for entity in _entities(body):
+        for metric in entity.get("metrics", ()):
+            if _name(metric).endswith(_STATEMENTS):
+                timers.append(metric)
     if not timers:
         return {}
+    number = sum(float(timer.get("count", 0)) for timer in timers)
+    took_us = sum(float(timer.get("sum", 0)) for timer in timers)
     return {
-        "sql_statements_total": sum(float(timer.get("count", 0)) for timer in timers),
-        "sql_statement_seconds_total": sum(
-            float(timer.get("sum", 0)) for timer in timers
-        )
-        * _MICRO,
+        "sql_statements_total": number,
+        "sql_statement_seconds_total": took_us * _MICRO,
     }
 
 
@@ -106,19 +134,30 @@ def _entities(body: str) -> list[dict[str, Any]]:
     return [entity for entity in content if isinstance(entity, dict)]
 
 
+def _name(metric: Mapping[str, Any]) -> str:
+    return str(metric.get("name", ""))
+
+
 def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    name = str(metric.get("name", ""))
+    name = _name(metric)
     if name in _LATENCIES and "total_count" in metric:
         number, time = _LATENCIES[name]
         yield number, float(metric["total_count"])
         yield time, float(metric.get("total_sum", 0)) * _MICRO
     value = metric.get("value")
-    if (
-        name in _VALUES
-        and isinstance(value, (int, float))
-        and not isinstance(value, bool)
-    ):
-        yield _VALUES[name][0], value * (_MICRO if name.endswith("_micros") else 1.0)
+    # A flag is a number in Python.
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return
+    if name in _VALUES:
+        ours, _ = _VALUES[name]
+        yield ours, value * _factor(name)
+
+
+def _factor(name: str) -> float:
+    """To base units."""
+    if name.endswith("_micros"):
+        return _MICRO
+    return 1.0
 
 
 QUIET_S = 15.0  # without a flush or a compaction
@@ -136,8 +175,12 @@ def read(
 ) -> dict[str, dict[str, float]]:
     """Node → its tablet server's counters, as `storage`. OSError if one does not answer so."""
     urls = sources(nodes, pages.TSERVER)
-    texts = at_once.each(lambda url: http_client.get(f"{url}{PATH}"), urls.values())
+    texts = at_once.each(_counters_page, urls.values())
     return {name: storage(text, ours) for name, text in zip(urls, texts, strict=True)}
+
+
+def _counters_page(server: str) -> str:
+    return http_client.get(f"{server}{PATH}")
 
 
 def await_quiet(
@@ -145,31 +188,9 @@ def await_quiet(
 ) -> None:
     """Waits until no node has flushed or merged anything for `QUIET_S`. RunError past the
     deadline. Counters that stay unreadable are only warned of: they may have another form."""
-    last: list[list[float | None]] | None = None
-    since_s = read_s = world.clock.monotonic()
-
-    def quiet() -> bool:
-        nonlocal last, since_s, read_s
-        now_s = world.clock.monotonic()
-        try:
-            work = [[node.get(name) for name in _WORK] for node in read(nodes).values()]
-        except OSError as error:
-            last = None
-            since_s = now_s
-            if now_s - read_s < _UNREADABLE_S:
-                return False
-            world.progress.warn(
-                f"whether files are still merged could not be read: {error}"
-            )
-            return True
-        read_s = now_s
-        if work != last:
-            last = work
-            since_s = now_s
-        return now_s - since_s >= QUIET_S
-
+    quiet = _Quiet(nodes, world)
     if not clock.wait_until(
-        quiet, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S
+        quiet.is_reached, deadline_s=deadline_s, clock=world.clock, every_s=POLL_S
     ):
         raise RunError(
             "YugabyteDB was still flushing or merging files after "
@@ -178,17 +199,49 @@ def await_quiet(
         )
 
 
+class _Quiet:
+    """What has been flushed and merged, since when it is the same, and when it was last read."""
+
+    def __init__(self, nodes: Sequence[Node], world: World) -> None:
+        self._nodes = nodes
+        self._world = world
+        self._work: list[list[float | None]] | None = None
+        self._since_s = world.clock.monotonic()
+        self._read_s = self._since_s
+
+    def is_reached(self) -> bool:
+        now_s = self._world.clock.monotonic()
+        try:
+            by_node = read(self._nodes)
+        except OSError as error:
+            return self._gives_up(now_s, error)
+        work = [[node.get(name) for name in _WORK] for node in by_node.values()]
+        self._read_s = now_s
+        if work != self._work:
+            self._work = work
+            self._since_s = now_s
+        return now_s - self._since_s >= QUIET_S
+
+    def _gives_up(self, now_s: float, error: OSError) -> bool:
+        """Whether counters have been unreadable for so long that they will stay so."""
+        self._work = None
+        self._since_s = now_s
+        if now_s - self._read_s < _UNREADABLE_S:
+            return False
+        self._world.progress.warn(
+            f"whether files are still merged could not be read: {error}"
+        )
+        return True
+
+
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
     """What all nodes did between two readings. Reads of data files are `sst_read_s`: as those for
     merging are among them, they do not tell how long sessions waited."""
     total: dict[str, float] = {}
     for node, after in now.items():
-        before = begun.get(node, {})
-        for counter, value in after.items():
-            # One that is new has no growth yet, and one that fell was reset.
-            if counter.endswith("_total") and value >= before.get(counter, math.inf):
-                name = _fact(counter)
-                total[name] = total.get(name, 0.0) + (value - before[counter])
+        for counter, growth in _growth(begun.get(node, {}), after):
+            name = _fact(counter)
+            total[name] = total.get(name, 0.0) + growth
     hits = total.get("block_cache_hits", 0.0)
     misses = total.get("block_cache_misses", 0.0)
     return {
@@ -198,6 +251,13 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
         "wal_append_avg_s": _ratio(total.get("wal_append_s"), total.get("wal_appends")),
         "block_cache_hit_ratio": _ratio(hits, hits + misses),
     }
+
+
+def _growth(before: Counters, after: Counters) -> Iterator[tuple[str, float]]:
+    """Of one that is new no growth is known, and one that fell was reset."""
+    for counter, value in after.items():
+        if counter.endswith("_total") and value >= before.get(counter, math.inf):
+            yield counter, value - before[counter]
 
 
 def _fact(counter: str) -> str:

@@ -69,19 +69,28 @@ class TabletServer:
 def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
     """All tablet servers that the masters know, in the order of their addresses."""
     content = ask_leader(masters, "/api/v1/tablet-servers")
-    rows = [item for group in content.values() for item in group.items()]
-    return tuple(
-        TabletServer(
-            host=address.rsplit(":", 1)[0],
-            alive=row.get("status") == "ALIVE",
-            user_leaders=_count(row.get("user_tablets_leaders", 0)),
-            sst_files=_count(row.get("num_sst_files", 0)),
-            sst_bytes=_count(row.get("total_sst_file_size_bytes", 0)),
-            raw_bytes=_count(row.get("uncompressed_sst_file_size_bytes", 0)),
-            zone=".".join(str(row.get(key, "")) for key in ("cloud", "region", "zone")),
-        )
-        for address, row in sorted(rows)
+    rows: list[tuple[str, Any]] = []
+    for group in content.values():
+        rows += group.items()
+    return tuple(_tablet_server(address, row) for address, row in sorted(rows))
+
+
+def _tablet_server(address: str, row: Any) -> TabletServer:
+    place = [str(row.get(key, "")) for key in ("cloud", "region", "zone")]
+    return TabletServer(
+        host=_host_of(address),
+        alive=row.get("status") == "ALIVE",
+        user_leaders=_count(row.get("user_tablets_leaders", 0)),
+        sst_files=_count(row.get("num_sst_files", 0)),
+        sst_bytes=_count(row.get("total_sst_file_size_bytes", 0)),
+        raw_bytes=_count(row.get("uncompressed_sst_file_size_bytes", 0)),
+        zone=".".join(place),
     )
+
+
+def _host_of(address: str) -> str:
+    """Of `host:port`."""
+    return address.rsplit(":", 1)[0]
 
 
 def _count(value: Any) -> int:
@@ -100,21 +109,33 @@ def leaders(masters: Sequence[str]) -> dict[str, int]:
 def tablet_leaders(masters: Sequence[str], database: str) -> dict[str, tuple[str, str]]:
     """Tablet of a database → its table or index, and the host that leads it ("": none now)."""
     content = ask_leader(masters, "/dump-entities")
-    spaces = {
-        r["keyspace_id"] for r in content["keyspaces"] if r["keyspace_name"] == database
-    }
-    tables = {r["table_id"]: r["table_name"] for r in content["tables"]
-              if r["keyspace_id"] in spaces}  # fmt: skip
+    tables = _tables(content, database)
     tablets: dict[str, tuple[str, str]] = {}
     for tablet in content["tablets"]:
         if tablet["table_id"] in tables:
-            hosts = {
-                r["server_uuid"]: r["addr"].rsplit(":", 1)[0]
-                for r in tablet["replicas"]
-            }
-            leader = hosts.get(tablet.get("leader", ""), "")
-            tablets[tablet["tablet_id"]] = str(tables[tablet["table_id"]]), leader
+            table = str(tables[tablet["table_id"]])
+            tablets[tablet["tablet_id"]] = table, _leader(tablet)
     return tablets
+
+
+def _tables(content: Any, database: str) -> dict[Any, Any]:
+    """Identity of a database's table or index → its name."""
+    keyspaces = set()
+    for keyspace in content["keyspaces"]:
+        if keyspace["keyspace_name"] == database:
+            keyspaces.add(keyspace["keyspace_id"])
+    tables = {}
+    for table in content["tables"]:
+        if table["keyspace_id"] in keyspaces:
+            tables[table["table_id"]] = table["table_name"]
+    return tables
+
+
+def _leader(tablet: Any) -> str:
+    hosts: dict[str, str] = {}
+    for replica in tablet["replicas"]:
+        hosts[replica["server_uuid"]] = _host_of(replica["addr"])
+    return hosts.get(tablet.get("leader", ""), "")
 
 
 def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
@@ -177,5 +198,9 @@ def release(banner: str, servers: Iterable[str]) -> str:
     for server in servers:
         with contextlib.suppress(OSError):
             releases[version(server)] = None
+    if releases:
+        return ", ".join(releases)
     number = versions.banner_number(banner)
-    return ", ".join(releases) or (versions.dotted(number) if number else "")
+    if number:
+        return versions.dotted(number)
+    return ""

@@ -17,18 +17,16 @@ def banner(session: Session) -> str:
 
 def servers(session: Session) -> tuple[str, ...]:
     """The hosts of the cluster that this node knows."""
-    return tuple(
-        sorted(
-            str(row["host"]) for row in session.rows("SELECT host FROM yb_servers()")
-        )
-    )
+    rows = session.rows("SELECT host FROM yb_servers()")
+    return tuple(sorted(str(row["host"]) for row in rows))
 
 
 def effective_isolation(session: Session) -> str | None:
     """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
     for name in ("isolation", "isolation_setting"):
         with contextlib.suppress(errors.RunError):
-            level = session.rows(query(__package__, name))[0]["level"]
+            rows = session.rows(query(__package__, name))
+            level = rows[0]["level"]
             if level:
                 return str(level)
             return None
@@ -39,9 +37,11 @@ def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
     """The values of settings in a new session; what the release lacks is left out."""
     listed = ", ".join(f"('{name}')" for name in names)
     rows = session.rows(query(__package__, "settings", names=listed))
-    return {
-        str(row["name"]): str(row["value"]) for row in rows if row["value"] is not None
-    }
+    settings = {}
+    for row in rows:
+        if row["value"] is not None:
+            settings[str(row["name"])] = str(row["value"])
+    return settings
 
 
 def create_own(session: Session, own: model.Endpoint) -> None:
@@ -67,23 +67,31 @@ def fill_caches(
     most ten minutes. Indexes are left to the warm-up."""
     end_s = world.clock.monotonic() + WARM_S
     with connect(addresses[0], 60.0) as session:
-        names = [row["name"] for row in session.rows(query(__package__, "tables"))]
-    if not names:
+        tables = [row["name"] for row in session.rows(query(__package__, "tables"))]
+    if not tables:
         return
 
     def read(number: int) -> bool:
-        for name in names[number :: len(addresses)]:
+        """A node's share of the tables; whether time was enough."""
+        for table in tables[number :: len(addresses)]:
             left_s = end_s - world.clock.monotonic()
-            if left_s <= 1:
-                return False
-            try:
-                with connect(addresses[number], left_s) as session:
-                    session.rows(f"SELECT count(*) FROM {name}")
-            except errors.RunError as error:
-                if _TIMED_OUT not in error.what:
-                    raise
+            if left_s <= 1 or not _read_all(connect, addresses[number], table, left_s):
                 return False
         return True
 
     if not all(at_once.each(read, range(len(addresses)), len(addresses))):
         world.progress.warn(f"the cache was not full after {WARM_S:g} s of reading")
+
+
+def _read_all(
+    connect: Connect, address: sql.Address, table: str, timeout_s: float
+) -> bool:
+    """Whether the time was enough."""
+    try:
+        with connect(address, timeout_s) as session:
+            session.rows(f"SELECT count(*) FROM {table}")
+    except errors.RunError as error:
+        if _TIMED_OUT not in error.what:
+            raise
+        return False
+    return True

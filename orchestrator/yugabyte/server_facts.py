@@ -20,31 +20,32 @@ def names_of(kind: str) -> tuple[str, ...]:
 
 def durable(servers: Mapping[str, Flags]) -> bool:
     """Whether a write is on a majority's disks before it is answered, by the servers' flags."""
-    return bool(servers) and all(
+    return bool(servers) and all(_syncs(flags) for flags in servers.values())
+
+
+def _syncs(flags: Flags) -> bool:
+    """Flags that a release lacks have its default."""
+    return (
         flags.get("durable_wal_write") == "true"
         and flags.get("enable_data_block_fsync", "true") == "true"
         and flags.get("never_fsync", "false") == "false"
-        for flags in servers.values()
     )
 
 
 def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]:
     """The flags of these names; if servers differ, all values in the order of the nodes."""
-    values = {
-        name: dict.fromkeys(flags[name] for flags in servers.values() if name in flags)
-        for name in names
-    }
-    return {
-        name: ", ".join(different) for name, different in values.items() if different
-    }
+    flags_of_servers = {}
+    for name in names:
+        values = [flags[name] for flags in servers.values() if name in flags]
+        if values:
+            flags_of_servers[name] = ", ".join(dict.fromkeys(values))
+    return flags_of_servers
 
 
 def settings(kind: str, servers: Mapping[str, Flags]) -> dict[str, str]:
     """`tserver.memstore_size_mb: 128`: what is compared of servers of one kind."""
-    explanatory = [
-        name for name in names_of("explanatory") if not name.startswith("fs_")
-    ]
-    flags = picked(servers, (*explanatory, *names_of("compared")))
+    names = [name for name in names_of("explanatory") if not name.startswith("fs_")]
+    flags = picked(servers, [*names, *names_of("compared")])
     return {f"{kind}.{name}": value for name, value in flags.items()}
 
 
@@ -60,18 +61,30 @@ def execution(session: Session, servers: Mapping[str, Flags]) -> dict[str, Any]:
 def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     """Copies, tablets, leaders, data files, as masters count them. OSError if none answers."""
     masters = list(sources(nodes, pages.MASTER).values())
-    listed = pages.tablet_servers(masters)
+    servers = pages.tablet_servers(masters)
     health = pages.health(masters)
     factor = pages.replication_factor(masters)
+    leaders = {server.host: server.user_leaders for server in servers}
+    in_sync = None
+    if health.well:
+        in_sync = factor - 1
     return {
         "replication_factor": factor,
-        "replicas_in_sync": factor - 1 if health.well else None,
+        "replicas_in_sync": in_sync,
         "under_replicated_tablets": health.under_replicated_tablets,
-        "tablets": sum(server.user_leaders for server in listed),
-        "leaders": {server.host: server.user_leaders for server in listed},
-        "zones": {server.host: server.zone for server in listed},
-        "sst_files": {server.host: server.sst_files for server in listed},
-        # Of the node that holds most, because it is compared with the cache of one node.
-        "data_bytes": max((server.sst_bytes for server in listed), default=0),
-        "uncompressed_bytes": max((server.raw_bytes for server in listed), default=0),
+        "tablets": sum(server.user_leaders for server in servers),
+        "leaders": leaders,
+        "zones": {server.host: server.zone for server in servers},
+        "sst_files": {server.host: server.sst_files for server in servers},
+        **_data_facts(servers),
+    }
+
+
+def _data_facts(servers: Sequence[pages.TabletServer]) -> dict[str, int]:
+    """Of the node that holds most, because it is compared with the cache of one node."""
+    data_bytes = [server.sst_bytes for server in servers]
+    uncompressed_bytes = [server.raw_bytes for server in servers]
+    return {
+        "data_bytes": max(data_bytes, default=0),
+        "uncompressed_bytes": max(uncompressed_bytes, default=0),
     }

@@ -65,8 +65,7 @@ def parse(text: str) -> Version:
     match = _FORM.fullmatch(releases.tag_of(tag) or tag)
     if match is None:
         raise ValueError(_no_release(tag))
-    number = tuple(int(part) for part in match[1].split("."))
-    return Version(number, int(match[2]))
+    return Version(_number(match[1]), int(match[2]))
 
 
 def _no_release(text: str) -> str:
@@ -83,18 +82,22 @@ def _no_release(text: str) -> str:
 
 
 def dotted(number: tuple[int, ...]) -> str:
-    return ".".join(map(str, number))
+    return ".".join(str(part) for part in number)
+
+
+def _number(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
 
 
 def banner_number(text: str) -> tuple[int, ...] | None:
     """The release in `SELECT version()`, if it names one. Its build is always -b0."""
     match = _BANNER.search(text)
     if match:
-        return tuple(map(int, match[1].split(".")))
+        return _number(match[1])
     return None
 
 
 def analyzed(version: str) -> bool:
     """Whether loaders collect statistics for the planner of this release, with or without build."""
-    number = tuple(map(int, version.split("-")[0].split(".")))
-    return Version(number, 0).has("cost_based_optimizer")
+    number, _, _ = version.partition("-")
+    return Version(_number(number), 0).has("cost_based_optimizer")

@@ -54,19 +54,23 @@ def each(
         try:
             for time_s, (metric, unit, value) in read(subject):
                 if not 0 <= value < math.inf:  # NaN neither
-                    raise ValueError(
-                        f"{metric} is {value:g}, as no counter or gauge is"
-                    )
+                    raise _no_counter(metric, value)
                 yield Sample(time_s, subject.name, metric, unit, value)
         except (OSError, *errors.UNREADABLE) as error:
-            # Messages of our own stand alone; others need the kind of error, such as KeyError.
-            if type(error) is OSError:
-                kind = ""
-            else:
-                kind = f"{type(error).__name__}: "
-            failures.append(f"{subject.name}: {kind}{error}")
+            failures.append(f"{subject.name}: {_in_words(error)}")
     if failures:
         raise OSError("; ".join(failures))
+
+
+def _no_counter(metric: str, value: float) -> ValueError:
+    return ValueError(f"{metric} is {value:g}, as no counter or gauge is")
+
+
+def _in_words(error: Exception) -> str:
+    """Messages of our own stand alone; others need the kind of error, such as KeyError."""
+    if type(error) is OSError:
+        return str(error)
+    return f"{type(error).__name__}: {error}"
 
 
 class OnItsMachine:
@@ -87,12 +91,20 @@ class OnItsMachine:
         def readings(node: Node) -> Iterator[tuple[float, Reading]]:
             machine = self._where(node)
             for reading in self.readings(machine, node):
-                read_s = None
-                if isinstance(machine, AgentMachine):
-                    read_s = machine.read_at()
-                yield (now_s if read_s is None else read_s), reading
+                yield _read_s(machine, now_s), reading
 
-        return each(filter(self.watched, nodes), readings)
+        watched = [node for node in nodes if self.watched(node)]
+        return each(watched, readings)
+
+
+def _read_s(machine: powers.Machine, now_s: float) -> float:
+    """When a machine has read what it gives, if that was before."""
+    if not isinstance(machine, AgentMachine):
+        return now_s
+    read_s = machine.read_at()
+    if read_s is None:
+        return now_s
+    return read_s
 
 
 # They are read all at once, because a reading must be short: the other collectors wait meanwhile.
@@ -104,12 +116,11 @@ Get = Callable[[str, float], str]
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others. Disks
     of one exporter share a page, which is asked for once."""
-    bodies = {
-        u: at_once.begun(partial(get, u, _TIMEOUT_S))
-        for u in {page.url for page in pages}
-    }
+    urls = {page.url for page in pages}
+    bodies = {url: at_once.begun(partial(get, url, _TIMEOUT_S)) for url in urls}
 
     def read(page: Page) -> Iterator[tuple[float, Reading]]:
-        return ((now_s, reading) for reading in page.parse(bodies[page.url].result()))
+        body = bodies[page.url].result()
+        return ((now_s, reading) for reading in page.parse(body))
 
     return each(pages, read)

@@ -6,7 +6,8 @@ a time on, of all disks of a machine as one unless it was asked for each. CloudW
 sums from a time on and does not say of how long; its command joins pages, so that the last part of
 a label tells whether it is whole. What has no value is a gap."""
 
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -16,82 +17,153 @@ from orchestrator.keys import strict_yaml
 _NAMES = strict_yaml.shipped(__package__, "names.yaml")["providers"]
 _PLACE = ["node", "device", "begin_s"]
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
-Points = list[tuple[Any, ...]]  # of _PLACE, quantity and value
+
+
+class Place(NamedTuple):
+    """Of which disk a metric is."""
+
+    node: str
+    device: str
+
+
+class Point(NamedTuple):
+    """A value of one of QUANTITIES from a time on, which is written as the provider writes it."""
+
+    node: str
+    device: str
+    begin_s: str
+    quantity: str
+    value: Any
+
+
+# ------------------------------------------------------------------ Azure Monitor
 
 
 def azure(content: Any) -> pd.DataFrame:
     """Devices are `lun0` and `os` of a machine, or a disk that is its own node. ValueError if those
     of a machine are not told apart."""
-    points = Points()
+    points = list[Point]()
     for metric in content["value"]:
-        disk, _, name = metric["name"]["value"].lower().partition(" disk ")
-        for series in metric["timeseries"] if name in _NAMES else ():
-            of = _place(disk, metric["id"], series.get("metadatavalues") or ())
-            for point in series["data"]:
-                points.append(
-                    (*of, point["timeStamp"], _NAMES[name], point.get("average"))
-                )
-    step_s = pd.to_timedelta(content["interval"], errors="coerce").total_seconds()
+        points += _points_of_azure(metric)
+    interval = pd.to_timedelta(content["interval"], errors="coerce")
+    step_s = interval.total_seconds()
     table = _intervals(points, step_s)
     table[list(QUANTITIES)] *= step_s
     return table
 
 
-def _place(disk: str, metric: str, dimensions: Any) -> tuple[str, str]:
+def _points_of_azure(metric: Any) -> Iterator[Point]:
+    """None of a metric that is not read."""
+    # `data disk read bytes/sec`
+    disk, _, name = metric["name"]["value"].lower().partition(" disk ")
+    if name not in _NAMES:
+        return
+    for series in metric["timeseries"]:
+        place = _place(disk, metric["id"], series.get("metadatavalues") or ())
+        for point in series["data"]:
+            yield Point(
+                node=place.node,
+                device=place.device,
+                begin_s=point["timeStamp"],
+                quantity=_NAMES[name],
+                value=point.get("average"),
+            )
+
+
+def _place(disk: str, metric: str, dimensions: Any) -> Place:
     """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
     virtualMachineScaleSets/db, of whose machines one may be named behind."""
-    told = {each["name"]["value"].lower(): each["value"] for each in dimensions}
+    values = {
+        dimension["name"]["value"].lower(): dimension["value"]
+        for dimension in dimensions
+    }
     _, kind, *names = metric.split("/providers/")[1].split("/")
-    node = told.get("vmname", "_".join(names[::2]))
+    node = values.get("vmname", "_".join(names[::2]))
     if disk == "composite":
-        return node, node
-    needed = ["VMName"] * (len(names) == 1 and "sets" in kind.lower())
-    needed += ["LUN"] * (disk not in ("os", "temp"))
-    if not {name.lower() for name in needed} <= set(told):
-        how = " and ".join(f"{name} eq '*'" for name in needed)
-        raise ValueError(
-            f'disks of {node} are not told apart: ask with --filter "{how}"'
-        )
-    return node, f"lun{told['lun']}" if "LUN" in needed else disk
+        return Place(node, node)
+    is_any_of_set = len(names) == 1 and "sets" in kind.lower()
+    has_number = disk not in ("os", "temp")
+    _check_apart(node, values, is_any_of_set, has_number)
+    if has_number:
+        return Place(node, f"lun{values['lun']}")
+    return Place(node, disk)
+
+
+def _check_apart(
+    node: str, values: Mapping[str, str], is_any_of_set: bool, has_number: bool
+) -> None:
+    """ValueError if several machines or disks are one."""
+    needed = []
+    if is_any_of_set:
+        needed.append("VMName")
+    if has_number:
+        needed.append("LUN")
+    if all(name.lower() in values for name in needed):
+        return
+    asked = " and ".join(f"{name} eq '*'" for name in needed)
+    raise ValueError(f'disks of {node} are not told apart: ask with --filter "{asked}"')
+
+
+# ------------------------------------------------------------------ CloudWatch
 
 
 def aws(content: Any) -> pd.DataFrame:
     """Labels are a node, its device, if it is not called the same, and a metric. ValueError if a
     part of the answer is missing, or a label is a metric alone."""
-    points = Points()
     results = content["MetricDataResults"]
-    last = {result["Label"]: result["StatusCode"] for result in results}
-    if "NextToken" in content or {*last.values()} - {"Complete"}:
-        raise ValueError(
-            "a part of it is missing: ask for less time, and give several files"
-        )
+    _check_whole(content, results)
+    points = list[Point]()
     for result in results:
-        *of, name = result["Label"].split()
-        if name in _NAMES and not of:
-            raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
-        for at, value in zip(result["Timestamps"], result["Values"], strict=True):
-            if name in _NAMES:
-                points += [(of[0], of[-1], at, _NAMES[name], value)]
+        points += _points_of_aws(result)
     return _intervals(points)
 
 
-def _intervals(points: Points, step_s: float | None = None) -> pd.DataFrame:
+def _check_whole(content: Any, results: Any) -> None:
+    """Of the parts of a label the last says whether all of it is there."""
+    last = {result["Label"]: result["StatusCode"] for result in results}
+    is_complete = all(status == "Complete" for status in last.values())
+    if "NextToken" in content or not is_complete:
+        raise ValueError(
+            "a part of it is missing: ask for less time, and give several files"
+        )
+
+
+def _points_of_aws(result: Any) -> Iterator[Point]:
+    *place, name = result["Label"].split()
+    if name in _NAMES and not place:
+        raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
+    for begin, value in zip(result["Timestamps"], result["Values"], strict=True):
+        if name in _NAMES:
+            yield Point(place[0], place[-1], begin, _NAMES[name], value)
+
+
+# ------------------------------------------------------------------ both
+
+
+def _intervals(points: Sequence[Point], step_s: float | None = None) -> pd.DataFrame:
     """step_s: of each point; otherwise the least distance of two, which is that of their period."""
     table = pd.DataFrame(points, columns=[*_PLACE, "quantity", "value"])
     table = table.astype({"value": float}).dropna()
     times = pd.to_datetime(table["begin_s"], format="ISO8601", utc=True)
-    table["begin_s"] = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    step_s = step_s or table["begin_s"].drop_duplicates().sort_values().diff().min()
+    since_epoch = times - pd.Timestamp(0, tz="UTC")
+    table["begin_s"] = since_epoch.dt.total_seconds()
+    step_s = step_s or _least_distance_s(table["begin_s"])
     if table.empty or not step_s > 0:
         raise ValueError(
             "it does not tell what a disk read and wrote, or in how long a time"
         )
-    known = table.groupby(_PLACE[:-1])["quantity"].nunique()
-    for node, device in known.index[known < len(QUANTITIES)]:
+    _check_all_metrics(table)
+    wide = table.pivot_table("value", _PLACE, "quantity", aggfunc="first")
+    complete = wide.dropna().reset_index()
+    return complete.assign(end_s=complete["begin_s"] + step_s)[list(INTERVALS)]
+
+
+def _least_distance_s(times_s: "pd.Series[float]") -> float:
+    """NaN of less than two."""
+    return times_s.drop_duplicates().sort_values().diff().min()
+
+
+def _check_all_metrics(table: pd.DataFrame) -> None:
+    quantities = table.groupby(_PLACE[:-1])["quantity"].nunique()
+    for node, device in quantities.index[quantities < len(QUANTITIES)]:
         raise ValueError(f"{node} {device} lacks one of its metrics: ask for all four")
-    wide = (
-        table.pivot_table("value", _PLACE, "quantity", aggfunc="first")
-        .dropna()
-        .reset_index()
-    )
-    return wide.assign(end_s=wide["begin_s"] + step_s)[list(INTERVALS)]
