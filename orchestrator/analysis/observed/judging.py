@@ -11,7 +11,7 @@ another disk for another sum. Why a capped source bounds larger disks alone: doc
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from operator import attrgetter
@@ -29,6 +29,7 @@ from orchestrator.analysis.observed.demand import (
     Demand,
     by_second,
 )
+from orchestrator.analysis.observed.heaps import seeming_caps
 from orchestrator.analysis.observed.replay import (
     SAME,
     Counted,
@@ -328,7 +329,7 @@ class Observed:
             caps: Iterable[RateCap] = replay.caps(source)
             unit: int | None = source.io_unit_bytes
         else:
-            caps = _seeming_caps(demands)
+            caps = seeming_caps(demands)
             unit = None
         shares = _shares_at(caps, demands, unit)
         return cls(
@@ -444,50 +445,6 @@ def _shares_at(
             reached_s = at_most * float(demand.step_s.sum())
             shares[cap] += reached_s / whole_s
     return shares
-
-
-# ------------------------------------------------------------------ a limit that nobody declared
-
-
-class _Heap(NamedTuple):
-    """What a limit on it is called; lower limits than `lowest` are not sold, so nothing is held
-    back there."""
-
-    counted: Counted
-    name: str
-    lowest: float
-
-
-_HEAPS = (_Heap("ios", "IOPS", 100.0), _Heap("bytes", "bytes/s", 1e7))
-# A limit shows as a heap of intervals at the highest rate: so many, and so many times what is just
-# below. Edges are shares of the highest.
-_BELOW = (0.94, 0.96)
-_AT_TOP = (0.98, np.inf)
-_FEWEST = 20
-_TIMES = 5
-
-
-def _seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
-    """Limits that seem to have held the observed disks back: of each name the lowest."""
-    heaps = [cap for demand in demands for cap in _heaps(demand)]
-    by_name: dict[str, RateCap] = {}
-    for cap in sorted(heaps, key=attrgetter("base"), reverse=True):
-        by_name[cap.name] = cap
-    return by_name.values()
-
-
-def _heaps(demand: Demand) -> Iterator[RateCap]:
-    for heap in _HEAPS:
-        amount = demand.ios
-        if heap.counted == "bytes":
-            amount = demand.bytes
-        rate = amount / demand.step_s
-        top = float(np.quantile(rate, 0.9999))
-        edges = np.multiply((*_BELOW, *_AT_TOP), top or 1.0)
-        (below, _, at_top), _ = np.histogram(rate, edges)
-        is_heap = at_top >= max(_FEWEST, _TIMES * below)
-        if top >= heap.lowest and is_heap:
-            yield RateCap(heap.name, heap.counted, top, top)
 
 
 # ------------------------------------------------------------------ what is needed, and worth it

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from orchestrator import facts, units
 from orchestrator.analysis import results
 from orchestrator.analysis.prediction import simulation
+from orchestrator.analysis.prediction.disks import SimulatedDisk, disk_of
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
 from orchestrator.analysis.telemetry.node_values import CAPS, Evidence
@@ -25,7 +25,6 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
-from orchestrator.tier import Gate, Quantiles, Tier
 
 # In the order of the fields of `_Totals`.
 COUNTED = (
@@ -46,9 +45,6 @@ _NONE = (
     1e-9  # in the place of a counter that did not grow, so that it can be divided by
 )
 _MOST_LOCKED = 0.9  # of the time: nearer to all of it the wait would grow without bound
-# Of a normal distribution, whose 99th percentile is so many standard deviations above the median.
-_P99_SDS = 2.326
-_TABLE_STEPS = 200
 
 # Of an observation: reads_per_s, writes_per_s, read_bytes_per_s and more.
 Hour = Mapping[str, float]
@@ -59,7 +55,7 @@ Hour = Mapping[str, float]
 
 def model(
     run: RunData, quiet: RunData | None, cpus: float | None
-) -> tuple[simulation.System, simulation.SimulatedDisk]:
+) -> tuple[simulation.System, SimulatedDisk]:
     """What was measured, so that it can be simulated, and the disk on which it was.
 
     `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
@@ -149,9 +145,7 @@ class _Delays(NamedTuple):
     sync_s: float
 
 
-def _delays(
-    record: Record, system: simulation.System, disk: simulation.SimulatedDisk
-) -> _Delays:
+def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _Delays:
     """What is left of measured times, found in rounds, because what a transaction waits for
     depends on how long others take. No delay where the CPU was busy: there it queues."""
     rate = value_of(record, "throughput_per_s") or 0.0
@@ -311,9 +305,7 @@ def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
 # ------------------------------------------------------------------ a run as a system
 
 
-def _system(
-    run: RunData, disk: simulation.SimulatedDisk, cpus: float | None
-) -> simulation.System:
+def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
     asked = _asked(run, cpus)
     record = asked.record
@@ -370,7 +362,7 @@ def _machine_cpus(nodes: Sequence[Node]) -> float:
     return hosts[0] or math.inf
 
 
-def _batch(asked: _Asked, disk: simulation.SimulatedDisk) -> float:
+def _batch(asked: _Asked, disk: SimulatedDisk) -> float:
     """Pages that are written at once: a write waits for those before it in its batch, which are
     half of it in the mean. A disk without a cap holds none back, so it does not tell."""
     iops = _iops(disk)
@@ -384,7 +376,7 @@ def _batch(asked: _Asked, disk: simulation.SimulatedDisk) -> float:
     return min(max(1.0, 2 * before), QUEUE)
 
 
-def _ahead(asked: _Asked, disk: simulation.SimulatedDisk) -> float:
+def _ahead(asked: _Asked, disk: SimulatedDisk) -> float:
     """I/Os behind which a session's own write of a page waits, by how much longer it takes."""
     iops = _iops(disk)
     if iops == math.inf:
@@ -413,7 +405,7 @@ def _round_pages(asked: _Asked) -> float:
     return ROUND_PAGES
 
 
-def _iops(disk: simulation.SimulatedDisk) -> float:
+def _iops(disk: SimulatedDisk) -> float:
     by_iops = next(disk.rates())
     return by_iops.base
 
@@ -450,49 +442,6 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
         yield simulation.Stage(until, reads / transactions, of_pages)
 
 
-# ------------------------------------------------------------------ the disk of a tier
-
-
-def disk_of(tier: Tier, gate: Gate | None = None) -> simulation.SimulatedDisk:
-    """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
-    UsageError if nothing says how long an I/O takes."""
-    drawn = tier.latency.model
-    if drawn:
-        return simulation.SimulatedDisk(tier.limits, drawn.read, drawn.write)
-    return simulation.SimulatedDisk(
-        tier.limits,
-        read=_latencies(tier, gate, "read", tier.latency.read_s),
-        write=_latencies(tier, gate, "write", tier.latency.write_s),
-    )
-
-
-def _latencies(
-    tier: Tier, gate: Gate | None, way: str, declared_s: float | None
-) -> Quantiles:
-    measured = {}
-    if gate:
-        measured = {str(check.quantity): check.measured for check in gate.checks}
-    median_s = measured.get(f"latency_{way}") or declared_s
-    if not median_s:
-        raise _no_latency(tier.title or tier.name, way)
-    p99_s = measured.get(f"latency_p99_{way}") or median_s
-    return log_normal(median_s, p99_s)
-
-
-def log_normal(p50_s: float, p99_s: float) -> Quantiles:
-    """The distribution with this median and p99, as a table; equal ones are a constant."""
-    # A standard deviation of nothing is none that NormalDist takes.
-    ratio = max(p99_s / p50_s, 1.0001)
-    normal = NormalDist(math.log(p50_s), math.log(ratio) / _P99_SDS)
-    inner = []
-    for step in range(1, _TABLE_STEPS):
-        share = step / _TABLE_STEPS
-        inner.append((share, math.exp(normal.inv_cdf(share))))
-    _, least_s = inner[0]
-    _, most_s = inner[-1]
-    return ((0.0, least_s), *inner, (1.0, most_s))
-
-
 # ------------------------------------------------------------------ what is refused
 
 
@@ -505,13 +454,6 @@ def _not_all_known(run: str) -> UsageError:
 
 def _log_elsewhere(run: str) -> UsageError:
     return UsageError(f"{run}: a log on a disk of its own is not simulated")
-
-
-def _no_latency(tier: str, way: str) -> UsageError:
-    return UsageError(
-        f"nothing says how long a {way} of {tier} takes",
-        advice=f"give its {way}_latency, or measure it with a gate",
-    )
 
 
 def _lacks_a_stage(run: str, stage: str) -> UsageError:

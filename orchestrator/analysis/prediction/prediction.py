@@ -15,11 +15,11 @@ from orchestrator.analysis.conclusions import T90, Estimate, Prediction
 from orchestrator.analysis.prediction import demands
 from orchestrator.analysis.prediction.demands import (
     CAPPED,
-    disk_of,
     loaded,
     model,
     time_at_cap,
 )
+from orchestrator.analysis.prediction.disks import disk_of
 from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import (

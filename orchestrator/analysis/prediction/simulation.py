@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -22,17 +22,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.analysis.prediction.disks import (
+    DRAWS,
+    Bucket,
+    Device,
+    SimulatedDisk,
+    forever,
+)
 from orchestrator.facts import BottleneckCause
 from orchestrator.planning.latency_quantiles import mean_s
-from orchestrator.tier import Limits, Quantiles
 
 SLICES = 4  # in which a transaction uses CPU and reads
 EVENTS = 40_000  # of a simulation, about
-SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
 ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 FULL = 0.9  # a resource that is used more limits
-_DRAWS = 2**14
 _LEAST = 1e-9  # in the place of no demand, so that it can be divided by
 _Process = Generator[float | None, None, None]
 # When a process goes on, its number in the order of asking, and itself. No record, because one is
@@ -95,53 +99,6 @@ class System:
     measure_s: float = 54.0
 
 
-class Rate(NamedTuple):
-    """What a cap lets through each second: `base`, and `peak` while there is credit.
-
-    credit_s: for how long base fills the credit, if it is full at the begin; 0: there is none.
-    """
-
-    cap: BottleneckCause
-    base: float
-    peak: float
-    credit_s: float
-
-
-@dataclass(frozen=True)
-class SimulatedDisk:
-    """What a disk lets through, and what its latencies are drawn from."""
-
-    limits: Limits
-    read: Quantiles
-    write: Quantiles
-
-    def rates(self) -> Iterator[Rate]:
-        """Of IOPS and of bytes, in this order."""
-        limits = self.limits
-        peak_iops = None
-        peak_bytes_per_s = None
-        if limits.burst:
-            peak_iops = limits.burst.iops
-            peak_bytes_per_s = limits.burst.bytes_per_s
-        yield self._rate("iops_cap", limits.total_iops, peak_iops)
-        yield self._rate("bandwidth_cap", limits.bytes_per_s, peak_bytes_per_s)
-
-    def _rate(
-        self, cap: BottleneckCause, limit: float | None, peak: float | None
-    ) -> Rate:
-        base = limit or math.inf
-        burst = self.limits.burst
-        without_credit = Rate(cap, base, base, 0.0)
-        if not burst or not peak:
-            return without_credit
-        beyond = peak / base - 1
-        lasts_s = burst.duration_s * burst.start_pct
-        credit_s = max(0.0, beyond * lasts_s / 100)
-        if not credit_s:
-            return without_credit
-        return Rate(cap, base, peak, credit_s)
-
-
 @dataclass(frozen=True)
 class Simulated:
     """What a simulation came to. latencies_s: each transaction's. sync_s: the mean of the log's."""
@@ -150,79 +107,6 @@ class Simulated:
     latencies_s: np.ndarray
     limit: BottleneckCause
     sync_s: float = 0.0
-
-
-class _Bucket:
-    """Lets `rate` units a second through, in order of asking: I/Os, bytes, or CPU time of several
-    cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`.
-    `used`: all units that were asked for."""
-
-    def __init__(
-        self,
-        cause: BottleneckCause,
-        rate: float,
-        depth_s: float = 0.0,
-        saved_s: float = 0.0,
-    ) -> None:
-        self.cause = cause
-        self.rate = rate
-        self._depth_s = depth_s
-        self.saved_s = saved_s
-        self._due_s = -saved_s
-        self.used = 0.0
-
-    def admit(self, now: float, units: float) -> float:
-        """When units asked for now get through (generic cell rate algorithm)."""
-        due_s = max(self._due_s, now - self._depth_s)
-        self._due_s = due_s + units / self.rate
-        self.used += units
-        return max(now, due_s)
-
-    def used_share(self, end_s: float) -> float:
-        """Of what it let through until then, with what it had saved up before."""
-        return self.used / self.rate / (end_s + self.saved_s)
-
-
-class _Device:
-    """A disk. `lapse`: seconds of the run in one of the simulation, for its burst credit."""
-
-    def __init__(
-        self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float
-    ) -> None:
-        self._unit_bytes = disk.limits.io_unit_bytes
-        # A pair for IOPS, and one for bytes.
-        self.buckets = list[_Bucket]()
-        for rate in disk.rates():
-            self.buckets += _peak_and_base(rate, lapse)
-        self.reads = _drawn(disk.read, rng)
-        self.writes = _drawn(disk.write, rng)
-
-    def admit(self, now: float, size: float) -> float:
-        """When an I/O of this size that is asked for now gets through the buckets."""
-        ios = max(1, math.ceil(size / self._unit_bytes))
-        admitted_s = now
-        for bucket, units in zip(self.buckets, (ios, ios, size, size), strict=True):
-            admitted_s = max(admitted_s, bucket.admit(now, units))
-        return admitted_s
-
-
-def _peak_and_base(rate: Rate, lapse: float) -> list[_Bucket]:
-    """Without credit both let the same through."""
-    peak = _Bucket(rate.cap, rate.peak, SLACK_S)
-    if not rate.credit_s:
-        return [peak, _Bucket(rate.cap, rate.base, SLACK_S)]
-    saved_s = rate.credit_s / lapse
-    base = _Bucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
-    return [peak, base]
-
-
-def _drawn(table: Quantiles, rng: np.random.Generator) -> Iterator[float]:
-    shares, times_s = np.array(table).T
-    return _forever(np.interp(rng.random(_DRAWS), shares, times_s))
-
-
-def _forever(values: np.ndarray) -> Iterator[float]:
-    return itertools.cycle(values.tolist())
 
 
 def _events_per_s(system: System, disk: SimulatedDisk) -> float:
@@ -269,12 +153,12 @@ class _Simulation:
         self._end_s = EVENTS / _events_per_s(system, disk)
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         # What is asked for. Draws stay in this order, so that a seed means the same.
-        self._disks = [_Device(disk, rng, self._lapse) for _ in range(system.disks)]
-        self._pieces = _forever(rng.exponential(1 / SLICES, _DRAWS))
-        self._pauses = _forever(rng.exponential(1, _DRAWS))
+        self._disks = [Device(disk, rng, self._lapse) for _ in range(system.disks)]
+        self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
+        self._pauses = forever(rng.exponential(1, DRAWS))
         self._nodes = _cores(system)
-        self._client = _Bucket("client_bound", system.client_cpus)
-        self._machine = _Bucket("machine_bound", system.machine_cpus)
+        self._client = Bucket("client_bound", system.client_cpus)
+        self._machine = Bucket("machine_bound", system.machine_cpus)
         # Time, and who goes on when.
         self._now = 0.0
         self._order = itertools.count()
@@ -387,7 +271,7 @@ class _Simulation:
         for _ in range(self._reads_due(reads)):
             yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
 
-    def _used_s(self, cores: _Bucket, need_s: float) -> float:
+    def _used_s(self, cores: Bucket, need_s: float) -> float:
         """When CPU time asked for now has been used, on cores of a machine that others share."""
         cores_s = cores.admit(self._now, need_s)
         machine_s = self._machine.admit(self._now, need_s)
@@ -460,7 +344,7 @@ class _Simulation:
         self._syncing.remove(node)
         yield None
 
-    def _synced_on(self, disks: Sequence[_Device], size: float) -> float:
+    def _synced_on(self, disks: Sequence[Device], size: float) -> float:
         """When a majority of the disks have synced what is asked for now."""
         times_s = []
         for disk in disks:
@@ -469,12 +353,10 @@ class _Simulation:
         return sorted(times_s)[len(disks) // 2]
 
 
-def _cores(system: System) -> list[_Bucket]:
+def _cores(system: System) -> list[Bucket]:
     """Of each node. On a machine that all share it is a container, which may use its quota at any
     time in a period."""
     quota_s = 0.0
     if system.machine_cpus < math.inf:
         quota_s = QUOTA_S
-    return [
-        _Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
-    ]
+    return [Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)]

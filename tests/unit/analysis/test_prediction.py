@@ -11,19 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.prediction.demands import (
+from orchestrator.analysis.prediction.demands import model, time_at_cap
+from orchestrator.analysis.prediction.disks import (
+    SimulatedDisk,
     disk_of,
     log_normal,
-    model,
-    time_at_cap,
 )
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
-from orchestrator.analysis.prediction.simulation import (
-    SimulatedDisk,
-    Stage,
-    System,
-    simulate,
-)
+from orchestrator.analysis.prediction.simulation import Stage, System, simulate
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError

@@ -1,0 +1,195 @@
+"""A disk that is simulated: what it lets through, and how long an I/O takes. Pure.
+
+A limit is a bucket, and each limit that bursts is two, of its peak and of its base.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.errors import UsageError
+from orchestrator.facts import BottleneckCause
+from orchestrator.tier import Gate, Limits, Quantiles, Tier
+
+SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
+DRAWS = 2**14
+# Of a normal distribution, whose 99th percentile is so many standard deviations above the median.
+_P99_SDS = 2.326
+_TABLE_STEPS = 200
+
+
+class Rate(NamedTuple):
+    """What a cap lets through each second: `base`, and `peak` while there is credit.
+
+    credit_s: for how long base fills the credit, if it is full at the begin; 0: there is none.
+    """
+
+    cap: BottleneckCause
+    base: float
+    peak: float
+    credit_s: float
+
+
+@dataclass(frozen=True)
+class SimulatedDisk:
+    """What a disk lets through, and what its latencies are drawn from."""
+
+    limits: Limits
+    read: Quantiles
+    write: Quantiles
+
+    def rates(self) -> Iterator[Rate]:
+        """Of IOPS and of bytes, in this order."""
+        limits = self.limits
+        peak_iops = None
+        peak_bytes_per_s = None
+        if limits.burst:
+            peak_iops = limits.burst.iops
+            peak_bytes_per_s = limits.burst.bytes_per_s
+        yield self._rate("iops_cap", limits.total_iops, peak_iops)
+        yield self._rate("bandwidth_cap", limits.bytes_per_s, peak_bytes_per_s)
+
+    def _rate(
+        self, cap: BottleneckCause, limit: float | None, peak: float | None
+    ) -> Rate:
+        base = limit or math.inf
+        burst = self.limits.burst
+        without_credit = Rate(cap, base, base, 0.0)
+        if not burst or not peak:
+            return without_credit
+        beyond = peak / base - 1
+        lasts_s = burst.duration_s * burst.start_pct
+        credit_s = max(0.0, beyond * lasts_s / 100)
+        if not credit_s:
+            return without_credit
+        return Rate(cap, base, peak, credit_s)
+
+
+class Bucket:
+    """Lets `rate` units a second through, in order of asking: I/Os, bytes, or CPU time of several
+    cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`.
+    `used`: all units that were asked for."""
+
+    def __init__(
+        self,
+        cause: BottleneckCause,
+        rate: float,
+        depth_s: float = 0.0,
+        saved_s: float = 0.0,
+    ) -> None:
+        self.cause = cause
+        self.rate = rate
+        self._depth_s = depth_s
+        self.saved_s = saved_s
+        self._due_s = -saved_s
+        self.used = 0.0
+
+    def admit(self, now: float, units: float) -> float:
+        """When units asked for now get through (generic cell rate algorithm)."""
+        due_s = max(self._due_s, now - self._depth_s)
+        self._due_s = due_s + units / self.rate
+        self.used += units
+        return max(now, due_s)
+
+    def used_share(self, end_s: float) -> float:
+        """Of what it let through until then, with what it had saved up before."""
+        return self.used / self.rate / (end_s + self.saved_s)
+
+
+class Device:
+    """A disk. `lapse`: seconds of the run in one of the simulation, for its burst credit."""
+
+    def __init__(
+        self, disk: SimulatedDisk, rng: np.random.Generator, lapse: float
+    ) -> None:
+        self._unit_bytes = disk.limits.io_unit_bytes
+        # A pair for IOPS, and one for bytes.
+        self.buckets = list[Bucket]()
+        for rate in disk.rates():
+            self.buckets += _peak_and_base(rate, lapse)
+        self.reads = _drawn(disk.read, rng)
+        self.writes = _drawn(disk.write, rng)
+
+    def admit(self, now: float, size: float) -> float:
+        """When an I/O of this size that is asked for now gets through the buckets."""
+        ios = max(1, math.ceil(size / self._unit_bytes))
+        admitted_s = now
+        for bucket, units in zip(self.buckets, (ios, ios, size, size), strict=True):
+            admitted_s = max(admitted_s, bucket.admit(now, units))
+        return admitted_s
+
+
+def _peak_and_base(rate: Rate, lapse: float) -> list[Bucket]:
+    """Without credit both let the same through."""
+    peak = Bucket(rate.cap, rate.peak, SLACK_S)
+    if not rate.credit_s:
+        return [peak, Bucket(rate.cap, rate.base, SLACK_S)]
+    saved_s = rate.credit_s / lapse
+    base = Bucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
+    return [peak, base]
+
+
+def _drawn(table: Quantiles, rng: np.random.Generator) -> Iterator[float]:
+    shares, times_s = np.array(table).T
+    return forever(np.interp(rng.random(DRAWS), shares, times_s))
+
+
+def forever(values: np.ndarray) -> Iterator[float]:
+    return itertools.cycle(values.tolist())
+
+
+# ------------------------------------------------------------------ the disk of a tier
+
+
+def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
+    """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
+    UsageError if nothing says how long an I/O takes."""
+    drawn = tier.latency.model
+    if drawn:
+        return SimulatedDisk(tier.limits, drawn.read, drawn.write)
+    return SimulatedDisk(
+        tier.limits,
+        read=_latencies(tier, gate, "read", tier.latency.read_s),
+        write=_latencies(tier, gate, "write", tier.latency.write_s),
+    )
+
+
+def _latencies(
+    tier: Tier, gate: Gate | None, way: str, declared_s: float | None
+) -> Quantiles:
+    measured = {}
+    if gate:
+        measured = {str(check.quantity): check.measured for check in gate.checks}
+    median_s = measured.get(f"latency_{way}") or declared_s
+    if not median_s:
+        raise _no_latency(tier.title or tier.name, way)
+    p99_s = measured.get(f"latency_p99_{way}") or median_s
+    return log_normal(median_s, p99_s)
+
+
+def log_normal(p50_s: float, p99_s: float) -> Quantiles:
+    """The distribution with this median and p99, as a table; equal ones are a constant."""
+    # A standard deviation of nothing is none that NormalDist takes.
+    ratio = max(p99_s / p50_s, 1.0001)
+    normal = NormalDist(math.log(p50_s), math.log(ratio) / _P99_SDS)
+    inner = []
+    for step in range(1, _TABLE_STEPS):
+        share = step / _TABLE_STEPS
+        inner.append((share, math.exp(normal.inv_cdf(share))))
+    _, least_s = inner[0]
+    _, most_s = inner[-1]
+    return ((0.0, least_s), *inner, (1.0, most_s))
+
+
+def _no_latency(tier: str, way: str) -> UsageError:
+    return UsageError(
+        f"nothing says how long a {way} of {tier} takes",
+        advice=f"give its {way}_latency, or measure it with a gate",
+    )
