@@ -80,7 +80,7 @@ def readings(
     disks = [*devices]
     if wal_device:
         disks.append(wal_device)
-    counted = _Counted(disks, cards)
+    counted = _CountedPage(disks, cards)
     for family in text_string_to_metric_families(body):
         for metric in family.samples:
             counted.add(metric)
@@ -98,7 +98,7 @@ def readings(
     yield from _memory(counted.memory)
 
 
-class _Counted:
+class _CountedPage:
     """A page: totals of the machine, what is known of each of `disks`, and of memory."""
 
     def __init__(self, disks: Iterable[str], cards: Collection[str]) -> None:

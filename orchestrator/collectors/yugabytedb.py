@@ -53,7 +53,7 @@ def _master(body: str) -> Mapping[str, float]:
     return of_log
 
 
-class _Server(NamedTuple):
+class _ServerPage(NamedTuple):
     """A kind of server by its name in a node's `sources`, its page, and what reads it."""
 
     source: str
@@ -62,7 +62,7 @@ class _Server(NamedTuple):
 
 
 _SERVERS = (
-    _Server(pages.TSERVER, counters.PATH, counters.storage),
-    _Server(pages.MASTER, counters.PATH, _master),
-    _Server(pages.YSQL, _YSQL_PATH, counters.statements),
+    _ServerPage(pages.TSERVER, counters.PATH, counters.storage),
+    _ServerPage(pages.MASTER, counters.PATH, _master),
+    _ServerPage(pages.YSQL, _YSQL_PATH, counters.statements),
 )

@@ -32,7 +32,7 @@ class _Selection(NamedTuple):
     get: GetJson
 
 
-class _Series(NamedTuple):
+class _DiskSeries(NamedTuple):
     """A column of what is read. Without `device` it is the clock of a node."""
 
     column: str
@@ -70,7 +70,7 @@ def read(
 
 def _samples(
     selection: _Selection, columns: Mapping[str, str], start_s: float, until_s: float
-) -> dict[_Series, "pd.Series[float]"]:
+) -> dict[_DiskSeries, "pd.Series[float]"]:
     """Raw samples of that time, by when they were scraped."""
     page = f"{selection.url.rstrip('/')}/api/v1/query"
     series = {}
@@ -84,7 +84,7 @@ def _samples(
                 scraped_s, values = np.array(result["values"], dtype=float).T
                 labels = result["metric"]
                 node = labels.get("instance", "")
-                key = _Series(column, node, labels.get("device", ""))
+                key = _DiskSeries(column, node, labels.get("device", ""))
                 series[key] = pd.Series(values, scraped_s)
     return series
 
@@ -100,16 +100,16 @@ def _selectors(selection: _Selection, column: str) -> str:
 
 
 def _by_disk(
-    series: Mapping[_Series, "pd.Series[float]"], columns: list[str]
+    series: Mapping[_DiskSeries, "pd.Series[float]"], columns: list[str]
 ) -> Iterator[pd.DataFrame]:
     """A table for each disk, with the clock of its node."""
     disks = [(key.node, key.device) for key in series if key.device]
     for node, device in dict.fromkeys(disks):
         of_disk = {}
         for column in columns:
-            key = _Series(column, node, "")
+            key = _DiskSeries(column, node, "")
             if column in QUANTITIES:
-                key = _Series(column, node, device)
+                key = _DiskSeries(column, node, device)
             of_disk[column] = series.get(key)
         yield pd.DataFrame(of_disk).assign(node=node, device=device)
 

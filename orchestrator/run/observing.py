@@ -142,7 +142,7 @@ def observe(
         failure = _first_failure(collectors, disks, now_s)
         if failure:
             return {failure: 1}
-    reader = _Reader(folder, disks, machines, clock, collectors, look, Counter())
+    reader = _DiskReader(folder, disks, machines, clock, collectors, look, Counter())
     if not pieces:
         with reader.reading(1.0):
             reader.wait_until(end_s)
@@ -195,7 +195,7 @@ def _pieces(begun_s: float, length_s: float, pieces: Pieces) -> Iterator[Piece]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _DiskReader:
     """What reads disks, and what failed so far → how often."""
 
     folder: Path

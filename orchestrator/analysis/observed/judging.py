@@ -120,24 +120,24 @@ def _clipped(band: Band, less: float, more: float) -> Band:
     return Band(least, most)
 
 
-class _Credit(NamedTuple):
+class _CreditLeft(NamedTuple):
     """Of each step the credit that is left, NaN where it is not followed, and seconds without."""
 
     left: Array
     empty_s: Band | None
 
 
-def _credit(demand: Demand, caps: Caps, bounds: _Bounds) -> _Credit:
+def _credit(demand: Demand, caps: Caps, bounds: _Bounds) -> _CreditLeft:
     """Followed where even the bucket that is soonest empty lasts for many steps."""
     steps = _in_steps(demand)
     lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
     if not lasting_s or steps.resolution_s > min(lasting_s) / CREDIT_STEPS:
-        return _Credit(np.full(len(steps.step_s), np.nan), None)
+        return _CreditLeft(np.full(len(steps.step_s), np.nan), None)
     empty_s = Band(
         least=replay.seconds_of(steps.step_s, bounds.low.credit <= _EMPTY),
         most=replay.seconds_of(steps.step_s, bounds.high.credit <= _EMPTY),
     )
-    return _Credit(bounds.low.credit, empty_s)
+    return _CreditLeft(bounds.low.credit, empty_s)
 
 
 def _hourly(demand: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from orchestrator.model import Node, Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
 
-# In the order of the fields of `_Totals`.
+# In the order of the fields of `_RunTotals`.
 COUNTED = (
     counters.READS,
     counters.WRITES,
@@ -175,7 +175,7 @@ class _LogUse(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Totals:
+class _RunTotals:
     """What a run did since its warm-up began: transactions, and I/O of all database nodes.
 
     `writes` are of pages and of the log. `write_s`, `read_s`: the sums of how long each took.
@@ -191,7 +191,7 @@ class _Totals:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _CountedLoad:
     """What a run's counters say of its load, all of it known.
 
     cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `counted`
@@ -204,7 +204,7 @@ class _Asked:
     cpu_s: Mapping[str, float]
     cpu_limits: Mapping[str, float]
     counted: np.ndarray
-    totals: _Totals
+    totals: _RunTotals
     log: _LogUse
     seen: Evidence
 
@@ -226,7 +226,7 @@ class _Asked:
         return (self.seen.seen_locked_pct or 0.0) / 100
 
 
-def _asked(run: RunData, cpus: float | None) -> _Asked:
+def _asked(run: RunData, cpus: float | None) -> _CountedLoad:
     """UsageError if something that must be known is not."""
     record = run.record
     rate = value_of(record, "throughput_per_s")
@@ -241,14 +241,14 @@ def _asked(run: RunData, cpus: float | None) -> _Asked:
         raise _not_all_known(record.run.slug)
     if any(node.wal_device for node in database):
         raise _log_elsewhere(record.run.slug)
-    return _Asked(
+    return _CountedLoad(
         record=record,
         rate_per_s=rate,
         database=database,
         cpu_s=cpu_s,
         cpu_limits=cpu_limits,
         counted=grown,
-        totals=_Totals(*(grown[-1] + _NONE)),
+        totals=_RunTotals(*(grown[-1] + _NONE)),
         log=_log_use(record),
         seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
     )
@@ -341,14 +341,14 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     )
 
 
-def _arrivals_per_s(asked: _Asked) -> float | None:
+def _arrivals_per_s(asked: _CountedLoad) -> float | None:
     """Sessions that think arrive as often as they did, however fast the disk is."""
     if asked.record.workload.thinks:
         return asked.rate_per_s
     return results.generator(asked.record).arrival_rate_per_s
 
 
-def _client_cpus(asked: _Asked) -> float:
+def _client_cpus(asked: _CountedLoad) -> float:
     """Cores of all load generators together; one of each whose limit is not known."""
     clients = [node.name for node in asked.record.nodes if node.role == "client"]
     return sum(asked.cpu_limits.get(name, 1.0) for name in clients) or 1.0
@@ -362,7 +362,7 @@ def _machine_cpus(nodes: Sequence[Node]) -> float:
     return hosts[0] or math.inf
 
 
-def _batch(asked: _Asked, disk: SimulatedDisk) -> float:
+def _batch(asked: _CountedLoad, disk: SimulatedDisk) -> float:
     """Pages that are written at once: a write waits for those before it in its batch, which are
     half of it in the mean. A disk without a cap holds none back, so it does not tell."""
     iops = _iops(disk)
@@ -376,7 +376,7 @@ def _batch(asked: _Asked, disk: SimulatedDisk) -> float:
     return min(max(1.0, 2 * before), QUEUE)
 
 
-def _ahead(asked: _Asked, disk: SimulatedDisk) -> float:
+def _ahead(asked: _CountedLoad, disk: SimulatedDisk) -> float:
     """I/Os behind which a session's own write of a page waits, by how much longer it takes."""
     iops = _iops(disk)
     if iops == math.inf:
@@ -385,7 +385,7 @@ def _ahead(asked: _Asked, disk: SimulatedDisk) -> float:
     return min(longer_s * iops, QUEUE)
 
 
-def _session_write_s(asked: _Asked) -> float:
+def _session_write_s(asked: _CountedLoad) -> float:
     """How long a session takes to write a page itself: its time in I/O without that of reads, by
     the pages that the background writer, with all its rounds, does not get to."""
     totals = asked.totals
@@ -398,7 +398,7 @@ def _session_write_s(asked: _Asked) -> float:
     return writing_s / max(own_pages, OWN)
 
 
-def _round_pages(asked: _Asked) -> float:
+def _round_pages(asked: _CountedLoad) -> float:
     """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
     if asked.seen.seen_reading_pct is None:
         return 0.0

@@ -25,7 +25,7 @@ _P99_SDS = 2.326
 _TABLE_STEPS = 200
 
 
-class Rate(NamedTuple):
+class CapRate(NamedTuple):
     """What a cap lets through each second: `base`, and `peak` while there is credit.
 
     credit_s: for how long base fills the credit, if it is full at the begin; 0: there is none.
@@ -45,7 +45,7 @@ class SimulatedDisk:
     read: Quantiles
     write: Quantiles
 
-    def rates(self) -> Iterator[Rate]:
+    def rates(self) -> Iterator[CapRate]:
         """Of IOPS and of bytes, in this order."""
         limits = self.limits
         peak_iops = None
@@ -58,10 +58,10 @@ class SimulatedDisk:
 
     def _rate(
         self, cap: BottleneckCause, limit: float | None, peak: float | None
-    ) -> Rate:
+    ) -> CapRate:
         base = limit or math.inf
         burst = self.limits.burst
-        without_credit = Rate(cap, base, base, 0.0)
+        without_credit = CapRate(cap, base, base, 0.0)
         if not burst or not peak:
             return without_credit
         beyond = peak / base - 1
@@ -69,10 +69,10 @@ class SimulatedDisk:
         credit_s = max(0.0, beyond * lasts_s / 100)
         if not credit_s:
             return without_credit
-        return Rate(cap, base, peak, credit_s)
+        return CapRate(cap, base, peak, credit_s)
 
 
-class Bucket:
+class RateBucket:
     """Lets `rate` units a second through, in order of asking: I/Os, bytes, or CPU time of several
     cores (Seidmann's servers). It saves up what is not used for `depth_s`, at first `saved_s`.
     `used`: all units that were asked for."""
@@ -111,7 +111,7 @@ class Device:
     ) -> None:
         self._unit_bytes = disk.limits.io_unit_bytes
         # A pair for IOPS, and one for bytes.
-        self.buckets = list[Bucket]()
+        self.buckets = list[RateBucket]()
         for rate in disk.rates():
             self.buckets += _peak_and_base(rate, lapse)
         self.reads = _drawn(disk.read, rng)
@@ -126,13 +126,13 @@ class Device:
         return admitted_s
 
 
-def _peak_and_base(rate: Rate, lapse: float) -> list[Bucket]:
+def _peak_and_base(rate: CapRate, lapse: float) -> list[RateBucket]:
     """Without credit both let the same through."""
-    peak = Bucket(rate.cap, rate.peak, SLACK_S)
+    peak = RateBucket(rate.cap, rate.peak, SLACK_S)
     if not rate.credit_s:
-        return [peak, Bucket(rate.cap, rate.base, SLACK_S)]
+        return [peak, RateBucket(rate.cap, rate.base, SLACK_S)]
     saved_s = rate.credit_s / lapse
-    base = Bucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
+    base = RateBucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
     return [peak, base]
 
 

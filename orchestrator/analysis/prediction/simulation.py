@@ -24,8 +24,8 @@ import numpy as np
 
 from orchestrator.analysis.prediction.disks import (
     DRAWS,
-    Bucket,
     Device,
+    RateBucket,
     SimulatedDisk,
     forever,
 )
@@ -157,8 +157,8 @@ class _Simulation:
         self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
         self._pauses = forever(rng.exponential(1, DRAWS))
         self._nodes = _cores(system)
-        self._client = Bucket("client_bound", system.client_cpus)
-        self._machine = Bucket("machine_bound", system.machine_cpus)
+        self._client = RateBucket("client_bound", system.client_cpus)
+        self._machine = RateBucket("machine_bound", system.machine_cpus)
         # Time, and who goes on when.
         self._now = 0.0
         self._order = itertools.count()
@@ -271,7 +271,7 @@ class _Simulation:
         for _ in range(self._reads_due(reads)):
             yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
 
-    def _used_s(self, cores: Bucket, need_s: float) -> float:
+    def _used_s(self, cores: RateBucket, need_s: float) -> float:
         """When CPU time asked for now has been used, on cores of a machine that others share."""
         cores_s = cores.admit(self._now, need_s)
         machine_s = self._machine.admit(self._now, need_s)
@@ -353,10 +353,12 @@ class _Simulation:
         return sorted(times_s)[len(disks) // 2]
 
 
-def _cores(system: System) -> list[Bucket]:
+def _cores(system: System) -> list[RateBucket]:
     """Of each node. On a machine that all share it is a container, which may use its quota at any
     time in a period."""
     quota_s = 0.0
     if system.machine_cpus < math.inf:
         quota_s = QUOTA_S
-    return [Bucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)]
+    return [
+        RateBucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
+    ]

@@ -116,8 +116,10 @@ Get = Callable[[str, float], str]
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
     """Samples of all pages that can be read; then OSError with the failures of the others. Disks
     of one exporter share a page, which is asked for once."""
-    urls = {page.url for page in pages}
-    bodies = {url: at_once.begun(partial(get, url, _TIMEOUT_S)) for url in urls}
+    bodies = {}
+    for page in pages:
+        if page.url not in bodies:
+            bodies[page.url] = at_once.begun(partial(get, page.url, _TIMEOUT_S))
 
     def read(page: Page) -> Iterator[tuple[float, Reading]]:
         body = bodies[page.url].result()

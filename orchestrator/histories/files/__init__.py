@@ -113,7 +113,7 @@ def _json(content: Any) -> pd.DataFrame:
     raise ValueError(f"it has {keys}, and none of {', '.join(forms)}")
 
 
-class _Spans(NamedTuple):
+class _RecordSpans(NamedTuple):
     """Of records: when each ended, how long it was, by which its rates are multiplied, and how far
     back it is taken to have begun. Of sar both lengths are its interval, a column."""
 
@@ -152,23 +152,23 @@ def _records(content: Any) -> list[dict[str, Any]]:
     return records
 
 
-def _spans_of_sar(table: pd.DataFrame) -> _Spans:
+def _spans_of_sar(table: pd.DataFrame) -> _RecordSpans:
     stamp = pd.DataFrame(list(table["stamp"]))
     if not stamp["utc"].all():
         raise ValueError("its times are local: leave out -T and -t")
     interval_s = stamp["interval"].astype(float)
     end_s = _unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
-    return _Spans(end_s, interval_s, interval_s)
+    return _RecordSpans(end_s, interval_s, interval_s)
 
 
-def _spans_of_iostat(table: pd.DataFrame) -> _Spans:
+def _spans_of_iostat(table: pd.DataFrame) -> _RecordSpans:
     """Its whole seconds leave one out now and then: each record is of the mean distance."""
     end_s = _unix_s(table["stamp"])
     steps_s = np.diff(np.unique(end_s))
     usual_s = float(np.median(steps_s))
     # A longer one is a pause.
     mean_s = steps_s[steps_s <= 2 * usual_s].mean()
-    return _Spans(end_s, mean_s, usual_s)
+    return _RecordSpans(end_s, mean_s, usual_s)
 
 
 def _csv(text: str) -> pd.DataFrame:

@@ -19,14 +19,14 @@ _PLACE = ["node", "device", "begin_s"]
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
 
 
-class Place(NamedTuple):
+class DiskPlace(NamedTuple):
     """Of which disk a metric is."""
 
     node: str
     device: str
 
 
-class Point(NamedTuple):
+class MetricPoint(NamedTuple):
     """A value of one of QUANTITIES from a time on, which is written as the provider writes it."""
 
     node: str
@@ -42,7 +42,7 @@ class Point(NamedTuple):
 def azure(content: Any) -> pd.DataFrame:
     """Devices are `lun0` and `os` of a machine, or a disk that is its own node. ValueError if those
     of a machine are not told apart."""
-    points = list[Point]()
+    points = list[MetricPoint]()
     for metric in content["value"]:
         points += _points_of_azure(metric)
     interval = pd.to_timedelta(content["interval"], errors="coerce")
@@ -52,7 +52,7 @@ def azure(content: Any) -> pd.DataFrame:
     return table
 
 
-def _points_of_azure(metric: Any) -> Iterator[Point]:
+def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     """None of a metric that is not read."""
     # `data disk read bytes/sec`
     disk, _, name = metric["name"]["value"].lower().partition(" disk ")
@@ -61,7 +61,7 @@ def _points_of_azure(metric: Any) -> Iterator[Point]:
     for series in metric["timeseries"]:
         place = _place(disk, metric["id"], series.get("metadatavalues") or ())
         for point in series["data"]:
-            yield Point(
+            yield MetricPoint(
                 node=place.node,
                 device=place.device,
                 begin_s=point["timeStamp"],
@@ -70,7 +70,7 @@ def _points_of_azure(metric: Any) -> Iterator[Point]:
             )
 
 
-def _place(disk: str, metric: str, dimensions: Any) -> Place:
+def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
     """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
     virtualMachineScaleSets/db, of whose machines one may be named behind."""
     values = {
@@ -80,13 +80,13 @@ def _place(disk: str, metric: str, dimensions: Any) -> Place:
     _, kind, *names = metric.split("/providers/")[1].split("/")
     node = values.get("vmname", "_".join(names[::2]))
     if disk == "composite":
-        return Place(node, node)
+        return DiskPlace(node, node)
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
     _check_apart(node, values, is_any_of_set, has_number)
     if has_number:
-        return Place(node, f"lun{values['lun']}")
-    return Place(node, disk)
+        return DiskPlace(node, f"lun{values['lun']}")
+    return DiskPlace(node, disk)
 
 
 def _check_apart(
@@ -112,7 +112,7 @@ def aws(content: Any) -> pd.DataFrame:
     part of the answer is missing, or a label is a metric alone."""
     results = content["MetricDataResults"]
     _check_whole(content, results)
-    points = list[Point]()
+    points = list[MetricPoint]()
     for result in results:
         points += _points_of_aws(result)
     return _intervals(points)
@@ -128,19 +128,21 @@ def _check_whole(content: Any, results: Any) -> None:
         )
 
 
-def _points_of_aws(result: Any) -> Iterator[Point]:
+def _points_of_aws(result: Any) -> Iterator[MetricPoint]:
     *place, name = result["Label"].split()
     if name in _NAMES and not place:
         raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
     for begin, value in zip(result["Timestamps"], result["Values"], strict=True):
         if name in _NAMES:
-            yield Point(place[0], place[-1], begin, _NAMES[name], value)
+            yield MetricPoint(place[0], place[-1], begin, _NAMES[name], value)
 
 
 # ------------------------------------------------------------------ both
 
 
-def _intervals(points: Sequence[Point], step_s: float | None = None) -> pd.DataFrame:
+def _intervals(
+    points: Sequence[MetricPoint], step_s: float | None = None
+) -> pd.DataFrame:
     """step_s: of each point; otherwise the least distance of two, which is that of their period."""
     table = pd.DataFrame(points, columns=[*_PLACE, "quantity", "value"])
     table = table.astype({"value": float}).dropna()
