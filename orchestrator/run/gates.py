@@ -161,9 +161,9 @@ class Gates:
         is_due = plan.gate_every and run.number % plan.gate_every == 0
         if not is_last and not is_due:
             return
-        drain = plan.drain and not is_last
+        name = f"run {run.number}"
         for tier, before in list(self._in_force.values()):
-            self._retake(tier, before, f"run {run.number}", drain)
+            self._retake(tier, before, name, drain=plan.drain and not is_last)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
         """Takes the last gate of real disks where it is missing, because the program was ended
@@ -189,12 +189,14 @@ class Gates:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
             self._in_force.pop(_disks_of(tier), None)
-            what = f"the truth gate of {tier.name} after {after}"
-            warn(f"{what} could not be taken: {error}")
+            warn(
+                f"the truth gate of {tier.name} after {after} could not be taken: {error}"
+            )
             return
         if not gate.passed:
-            what = f"after {after} the disk of {tier.name}"
-            warn(f"{what} does not pass its gate any more")
+            warn(
+                f"after {after} the disk of {tier.name} does not pass its gate any more"
+            )
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
         self._in_force[_disks_of(tier)] = tier, gate
