@@ -13,7 +13,7 @@ LONG_TERM = "long-term"
 
 @dataclass(frozen=True)
 class ReleaseSeries:
-    """One series of releases, such as 2025.2. `newest`: the tag of its newest image known here."""
+    """One series, such as 2025.2. `newest`: the tag of its newest image that was seen."""
 
     name: str
     support: str
