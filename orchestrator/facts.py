@@ -257,3 +257,119 @@ class IdentityFacts(_Group):
     images: Mapping[str, Any] = field(default_factory=dict)
     file_systems: Mapping[str, Any] = field(default_factory=dict)
     machine_types: Mapping[str, Any] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------ what a kind of doubt does
+
+# A doubt carries its effect, which the function that raises it says
+# (`analysis/doubts/effects.py`). Records of results format 2 and tables of published studies
+# have the kind alone.
+
+# What a doubt does to a verdict: its run enters no figure and no decision; nothing is
+# concluded in its tier's favour; the answer's own sentence says it; it stands beside the
+# figures and does no more.
+DoubtEffect = Literal["excludes", "forbids", "limits", "told"]
+
+# Its figures are wrong, whatever they are (docs/METHOD.md, "Which runs count").
+_EXCLUDING: tuple[DoubtKind, ...] = (
+    "clock set",
+    "leftovers",
+    "gate not passed",
+    "limits changed",
+    "totals differ",
+)
+# Its figures make a tier look better than it is, or all tiers alike.
+_FORBIDDING: tuple[DoubtKind, ...] = (
+    "failures",
+    "burst credit left",
+    "commits not durable",
+    "bursting disk",
+    "host errors",
+)
+# The figures hold, but for less than a buyer may think.
+_LIMITING: tuple[DoubtKind, ...] = (
+    # of the campaign
+    "rehearsal",
+    "none tier",
+    "cgroup tier",
+    "unlike disks",
+    "fewer nodes",
+    "gate failed afterwards",
+    "not compared",
+    "gone on despite",
+    # of a run
+    "short window",
+    "short rebuild",
+    "few checkpoints",
+    "data fits in the cache",
+    "host saturated",
+    "machine shared",
+    "leaders moved",
+    "whole tables read",
+    "connection pooler",
+    "others at work",
+    # of its disks
+    "limit not verified",
+    "host slower than the tier",
+    "shared disk",
+    "host cache",
+    "another disk than declared",
+    "burst credit unknown",
+    "disks not counted",
+    "replica missing",
+    "data in memory",
+    "copies differ",
+)
+# They widen intervals, or tell of the measurement.
+_TOLD: tuple[DoubtKind, ...] = (
+    # of the campaign
+    "published figures",
+    "one repetition",
+    "missing cell",
+    "emulated tier",
+    "VM caps the disk",
+    "one disk of several",
+    "unlike runs",
+    "old price",
+    "equal tiers told apart",
+    "below the noise floor",
+    "teardown",
+    "gate drift",
+    "no gate afterwards",
+    "not restored",
+    "out of order",
+    # of a run
+    "no truth gate",
+    "old truth gate",
+    "warm-up given up",
+    "unsteady throughput",
+    "client busy",
+    "clients apart",
+    "telemetry gaps",
+    "retries",
+    "few transactions",
+    "overload",
+    "Little's law",
+    "think time's ceiling",
+    "another build",
+    "consistency not checked",
+    "facts not read",
+    # of its disks
+    "counts differ",
+    "overhead differs",
+    "shared blocks",
+    "disk not quiet",
+    "copied volume",
+)
+
+DOUBT_EFFECTS: Mapping[str, DoubtEffect] = {
+    **dict.fromkeys(_EXCLUDING, "excludes"),
+    **dict.fromkeys(_FORBIDDING, "forbids"),
+    **dict.fromkeys(_LIMITING, "limits"),
+    **dict.fromkeys(_TOLD, "told"),
+}
+
+
+def effect_of_doubt(kind: str) -> DoubtEffect:
+    """The effect of a doubt of which only the kind is known; an unknown kind excludes."""
+    return DOUBT_EFFECTS.get(kind, "excludes")

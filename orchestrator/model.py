@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtKind, NoteKind, PhaseName, Varied
+from orchestrator.facts import DoubtEffect, NoteKind, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
@@ -16,6 +16,7 @@ ClientPlace = Literal["outside", "beside"]
 Stage = Literal["nothing", "disk", "network", "commit"]
 Direction = Literal["higher", "lower", "none"]
 Outcome = Literal["done", "failed", "interrupted"]
+RESULTS_FORMAT = 3  # the `schema_version` of plan.json, record.json and verdict.json
 STORE = "store"  # the member for files of others by a URL; no name for --db
 
 # ------------------------------------------------------------------ what a person declares
@@ -239,7 +240,7 @@ class Plan:
     weights: Mapping[str, float] = field(default_factory=dict)
     # Measured once on each tier, and judged by nothing.
     probes: tuple[Workload, ...] = ()
-    schema_version: int = 2
+    schema_version: int = RESULTS_FORMAT
 
     @property
     def placing(self) -> Placing | None:
@@ -428,12 +429,18 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A typed reason to distrust a number, with what to do about it. `run` None: the campaign."""
+    """A reason to distrust a number, with what to do about it and what it does to a verdict.
 
-    kind: DoubtKind
+    `kind`: a `facts.DoubtKind`, unless another version or an extension raised it. `run`: its
+    number; None of a doubt about the campaign. `effect`: of a doubt that does not say it,
+    the strictest, because what is not understood must not pass.
+    """
+
+    kind: str
     text: str
     advice: str
     run: int | None = None
+    effect: DoubtEffect = "excludes"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.metrics import measured
 from orchestrator.model import (
+    RESULTS_FORMAT,
     ClusterSpec,
     Dataset,
     Measurement,
@@ -219,7 +220,7 @@ def build_run(
     nodes = nodes_of(profile, host_cpus)
     done = outcome == "done"
     record = Record(
-        schema_version=1,
+        schema_version=RESULTS_FORMAT,
         run=run,
         profile=profile,
         workload=workload,

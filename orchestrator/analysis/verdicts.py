@@ -24,10 +24,8 @@ from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
 from orchestrator.metrics import METRICS
-from orchestrator.model import Measurement
+from orchestrator.model import RESULTS_FORMAT, Measurement
 from orchestrator.planning import factors as planned
-
-SCHEMA_VERSION = 2  # decisions have criteria, SLO and prices
 
 
 def judge(campaign: results.Results) -> conclusions.Verdict:
@@ -39,7 +37,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
     varied = factors.concluded(campaign, of_cells, decisions)
     verdict = conclusions.Verdict(
-        schema_version=SCHEMA_VERSION,
+        schema_version=RESULTS_FORMAT,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,

@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 
 from orchestrator import units
 from orchestrator.errors import Mistake
-from orchestrator.facts import DoubtKind
+from orchestrator.facts import DoubtKind, effect_of_doubt
 from orchestrator.keys import schema
 from orchestrator.keys.strict_yaml import (
     Strict,
@@ -25,6 +25,7 @@ from orchestrator.keys.strict_yaml import (
 )
 from orchestrator.metrics import measured
 from orchestrator.model import (
+    RESULTS_FORMAT,
     Dataset,
     Doubt,
     Measurement,
@@ -298,7 +299,7 @@ def _records(study: StudyYaml, plan: Plan) -> Iterator[Record]:
         if figures is None:
             continue
         yield Record(
-            schema_version=1,
+            schema_version=RESULTS_FORMAT,
             run=run,
             profile=plan.profile(run.profile),
             workload=plan.workload(run.workload),
@@ -330,4 +331,5 @@ def _doubts(study: StudyYaml, run: Run) -> Iterator[Doubt]:
         if doubt.workload != run.workload:
             continue
         if not doubt.tiers or run.profile in doubt.tiers:
-            yield Doubt(doubt.kind, doubt.text, doubt.advice, run.number)
+            effect = effect_of_doubt(doubt.kind)
+            yield Doubt(doubt.kind, doubt.text, doubt.advice, run.number, effect)

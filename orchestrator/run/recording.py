@@ -25,6 +25,7 @@ from orchestrator.errors import (
 from orchestrator.facts import IdentityFacts, PhaseName
 from orchestrator.kernel import containers, mounts
 from orchestrator.model import (
+    RESULTS_FORMAT,
     Doubt,
     Measurement,
     Node,
@@ -311,7 +312,7 @@ def _record(here: RunContext) -> Record:
     if draft.result and draft.outcome == "done":
         measurements = draft.result.measurements
     return Record(
-        schema_version=store.SCHEMA_VERSION,
+        schema_version=RESULTS_FORMAT,
         run=here.run,
         profile=here.profile,
         workload=here.workload,

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import pandas as pd
@@ -21,16 +22,15 @@ from pydantic import TypeAdapter, ValidationError
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
-from orchestrator.analysis.verdicts import SCHEMA_VERSION as VERDICT_VERSION
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS
-from orchestrator.model import Note, Plan, Record, Run
+from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
 from orchestrator.planning.factors import RATE_OPTION
-from orchestrator.system import clock, parquet
+from orchestrator.system import clock, parquet, results_formats
 from orchestrator.system.files import CutError, checksums, write_json
 from orchestrator.tier import Gate, as_written
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 1  # of gates.json and predictions.json
 
 
 _Read = TypeVar("_Read")
@@ -214,7 +214,13 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return read_json(file, tuple[Decision, ...], VERDICT_VERSION, part="decisions")
+    return read_json(
+        file,
+        tuple[Decision, ...],
+        RESULTS_FORMAT,
+        part="decisions",
+        older=results_formats.VERDICTS,
+    )
 
 
 def load(campaign: Path, tables: bool = True) -> Results:
@@ -225,7 +231,9 @@ def load(campaign: Path, tables: bool = True) -> Results:
             f"{campaign} is not a results folder: it has no plan.json",
             advice="name a folder under results/, or results/latest",
         )
-    plan = read_json(campaign / "plan.json", Plan, Plan.schema_version)
+    plan = read_json(
+        campaign / "plan.json", Plan, RESULTS_FORMAT, older=results_formats.PLANS
+    )
     cut: list[str] = []  # what is passed over, and why
     fingerprint = _whole(
         partial(_fingerprint, campaign / "fingerprint.json"), dict[str, Any](), cut
@@ -236,7 +244,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
     )
     runs = []
     for file in sorted((campaign / "runs").glob("*/record.json")):
-        record = _whole(partial(read_json, file, Record), None, cut)
+        record = _whole(partial(_record, file), None, cut)
         if record:
             runs.append(_run_data(record, file.parent, tables, cut))
     return Results(
@@ -277,7 +285,11 @@ def checksum(campaign: Path) -> str:
 
 def load_run(folder: Path) -> RunData:
     """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(read_json(folder / "record.json", Record), folder, True, [])
+    return _run_data(_record(folder / "record.json"), folder, True, [])
+
+
+def _record(file: Path) -> Record:
+    return read_json(file, Record, RESULTS_FORMAT, older=results_formats.RECORDS)
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
@@ -340,16 +352,23 @@ def _intervals(file: Path) -> pd.DataFrame:
 
 
 def read_json(
-    file: Path, noun: type[_Read], readable: int = SCHEMA_VERSION, part: str = ""
+    file: Path,
+    noun: type[_Read],
+    readable: int = SCHEMA_VERSION,
+    part: str = "",
+    older: Mapping[int, results_formats.Upgrade] = MappingProxyType({}),
 ) -> _Read:
     """All of it, or its `part`, of which there is none without the file: older campaigns have no
-    such, nor those that ended before. UsageError for another version than the `readable` one."""
+    such, nor those that ended before. UsageError for another version than the `readable` one and
+    those `older` ones that can be upgraded."""
     if part and not file.is_file():
         return noun()
     with _in_form(file):
         content = json.loads(file.read_bytes())
         version = content.get("schema_version", 1)
-        if isinstance(version, int) and version != readable:
+        if isinstance(version, int) and version in older:
+            older[version](content)
+        elif isinstance(version, int) and version != readable:
             raise _other_version(file, version, readable)
         for load in (*content.get("workloads", ()), content.get("workload")):
             _with_its_load(load)

@@ -25,7 +25,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from orchestrator.analysis.doubts.validity import NOTED
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from tests import CACHE, ROOT
 from tests.faults.hits import FAULTS
@@ -153,7 +152,7 @@ def _has_failed(results: Path) -> bool:
     )
     return any(
         record["outcome"] == "failed"
-        or any(doubt["kind"] in NOTED for doubt in record["doubts"])
+        or any(doubt["effect"] == "excludes" for doubt in record["doubts"])
         for record in records
     )
 

@@ -6,9 +6,10 @@ from orchestrator.analysis import results
 from orchestrator.analysis.answers.record import Untested, UntestedKind
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.facts import DoubtKind, NoteKind
+from orchestrator.facts import NoteKind
 
-_OF_DOUBTS: Mapping[DoubtKind, UntestedKind] = {
+# A `DoubtKind` each; doubts may be of other kinds too.
+_OF_DOUBTS: Mapping[str, UntestedKind] = {
     "rehearsal": "any measurement",
     "published figures": "any measurement",
     "emulated tier": "real disks",

@@ -7,6 +7,7 @@ from itertools import dropwhile, pairwise
 
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.conclusions import Delta
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.results import Results
 from orchestrator.model import Doubt
 from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
@@ -31,7 +32,7 @@ def rehearsed(campaign: Results) -> Iterator[Doubt]:
     """First of all: then there are no figures to doubt one by one."""
     cells = results.cells(campaign)
     if any(rehearsal.is_rehearsed(cell.profile, cell.workload) for cell in cells):
-        yield Doubt("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
+        yield limits_the_answer("rehearsal", rehearsal.WARNING, rehearsal.ADVICE)
 
 
 def published(campaign: Results) -> Iterator[Doubt]:
@@ -245,7 +246,7 @@ def _time(unix_s: float) -> str:
 
 
 def _published_figures(text: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "published figures",
         text,
         advice="hold them against the source; `tierbench compare` measures such a plan here",
@@ -253,7 +254,7 @@ def _published_figures(text: str) -> Doubt:
 
 
 def _one_repetition() -> Doubt:
-    return Doubt(
+    return is_only_told(
         "one repetition",
         "every cell was measured once: a difference cannot be told from chance",
         advice=f"repeat with --repeats {GOOD_REPETITIONS}",
@@ -261,7 +262,7 @@ def _one_repetition() -> Doubt:
 
 
 def _one_published_value() -> Doubt:
-    return Doubt(
+    return is_only_told(
         "one repetition",
         "each published cell has one value: a difference cannot be told from chance",
         advice="ask its authors for every repetition, or repeat it",
@@ -269,7 +270,7 @@ def _one_published_value() -> Doubt:
 
 
 def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "one repetition",
         f"only one repetition finished of {', '.join(cells)}: it has no interval",
         advice=f"repeat with --repeats {GOOD_REPETITIONS}",
@@ -281,7 +282,7 @@ def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
     cause = "its run's failure"
     if was_excluded:
         cause = "why its runs were excluded"
-    return Doubt(
+    return is_only_told(
         "missing cell",
         f"{cell} has {without} and is left out of every comparison",
         advice=f"see {cause}, then run the campaign again",
@@ -289,7 +290,7 @@ def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
 
 
 def _missing_published_cell(cell: str, absent: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "missing cell",
         f"{cell} was {absent} and is left out of every comparison",
         advice="what it would have shown is not known",
@@ -298,7 +299,7 @@ def _missing_published_cell(cell: str, absent: str) -> Doubt:
 
 def _emulated_tier(tiers: str, tails: str) -> Doubt:
     """`tails`: what is known of their latencies' distribution, `; latency of gp3: …`."""
-    return Doubt(
+    return is_only_told(
         "emulated tier",
         f"the disks of {tiers} are emulated on this machine: limits are the tier's, absolute "
         f"figures are this machine's{tails}",
@@ -308,7 +309,7 @@ def _emulated_tier(tiers: str, tails: str) -> Doubt:
 
 
 def _cgroup_tier(tiers: str, tails: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "cgroup tier",
         f"the disks of {tiers} are limited by control groups: neither the tier's latency nor "
         f"its burst is there, and buffered writes may escape the limit{tails}",
@@ -317,7 +318,7 @@ def _cgroup_tier(tiers: str, tails: str) -> Doubt:
 
 
 def _none_tier(tiers: str, tails: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "none tier",
         f"the disks of {tiers} are not limited: their figures say nothing about a tier"
         f"{tails}",
@@ -326,13 +327,13 @@ def _none_tier(tiers: str, tails: str) -> Doubt:
 
 
 def _unlike_disks(text: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "unlike disks", text, advice="give all profiles the same `enforcement`"
     )
 
 
 def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "VM caps the disk",
         f"{profile}: {cap}",
         advice="what is bought above it is lost: take a larger VM, or a smaller disk",
@@ -340,7 +341,7 @@ def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
 
 
 def _old_price(what: str, as_of: str, today: date) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "old price",
         f"the price of {what} is as of {as_of}, the campaign of {today}",
         advice="`tierbench prices update` asks the provider; or give `price` in the profile",
@@ -348,7 +349,7 @@ def _old_price(what: str, as_of: str, today: date) -> Doubt:
 
 
 def _fewer_nodes(note: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "fewer nodes",
         note,
         advice="run on a machine with two cores per node, or set --nodes to start them here",
@@ -356,7 +357,7 @@ def _fewer_nodes(note: str) -> Doubt:
 
 
 def _nodes_as_asked(note: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "fewer nodes",
         note,
         advice="leave --nodes out on a machine with two cores per node",
@@ -364,7 +365,7 @@ def _nodes_as_asked(note: str) -> Doubt:
 
 
 def _one_disk_of_several(note: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "one disk of several",
         note,
         advice="give each disk a profile of its own (`path`) and compare them",
@@ -372,7 +373,7 @@ def _one_disk_of_several(note: str) -> Doubt:
 
 
 def _gone_on_despite(note: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "gone on despite",
         note,
         advice="what differs may lie between the runs before and after: run the campaign "
@@ -381,7 +382,7 @@ def _gone_on_despite(note: str) -> Doubt:
 
 
 def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "unlike runs",
         f"runs of {workload} differ in more than the tier, so they are not compared: "
         f"{'; '.join(unlike)}",
@@ -391,7 +392,7 @@ def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
 
 
 def _not_compared(unknown: Sequence[str]) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "not compared",
         "clusters that others run may differ in more than their disks, because not all of "
         f"them told it: {'; '.join(unknown)}",
@@ -400,7 +401,7 @@ def _not_compared(unknown: Sequence[str]) -> Doubt:
 
 
 def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "equal tiers told apart",
         f"this campaign told two equal tiers apart: {change}, {verdict}, although both names "
         "are of one tier",
@@ -410,7 +411,7 @@ def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
 
 
 def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "below the noise floor",
         f"no larger than what equal tiers differed by: {'; '.join(changes)}",
         advice="do not act on it: more repetitions narrow both",
@@ -418,7 +419,7 @@ def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
 
 
 def _gate_drift(disk: str, limit: str, figures: str, change_pct: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "gate drift",
         f"the disk of {disk} changed while it was used: {limit}: {figures} "
         f"({format_change(change_pct)})",
@@ -431,7 +432,7 @@ def _gate_failed_afterwards(
     run: int, tier: str, before: str, after: str, bad: str
 ) -> Doubt:
     """`before`, `after`: when the two gates were taken, in words."""
-    return Doubt(
+    return limits_the_answer(
         "gate failed afterwards",
         f"the disk of {tier} passed its gate at {before} and not at {after}: {bad}",
         "it is not known which disk this run met: repeat it",
@@ -440,7 +441,7 @@ def _gate_failed_afterwards(
 
 
 def _no_gate_afterwards(tier: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "no gate afterwards",
         f"the disk of {tier} was not checked after its last run: whether it was still what "
         "it had been is not known",

@@ -5,6 +5,11 @@ from statistics import median
 
 from orchestrator import model, units
 from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import (
+    forbids_a_conclusion,
+    is_only_told,
+    limits_the_answer,
+)
 from orchestrator.analysis.doubts.validity import Doubts, named
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import conservation, disk_demand, resources
@@ -233,7 +238,7 @@ DISK_CHECKS = (
 
 
 def _limit_not_verified(limits: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "limit not verified",
         f"no queue depth that can be had here reaches the declared limit: {limits}",
         advice="nothing that runs here can reach it either; compare on a disk that answers "
@@ -242,7 +247,7 @@ def _limit_not_verified(limits: str) -> Doubt:
 
 
 def _bursting_in_the_gate(disks: Sequence[str]) -> Doubt:
-    return Doubt(
+    return forbids_a_conclusion(
         "bursting disk",
         f"{listed(disks)} was above its base rate when it was checked, on burst credit of "
         "unknown size: its figures may be the burst's, not what the tier sustains",
@@ -252,7 +257,7 @@ def _bursting_in_the_gate(disks: Sequence[str]) -> Doubt:
 
 
 def _bursting_by_the_mean(iops: float, limit_iops: float, tier: str) -> Doubt:
-    return Doubt(
+    return forbids_a_conclusion(
         "bursting disk",
         f"a node's disk did {format_number(iops)} IOPS on average, above the "
         f"{format_number(limit_iops)} of {tier}: only burst credit or a cache does that, so "
@@ -265,7 +270,7 @@ def _counts_differ(
     disk: str, way: str, kernel: float, served: float, apart_pct: float
 ) -> Doubt:
     """`kernel`, `served`: requests of this way ("read", "write") that each of them counted."""
-    return Doubt(
+    return is_only_told(
         "counts differ",
         f"{disk}: the kernel counted {kernel:,.0f} {way}s and the disk served "
         f"{served:,.0f}, {apart_pct:.1f} % apart",
@@ -274,7 +279,7 @@ def _counts_differ(
 
 
 def _host_slower_than_the_tier(disk: str, over_pct: float, late_s: float) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "host slower than the tier",
         f"{disk}: for {over_pct:.1f} % of requests this machine alone took longer than the "
         f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
@@ -284,7 +289,7 @@ def _host_slower_than_the_tier(disk: str, over_pct: float, late_s: float) -> Dou
 
 def _host_errors(disk: str, requests: int) -> Doubt:
     failed = units.counted(requests, "request")
-    return Doubt(
+    return forbids_a_conclusion(
         "host errors",
         f"{disk}: this machine could not store {failed} and answered with an error at once, "
         "where the tier would have written",
@@ -294,7 +299,7 @@ def _host_errors(disk: str, requests: int) -> Doubt:
 
 def _overhead_differs(disk: str, way: str, cost: disk_demand.Overhead) -> Doubt:
     """Of a `cost` from which something is taken off."""
-    return Doubt(
+    return is_only_told(
         "overhead differs",
         f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "
         f"window, and {cost.taken_off_us or 0.0:.0f} µs are taken off: that is "
@@ -308,7 +313,7 @@ def _burst_credit_unknown(
     node: str, name: str, least_pct: float, most_pct: float
 ) -> Doubt:
     """`name`: of the bucket, "IOPS" or "bytes"; `least_pct`, `most_pct`: what it had."""
-    return Doubt(
+    return limits_the_answer(
         "burst credit unknown",
         f"{node}: how much burst credit for {name} its disk had when the window began is not "
         f"known: {least_pct:.0f} to {most_pct:.0f} % of a full bucket",
@@ -318,7 +323,7 @@ def _burst_credit_unknown(
 
 def _shared_disk(names: str, disk: str, whom: str) -> Doubt:
     """`whom`: who should have a disk of its own: "each node" or "each"."""
-    return Doubt(
+    return limits_the_answer(
         "shared disk",
         f"{names} share the disk {disk}: the figures of each are the whole disk's",
         advice=f"give {whom} a disk of its own (`disks`, docs/TIERS.md)",
@@ -326,7 +331,7 @@ def _shared_disk(names: str, disk: str, whom: str) -> Doubt:
 
 
 def _host_cache(path: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "host cache",
         f"a region of {path} that was read twice came faster than the disk's cap the second "
         "time: a cache of the host answers for the disk",
@@ -336,7 +341,7 @@ def _host_cache(path: str) -> Doubt:
 
 
 def _another_disk(difference: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "another disk than declared",
         difference,
         advice="correct the profile, or the disk; compare only what was bought",
@@ -344,7 +349,7 @@ def _another_disk(difference: str) -> Doubt:
 
 
 def _another_machine(here: str, meant: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "another disk than declared",
         f"a machine of the nodes is a {here}, and the profile says {meant}",
         advice="correct `vm` in the profile, or take the machine that is meant: its caps "
@@ -359,7 +364,7 @@ _NAME_THE_DEVICE = (
 
 
 def _disks_not_counted(node: str, what: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "disks not counted",
         f"{node}: {what}: figures of the disks are not all that the database asked of them",
         advice=_NAME_THE_DEVICE,
@@ -369,7 +374,7 @@ def _disks_not_counted(node: str, what: str) -> Doubt:
 def _log_on_another_disk(
     nodes: Sequence[str], log_bytes_per_s: float, written_bytes_per_s: float
 ) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "disks not counted",
         f"{listed(nodes)}: the database's log grew by {format_bytes(log_bytes_per_s)}/s, and "
         f"{format_bytes(written_bytes_per_s)}/s were written to the disks that count: "
@@ -379,7 +384,7 @@ def _log_on_another_disk(
 
 
 def _shared_blocks() -> Doubt:
-    return Doubt(
+    return is_only_told(
         "shared blocks",
         "the data were restored as reflinks: the first write to each block finds it shared "
         "and takes another, so a run that writes asks more of the disk than the database "
@@ -389,7 +394,7 @@ def _shared_blocks() -> Doubt:
 
 
 def _disk_not_quiet() -> Doubt:
-    return Doubt(
+    return is_only_told(
         "disk not quiet",
         "when the run began, the disk was still busy with something else",
         advice="see what else uses it, such as a trim or a check of a RAID",
@@ -398,7 +403,7 @@ def _disk_not_quiet() -> Doubt:
 
 def _copied_volume(way: str) -> Doubt:
     """`way`: what volumes were copied from, "snapshot" or "claim"."""
-    return Doubt(
+    return is_only_told(
         "copied volume",
         f"the volumes were copies of a {way}: all data were read once before, but a cloud "
         "may go on filling such a disk in the background, and it is slower until that is "
@@ -410,7 +415,7 @@ def _copied_volume(way: str) -> Doubt:
 def _replica_missing(
     node: str, written_bytes: float, usual_bytes: float, copies: int
 ) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "replica missing",
         f"{node} wrote {format_bytes(written_bytes)}, the nodes' median is "
         f"{format_bytes(usual_bytes)}, and each should have one of {copies} copies: a copy "
@@ -420,7 +425,7 @@ def _replica_missing(
 
 
 def _data_in_memory(written_bytes: float, copies: int, given_bytes: float) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "data in memory",
         f"{format_bytes(written_bytes)} were written to the disks, less than {copies} × the "
         f"{format_bytes(given_bytes)} that were loaded: the rest was still in memory, or a "
@@ -432,7 +437,7 @@ def _data_in_memory(written_bytes: float, copies: int, given_bytes: float) -> Do
 def _copies_differ(
     where: str, written_bytes: float, wanted_bytes: float, off_pct: float
 ) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "copies differ",
         f"{where}: {format_bytes(written_bytes)} were written, {format_change(off_pct)} "
         f"against the {format_bytes(wanted_bytes)} that copies and checksums take",

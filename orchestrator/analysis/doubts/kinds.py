@@ -1,6 +1,6 @@
-"""Every kind of doubt: what finds it in a run, and what it does to a decision. Pure."""
+"""Every kind of doubt: what finds it in a run, and what doubts do to a decision. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from orchestrator.analysis import results
@@ -11,17 +11,8 @@ from orchestrator.analysis.doubts import (
     validity,
 )
 from orchestrator.analysis.telemetry import resources
-from orchestrator.facts import DoubtKind
-from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Doubt, Plan
 from orchestrator.units import counted, gathered
-
-# Kind → "excludes", "forbids", "limits" or "none", as effects.yaml explains them.
-EFFECTS: Mapping[DoubtKind, str] = {
-    kind: effect
-    for effect, kinds in shipped(__package__, "effects.yaml").items()
-    for kind in kinds
-}
 
 # What finds them in a finished run, in the order in which they are told.
 RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]], ...] = (
@@ -70,14 +61,24 @@ def of_tiers(
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
     """The first for which nothing is concluded in a tier's favour."""
-    return next((doubt for doubt in doubts if EFFECTS[doubt.kind] == "forbids"), None)
+    for doubt in doubts:
+        if doubt.effect == "forbids":
+            return doubt
+    return None
 
 
 def limiting(doubts: Iterable[Doubt]) -> list[str]:
     """What limits an answer: `short window (3 runs)`."""
-    limits = ((of.kind, of.run) for of in doubts if EFFECTS[of.kind] == "limits")
-    runs = {kind: {*numbers} - {None} for kind, numbers in gathered(limits).items()}
-    return [
-        f"{kind} ({counted(len(of), 'run')})" if of else kind
-        for kind, of in runs.items()
-    ]
+    runs_of: dict[str, set[int]] = {}
+    for doubt in doubts:
+        if doubt.effect == "limits":
+            runs = runs_of.setdefault(doubt.kind, set())
+            if doubt.run is not None:
+                runs.add(doubt.run)
+    return [_with_its_runs(kind, runs) for kind, runs in runs_of.items()]
+
+
+def _with_its_runs(kind: str, runs: set[int]) -> str:
+    if runs:
+        return f"{kind} ({counted(len(runs), 'run')})"
+    return kind

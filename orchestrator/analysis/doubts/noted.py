@@ -1,5 +1,6 @@
 """Doubts that are recorded while a run goes on: nothing that it leaves shows them. Pure."""
 
+from orchestrator.analysis.doubts.effects import excludes_the_run, is_only_told
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
@@ -9,7 +10,7 @@ def clock_set(run: int, off_s: float) -> Doubt:
     direction = "back"
     if off_s > 0:
         direction = "forward (or this machine slept)"
-    return Doubt(
+    return excludes_the_run(
         "clock set",
         f"while this was measured the clock went {direction} by "
         f"{format_seconds(abs(off_s))}: the window and the rates in it may be wrong",
@@ -20,7 +21,7 @@ def clock_set(run: int, off_s: float) -> Doubt:
 
 def leftovers(run: int, left: str, advice: str) -> Doubt:
     """`left`: what could not be removed; `advice`: how a person can."""
-    return Doubt(
+    return excludes_the_run(
         "leftovers",
         f"what an earlier run left could not be removed and may have disturbed: {left}",
         advice,
@@ -30,7 +31,7 @@ def leftovers(run: int, left: str, advice: str) -> Doubt:
 
 def out_of_order(run: int, first: int, slug: str) -> Doubt:
     """`first`, `slug`: number and folder of the run that failed and is repeated."""
-    return Doubt(
+    return is_only_told(
         "out of order",
         f"repeats run {first}, which failed, out of order",
         f"see why that failed; what changed since {slug} is in this run alone",
@@ -40,7 +41,7 @@ def out_of_order(run: int, first: int, slug: str) -> Doubt:
 
 def not_restored(run: int, why: str) -> Doubt:
     """Of a cluster whose nodes do not start from the copy of their data."""
-    return Doubt(
+    return is_only_told(
         "not restored",
         f"nodes did not start from a copy, so it loaded anew: {why}",
         "on YugabyteDB `restore: load` loads before each run from the begin",
@@ -50,7 +51,7 @@ def not_restored(run: int, why: str) -> Doubt:
 
 def teardown(run: int, why: str) -> Doubt:
     """Of a run that was measured, read and saved before its end failed."""
-    return Doubt(
+    return is_only_told(
         "teardown",
         f"after the measured window the run could not be taken down: {why}",
         "the figures stand; what was left is removed before the next run",

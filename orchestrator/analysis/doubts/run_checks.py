@@ -6,6 +6,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from orchestrator.analysis import overload, results
+from orchestrator.analysis.doubts.effects import (
+    forbids_a_conclusion,
+    is_only_told,
+    limits_the_answer,
+)
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
@@ -393,7 +398,7 @@ def _flushes(run: RunData) -> int | None:
 
 
 def _no_truth_gate(tier: str, profile: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "no truth gate",
         _nothing_says_what_it_is(tier),
         advice=f"run `tierbench calibrate --profile {profile}`",
@@ -401,7 +406,7 @@ def _no_truth_gate(tier: str, profile: str) -> Doubt:
 
 
 def _no_truth_gate_of_others(tier: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "no truth gate",
         _nothing_says_what_it_is(tier),
         advice="run fio on the nodes' own disks: those of a cluster that others run are "
@@ -414,7 +419,7 @@ def _nothing_says_what_it_is(tier: str) -> str:
 
 
 def _old_truth_gate(age_s: float, profile: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "old truth gate",
         f"the truth gate was taken {format_seconds(age_s)} before",
         advice=f"run `tierbench calibrate --profile {profile}` first",
@@ -422,7 +427,7 @@ def _old_truth_gate(age_s: float, profile: str) -> Doubt:
 
 
 def _warm_up_given_up(warmup_s: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "warm-up given up",
         f"throughput had not become steady after {format_seconds(warmup_s)} of warm-up, "
         "the longest allowed",
@@ -432,7 +437,7 @@ def _warm_up_given_up(warmup_s: float) -> Doubt:
 
 
 def _unsteady_throughput(drift_pct: float, halves_pct: float, warmup_s: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "unsteady throughput",
         f"throughput drifted by {format_change(drift_pct)} over the measured window "
         f"(second half {format_change(halves_pct)} against the first)",
@@ -442,7 +447,7 @@ def _unsteady_throughput(drift_pct: float, halves_pct: float, warmup_s: float) -
 
 
 def _short_window(measured_s: float, scale: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "short window",
         f"{format_seconds(measured_s)} were measured: too short for caches and background "
         "writes to show",
@@ -451,7 +456,7 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
 
 
 def _short_rebuild(took_s: float) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "short rebuild",
         f"the lost node was back after {format_seconds(took_s)}, of which its start and a "
         "checkpoint take seconds that no disk decides",
@@ -486,7 +491,7 @@ def _few_checkpoints(why: str, is_ours: bool) -> Doubt:
     )
     if is_ours:
         advice += "; `--windows checkpoints` then measures whole intervals"
-    return Doubt(
+    return limits_the_answer(
         "few checkpoints",
         f"{why}: writes put off until a checkpoint may be outside the window",
         advice,
@@ -497,7 +502,7 @@ def _few_flushes(seen: int, window_s: float) -> Doubt:
     how_often = "at no time"
     if seen:
         how_often = "only once"
-    return Doubt(
+    return limits_the_answer(
         "few checkpoints",
         f"memory tables were flushed {how_often} in the window of "
         f"{format_seconds(window_s)}: flushes, and the compactions that follow them, may be "
@@ -507,7 +512,7 @@ def _few_flushes(seen: int, window_s: float) -> Doubt:
 
 
 def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "data fits in the cache",
         f"{format_bytes(data_bytes)} of data on a node with {format_bytes(cache_bytes)} of "
         "cache: reads do not reach the disk, so they cannot tell tiers apart",
@@ -516,7 +521,7 @@ def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
 
 
 def _client_busy(cpu_pct: float, of_each_client: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "client busy",
         f"the load generator used {cpu_pct:.0f} % of the machine's CPU{of_each_client}: it "
         "may be the limit",
@@ -525,7 +530,7 @@ def _client_busy(cpu_pct: float, of_each_client: str) -> Doubt:
 
 
 def _clock_not_read(client: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "clients apart",
         f"the clock of {client} could not be read: its transactions may be counted in "
         "another second than they ended in",
@@ -534,7 +539,7 @@ def _clock_not_read(client: str) -> Doubt:
 
 
 def _clock_not_known(client: str, uncertainty_s: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "clients apart",
         f"the clock of {client} is known to {format_seconds(uncertainty_s)} only",
         advice="let the machines of the clients keep time alike (NTP), and measure again",
@@ -542,7 +547,7 @@ def _clock_not_known(client: str, uncertainty_s: float) -> Doubt:
 
 
 def _clock_moved(client: str, moved_s: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "clients apart",
         f"the clock of {client} moved by {format_seconds(moved_s)} against ours during the "
         "run",
@@ -551,7 +556,7 @@ def _clock_moved(client: str, moved_s: float) -> Doubt:
 
 
 def _clients_apart(together_s: float, asked_s: float, skew_s: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "clients apart",
         f"all clients measured together for {format_seconds(together_s)} of the "
         f"{format_seconds(asked_s)} asked for: they began {format_seconds(skew_s)} apart",
@@ -574,11 +579,11 @@ def _host_saturated(busy_pct: float, several_hosts: bool, of_others: bool) -> Do
         advice = "use a machine with more cores, or fewer threads"
     else:
         advice = "use a machine with more cores, fewer --nodes or fewer threads"
-    return Doubt("host saturated", text, advice)
+    return limits_the_answer("host saturated", text, advice)
 
 
 def _machine_shared(other_cpu_pct: float) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "machine shared",
         f"{other_cpu_pct:.0f} % of the machine's CPU went to something else than database, "
         "load generator and disk servers",
@@ -587,7 +592,7 @@ def _machine_shared(other_cpu_pct: float) -> Doubt:
 
 
 def _not_sampled(metrics: Sequence[str]) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "telemetry gaps",
         f"not sampled over the measured window: {', '.join(metrics)}",
         advice="see `telemetry` among the run's facts for what could not be read",
@@ -596,7 +601,7 @@ def _not_sampled(metrics: Sequence[str]) -> Doubt:
 
 def _seconds_not_sampled(gaps: Sequence[str]) -> Doubt:
     """`gaps`: `3.0 s of node-1`."""
-    return Doubt(
+    return is_only_told(
         "telemetry gaps",
         f"seconds of the window were not sampled: {listed(gaps)} are known by their sum "
         "only",
@@ -610,7 +615,7 @@ _SEE_ERRORS = (
 
 
 def _failures(count: float, transactions: float) -> Doubt:
-    return Doubt(
+    return forbids_a_conclusion(
         "failures",
         f"{format_number(count)} failures beside {format_number(transactions)} transactions",
         advice=_SEE_ERRORS,
@@ -618,7 +623,7 @@ def _failures(count: float, transactions: float) -> Doubt:
 
 
 def _retries(count: float, transactions: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "retries",
         f"{format_number(count)} retries beside {format_number(transactions)} transactions",
         advice=_SEE_ERRORS,
@@ -626,7 +631,7 @@ def _retries(count: float, transactions: float) -> Doubt:
 
 
 def _few_transactions(transactions: float, needed: int) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "few transactions",
         f"{format_number(transactions)} transactions carry no 99th percentile ({needed:,} "
         "needed)",
@@ -635,7 +640,7 @@ def _few_transactions(transactions: float, needed: int) -> Doubt:
 
 
 def _burst_credit_left(above_base_pct: float, left_pct: float) -> Doubt:
-    return Doubt(
+    return forbids_a_conclusion(
         "burst credit left",
         f"the disk was above its base rate in {above_base_pct:.0f} % of the window, and "
         f"{left_pct:.0f} % of the burst credit was left at the end: the figures are the "
@@ -645,7 +650,7 @@ def _burst_credit_left(above_base_pct: float, left_pct: float) -> Doubt:
 
 
 def _against_littles_law(in_flight: float, threads: int, off_pct: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "Little's law",
         f"throughput × latency = {in_flight:.1f} transactions in flight, with {threads} "
         f"threads ({format_change(off_pct)})",
@@ -654,7 +659,7 @@ def _against_littles_law(in_flight: float, threads: int, off_pct: float) -> Doub
 
 
 def _at_think_times_ceiling(share_pct: float, ceiling_nopm: float) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "think time's ceiling",
         f"{share_pct:.1f} % of the {format_number(ceiling_nopm)} New-Orders a minute that "
         "think time allows: throughput cannot tell tiers apart",
@@ -670,7 +675,7 @@ def _commits_not_durable(of_others: bool) -> Doubt:
         )
     else:
         advice = "leave the durability settings out of the profile"
-    return Doubt(
+    return forbids_a_conclusion(
         "commits not durable",
         "the database answers commits before they are on the disk, so tiers look alike in "
         "writing",
@@ -679,7 +684,7 @@ def _commits_not_durable(of_others: bool) -> Doubt:
 
 
 def _another_build(wanted: str, running: str | None) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "another build",
         f"the profile asks for {wanted}, the servers say {running}",
         advice="correct `version` in the profile; without a build in it, the servers' pages "
@@ -688,7 +693,7 @@ def _another_build(wanted: str, running: str | None) -> Doubt:
 
 
 def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "consistency not checked",
         f"{', '.join(conditions)} could not be evaluated after the run: {problems}",
         advice="the measurement stays; whether the data were still consistent is not known",
@@ -696,7 +701,7 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
 
 
 def _facts_not_read(reasons: str) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "facts not read",
         f"the database's servers did not say all that was asked: {reasons}",
         advice="`tierbench doctor --db yugabytedb` shows which pages of this release are "
@@ -705,7 +710,7 @@ def _facts_not_read(reasons: str) -> Doubt:
 
 
 def _leaders_moved(reasons: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "leaders moved",
         f"nodes did not have the same share of the work all the time: {reasons}",
         advice="repeat the run; if it stays so, look at `zones` and at the masters' logs",
@@ -713,7 +718,7 @@ def _leaders_moved(reasons: str) -> Doubt:
 
 
 def _whole_tables_read(setting: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "whole tables read",
         "keys are sharded by their hash, so each range of keys reads a whole table",
         advice=f"set `tserver.ysql_pg_conf_csv: {setting}=false` (from 2024.2 on)",
@@ -721,7 +726,7 @@ def _whole_tables_read(setting: str) -> Doubt:
 
 
 def _connection_pooler(evidence: str) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "connection pooler",
         f"a connection pooler answers for the database: {evidence}. Latency has the wait for "
         "a free server session in it, fewer sessions than the load has threads may be open, "
@@ -732,7 +737,7 @@ def _connection_pooler(evidence: str) -> Doubt:
 
 
 def _others_at_work(shares: Sequence[str]) -> Doubt:
-    return Doubt(
+    return limits_the_answer(
         "others at work",
         f"other databases of the cluster were at work meanwhile: {', '.join(shares)}",
         advice="measure while nobody else uses the cluster, or repeat until chance evens it "
@@ -769,7 +774,7 @@ def _not_begun(owed: float, due: float, pace: _Pace) -> Doubt:
         grew = "the terminals' wait for a connection, which is not in latency, grew, and depends"
     else:
         grew = "latency is mostly the wait in a queue that grew, and depends"
-    return Doubt(
+    return is_only_told(
         "overload",
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
         f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
@@ -779,7 +784,7 @@ def _not_begun(owed: float, due: float, pace: _Pace) -> Doubt:
 
 
 def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "overload",
         f"{format_number(served_share * rate_per_s)}/s of the {format_number(rate_per_s)}/s "
         f"asked for were served ({100 * served_share:.1f} %): the database did not keep up, "
@@ -789,7 +794,7 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
 
 
 def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "overload",
         f"{format_number(offered_per_s)}/s fell due in the window and "
         f"{format_number(served_per_s)}/s ended in it: the queue grew, so latency depends on "
@@ -799,7 +804,7 @@ def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt
 
 
 def _waited_for_a_connection(wait_s: float, latency_s: float, pace: _Pace) -> Doubt:
-    return Doubt(
+    return is_only_told(
         "overload",
         f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an "
         f"average latency of {format_seconds(latency_s)} that does not hold it: there were "

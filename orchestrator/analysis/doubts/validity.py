@@ -7,44 +7,56 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator import tier
+from orchestrator.analysis.doubts.effects import excludes_the_run
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number
 
+# By how much the generator's own total and the transactions kept one by one may differ.
 TOTALS_PCT = 0.5
-NOTED = ("clock set", "leftovers")  # in the record while the run went on
+# Or by so many a thread, of a short run: each has one under way at either end of the window.
+UNDER_WAY = 2.0
 
 Doubts = Iterator[Doubt]
 
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
     """The doubts for which a finished run does not count; mostly none."""
-    noted = (doubt for doubt in record.doubts if doubt.kind in NOTED)
+    noted = [doubt for doubt in record.doubts if doubt.effect == "excludes"]
     return (*noted, *shown(record))
 
 
 def shown(record: Record) -> Doubts:
     """Those of them that the record shows beside what was noted in it."""
-    for doubt in _shown(record):
+    for doubt in (*_gate(record), *_limit_changes(record), *_totals(record)):
         yield replace(doubt, run=record.run.number)
 
 
-def _shown(record: Record) -> Doubts:
-    if record.gate is not None and not record.gate.passed:
-        bad = "; ".join(
-            f"{named(c)} {c.verdict}" for c in record.gate.checks if not c.passed
-        )
-        yield _gate_not_passed(record.profile.tier.name, bad)
+def _gate(record: Record) -> Doubts:
+    if record.gate is None or record.gate.passed:
+        return
+    failed = [check for check in record.gate.checks if not check.passed]
+    words = [f"{named(check)} {check.verdict}" for check in failed]
+    yield _gate_not_passed(record.profile.tier.name, "; ".join(words))
+
+
+def _limit_changes(record: Record) -> Doubts:
     if record.facts.get("limit_changes"):
         yield _limits_changed()
+
+
+def _totals(record: Record) -> Doubts:
     facts = GeneratorFacts.read(record.facts.get("generator"))
-    own = facts.sysbench_transactions
-    kept = facts.recorded_transactions
-    if own is None or kept is None:
+    counted = facts.sysbench_transactions
+    recorded = facts.recorded_transactions
+    if counted is None or recorded is None:
         return
-    least = min(abs(own - kept), abs(own - (kept - (facts.recorded_failures or 0.0))))
-    if least > max(TOTALS_PCT / 100 * kept, 2.0 * record.workload.threads):
-        yield _totals_differ(own, kept)
+    # The generator's total may hold those that failed, or not.
+    without_failures = recorded - (facts.recorded_failures or 0.0)
+    apart = min(abs(counted - recorded), abs(counted - without_failures))
+    allowed = max(TOTALS_PCT / 100 * recorded, UNDER_WAY * record.workload.threads)
+    if apart > allowed:
+        yield _totals_differ(counted, recorded)
 
 
 def named(check: tier.GateCheck) -> str:
@@ -55,7 +67,7 @@ def named(check: tier.GateCheck) -> str:
 
 
 def _gate_not_passed(tier_name: str, bad: str) -> Doubt:
-    return Doubt(
+    return excludes_the_run(
         "gate not passed",
         f"the disk is not what {tier_name} declares: {bad}",
         advice="its figures are not compared; see docs/TIERS.md",
@@ -63,7 +75,7 @@ def _gate_not_passed(tier_name: str, bad: str) -> Doubt:
 
 
 def _limits_changed() -> Doubt:
-    return Doubt(
+    return excludes_the_run(
         "limits changed",
         "the disk's limits were changed while this ran: its figures are not the tier's",
         advice="use it to see what the limit does, not to compare tiers",
@@ -71,7 +83,7 @@ def _limits_changed() -> Doubt:
 
 
 def _totals_differ(counted: float, recorded: float) -> Doubt:
-    return Doubt(
+    return excludes_the_run(
         "totals differ",
         f"sysbench counted {format_number(counted)} transactions, "
         f"{format_number(recorded)} were kept one by one",

@@ -10,7 +10,7 @@ from orchestrator.analysis.answers.untested import (
     ABOUT_STAND_IN,
     is_stand_in,
 )
-from orchestrator.facts import DatabaseFacts, DoubtKind, NoteKind
+from orchestrator.facts import DatabaseFacts, NoteKind
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
@@ -29,7 +29,8 @@ from orchestrator.units import listed
 
 STUDY_NODES = 3
 
-_LABELS_OF_DOUBTS: Mapping[DoubtKind, str] = {
+# By a `DoubtKind`; doubts may be of other kinds too.
+_LABELS_OF_DOUBTS: Mapping[str, str] = {
     "emulated tier": "Emulated disks",
     "cgroup tier": "Limited by control group",
     "none tier": "No disk limits",
@@ -76,7 +77,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
 
 def _doubts(index: ReportIndex) -> Iterator[Stamp]:
     """Doubts about no run in particular, one stamp for each kind."""
-    by_kind: dict[DoubtKind, list[Doubt]] = {}
+    by_kind: dict[str, list[Doubt]] = {}
     for doubt in index.verdict.doubts:
         if doubt.run is None:
             by_kind.setdefault(doubt.kind, []).append(doubt)
@@ -87,7 +88,7 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
         yield Stamp(_label_of_doubts(kind), text, " ".join(advice))
 
 
-def _label_of_doubts(kind: DoubtKind) -> str:
+def _label_of_doubts(kind: str) -> str:
     capitalized = kind[:1].upper() + kind[1:]
     return _LABELS_OF_DOUBTS.get(kind, capitalized)
 
@@ -105,7 +106,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
             yield Stamp(label, _shared(index, [str(note)]), "")
 
 
-def _is_said_elsewhere(note: Note, doubted: set[DoubtKind]) -> bool:
+def _is_said_elsewhere(note: Note, doubted: set[str]) -> bool:
     # Readings have a stamp together; what prices did to an answer stands in the answer.
     if note.kind in ("reading", "prices"):
         return True

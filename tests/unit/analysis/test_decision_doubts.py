@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from orchestrator import report
 from orchestrator.analysis.conclusions import Decision, Verdict
-from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.facts import DoubtKind
 from orchestrator.model import Record
 from orchestrator.planning import slo
 from orchestrator.tier import Burst
@@ -50,10 +48,6 @@ def decided(campaign: Results) -> tuple[Verdict, Decision]:
 
 def status(campaign: Results, verdict: Verdict) -> str:
     return report.arrange(campaign, verdict).status
-
-
-def test_every_kind_of_doubt_says_what_it_does() -> None:
-    assert set(kinds.EFFECTS) == set(get_args(DoubtKind))
 
 
 def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:

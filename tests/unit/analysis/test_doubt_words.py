@@ -1,11 +1,14 @@
-"""The words of doubts: what each sentence says, and that every kind is raised somewhere."""
+"""What doubts say and do: the words of each, and that every kind is raised with its effect."""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import astuple
 from typing import get_args
 
-from orchestrator.analysis.doubts import noted
+import pytest
+
+from orchestrator.analysis.doubts import effects, noted
 from orchestrator.analysis.doubts.disk_checks import _copied_volume, _host_errors
 from orchestrator.analysis.doubts.run_checks import (
     _burst_credit_left,
@@ -15,26 +18,46 @@ from orchestrator.analysis.doubts.run_checks import (
     _not_begun,
     _Pace,
 )
-from orchestrator.facts import DoubtKind
+from orchestrator.facts import DOUBT_EFFECTS, DoubtKind
+from orchestrator.model import Doubt
 from tests.sources import MODULES, PACKAGE, nodes
 
+MAKERS = {
+    "excludes_the_run": "excludes",
+    "forbids_a_conclusion": "forbids",
+    "limits_the_answer": "limits",
+    "is_only_told": "told",
+}
 
-def raised() -> set[str]:
-    """The first argument of every doubt that is made in the folder that raises them."""
-    kinds: set[str] = set()
+
+def raised() -> set[tuple[str, str]]:
+    """Kind and effect of every doubt that is made in the folder that raises them."""
+    doubts: set[tuple[str, str]] = set()
     for file in MODULES:
-        if file.parent != PACKAGE / "analysis/doubts":
+        if file.parent != PACKAGE / "analysis/doubts" or file.stem == "effects":
             continue
         for node in nodes(file):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Doubt":
+            if not isinstance(node, ast.Call):
+                continue
+            maker = ast.unparse(node.func)
+            assert maker != "Doubt", f"{file.name} makes one that says no effect"
+            if maker in MAKERS:
                 kind = node.args[0]
                 assert isinstance(kind, ast.Constant), ast.unparse(node)
-                kinds.add(str(kind.value))
-    return kinds
+                doubts.add((str(kind.value), MAKERS[maker]))
+    return doubts
 
 
-def test_each_kind_is_raised() -> None:
-    assert raised() == set(get_args(DoubtKind))
+def test_each_kind_is_raised_with_the_effect_that_format_2_gave_it() -> None:
+    assert raised() == set(DOUBT_EFFECTS.items())
+    assert set(DOUBT_EFFECTS) == set(get_args(DoubtKind))
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_doubt_has_the_effect_of_its_maker(maker: str) -> None:
+    doubt: Doubt = getattr(effects, maker)("failures", "what was seen", "repeat it", 3)
+    expected = ("failures", "what was seen", "repeat it", 3, MAKERS[maker])
+    assert astuple(doubt) == expected
 
 
 def test_values_are_filled_in() -> None:

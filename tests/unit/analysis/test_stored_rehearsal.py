@@ -17,6 +17,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
+from orchestrator.facts import effect_of_doubt
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Doubt, Measurement, Run, Workload
 from tests import ROOT
@@ -101,7 +102,9 @@ def _workload(name: str) -> Workload:
 @cache
 def judged() -> dict[str, Decision]:
     limits = [Bottleneck(**one) for one in stored()["bottlenecks"]]
-    doubts = [Doubt(**one) for one in stored()["doubts"]]
+    doubts = [
+        Doubt(**one, effect=effect_of_doubt(one["kind"])) for one in stored()["doubts"]
+    ]
     return {
         one.workload: one for one in decision.decide_all(campaign(), limits, doubts)[0]
     }

@@ -10,19 +10,20 @@ import pytest
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.doubts import kinds, validity
 from orchestrator.analysis.results import Results
+from orchestrator.facts import DOUBT_EFFECTS
 from orchestrator.model import Doubt, Record
 from orchestrator.report.report_index import ReportIndex
 from tests.campaigns import build_campaign, build_gate
 from tests.documented import table_below
 
 EXCLUDING = tuple(
-    kind for kind, effect in kinds.EFFECTS.items() if effect == "excludes"
+    kind for kind, effect in DOUBT_EFFECTS.items() if effect == "excludes"
 )
 WILD = 4  # the run of ultra whose figures are far off
 
 
 def noted(kind: str) -> Callable[[Record], Record]:
-    doubt = Doubt(kind, "what was seen", "repeat it", WILD)  # type: ignore[arg-type]
+    doubt = Doubt(kind, "what was seen", "repeat it", WILD)
     return lambda record: replace(record, doubts=(doubt,))
 
 
@@ -82,6 +83,23 @@ def test_a_campaign_with_an_excluded_run_is_judged_as_without_it(kind: str) -> N
     assert (excluded.run, excluded.profile) == (WILD, "ultra")
     assert excluded.reasons[0].startswith(f"{kind}: ")
     assert kind in {doubt.kind for doubt in found.doubts if doubt.run == WILD}
+
+
+def test_a_doubt_that_nothing_here_knows_excludes_its_run() -> None:
+    """It may come from another version or an extension; what it says must not be passed over."""
+    campaign = campaign_with(noted("disk was on fire"), WILD)
+    judged = verdicts.judge(campaign)
+    assert judged.cells == verdicts.judge(without(campaign, WILD)).cells
+    (excluded,) = judged.excluded
+    assert excluded.reasons == ("disk was on fire: what was seen",)
+
+
+def test_a_doubt_that_nothing_here_knows_does_what_it_says() -> None:
+    doubt = Doubt("disk was warm", "what was seen", "cool it", WILD, "limits")
+    campaign = campaign_with(lambda record: replace(record, doubts=(doubt,)), WILD)
+    judged = verdicts.judge(campaign)
+    assert not judged.excluded and doubt in judged.doubts
+    assert "disk was warm (1 run)" in kinds.limiting(judged.doubts)
 
 
 def test_a_figure_far_off_excludes_nothing() -> None:

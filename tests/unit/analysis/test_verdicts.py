@@ -412,7 +412,7 @@ def test_cells_hold_telemetry_per_node_and_in_all() -> None:
 
 def test_a_whole_campaign_is_judged() -> None:
     found = verdicts.judge(build_campaign(repetitions=3, nodes=1))
-    assert (found.schema_version, found.baseline, found.missing) == (2, "premium", ())
+    assert (found.schema_version, found.baseline, found.missing) == (3, "premium", ())
     words = {
         (d.contender, d.workload): d.verdict for d in found.deltas if d.metric == "nopm"
     }

@@ -258,7 +258,7 @@ DOUBTED: dict[DoubtKind, set[int | None]] = {
 
 
 def test_the_doubts_are_those_of_its_figures_and_no_other(imported: Imported) -> None:
-    found: dict[DoubtKind, set[int | None]] = {}
+    found: dict[str, set[int | None]] = {}
     for doubt in imported.verdict.doubts:
         found.setdefault(doubt.kind, set()).add(doubt.run)
     assert found == DOUBTED

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.cli import concluding
 from orchestrator.load_generators.fio import Fio
-from orchestrator.model import Dataset, Plan, Record
+from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record
 from orchestrator.planning import disk_matrix
 from orchestrator.system import store
 from tests.faults.doors import FIO
@@ -65,7 +65,7 @@ def test_beside_a_tier_that_was_measured_they_are_no_ceiling(tmp_path: Path) -> 
     for cell in disk_matrix.planned(CELLS):
         (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
     figures = Fio().read(MATRIX, raw, 0.0, 1.0).measurements
-    of_run = (store.SCHEMA_VERSION, run, plan.profile(run.profile), MATRIX)
+    of_run = (RESULTS_FORMAT, run, plan.profile(run.profile), MATRIX)
     record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
     store.save_record(raw.parent, record)
     text = report_of(folder)

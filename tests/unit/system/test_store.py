@@ -10,7 +10,7 @@ import pytest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
-from orchestrator.model import Doubt, Phase, Record
+from orchestrator.model import RESULTS_FORMAT, Doubt, Phase, Record
 from orchestrator.system import at_once, store
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Gate, GateCheck
@@ -24,7 +24,7 @@ def a_record() -> Record:
     plan = a_plan()
     check = GateCheck("IOPS", "1/s", 100.0, 99.0, 5.0, "ok")
     return Record(
-        schema_version=1,
+        schema_version=RESULTS_FORMAT,
         run=plan.runs[0],
         profile=plan.profiles[0],
         workload=plan.workloads[0],

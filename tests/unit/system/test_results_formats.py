@@ -1,0 +1,125 @@
+"""Campaigns of an older format are read, and judged as they were when they were measured."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import studies
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.facts import DOUBT_EFFECTS
+from orchestrator.model import RESULTS_FORMAT
+from orchestrator.system import store
+from tests import ROOT
+from tests.campaigns import build_campaign, stored
+
+FORMAT_2 = ROOT / "tests/fixtures/results-format-2"
+CAMPAIGN = FORMAT_2 / "campaign"
+RECORD = "runs/01-premium-insert-r1/record.json"
+
+
+def in_format_2(judged: Path) -> str:
+    """A verdict of today as its file in format 2 was: no effects, and no `answer` yet."""
+    content: dict[str, Any] = json.loads(judged.read_text())
+    assert content.pop("answer") is not None
+    content["schema_version"] = 2
+    for doubt in content["doubts"]:
+        assert doubt.pop("effect") == DOUBT_EFFECTS[doubt["kind"]]
+    return in_order(content)
+
+
+def in_order(content: dict[str, Any]) -> str:
+    """Byte for byte but for the order of names, which JSON does not have."""
+    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True)
+
+
+def kept(file: Path) -> str:
+    return in_order(json.loads(file.read_text()))
+
+
+def judged_anew(folder: Path) -> Path:
+    store.save_verdict(folder, judge(store.load(folder)))
+    return folder / "verdict.json"
+
+
+def test_a_campaign_of_format_2_is_judged_as_it_was(tmp_path: Path) -> None:
+    folder = tmp_path / "campaign"
+    shutil.copytree(CAMPAIGN, folder)
+    assert in_format_2(judged_anew(folder)) == kept(CAMPAIGN / "verdict.json")
+
+
+def test_a_study_is_judged_as_it_was_in_format_2(tmp_path: Path) -> None:
+    _, folder = studies.carry_in(CampaignApp(), ROOT / studies.REFERENCE, tmp_path)
+    expected = kept(FORMAT_2 / "study-verdict.json")
+    assert in_format_2(judged_anew(folder)) == expected
+
+
+def test_doubts_of_format_2_are_given_the_effects_that_they_had() -> None:
+    campaign = store.load(CAMPAIGN)
+    assert campaign.plan.schema_version == RESULTS_FORMAT
+    doubts = [doubt for run in campaign.runs for doubt in run.record.doubts]
+    assert {doubt.kind: doubt.effect for doubt in doubts} == {
+        "teardown": "told",
+        "clock set": "excludes",
+        "not restored": "told",
+        "leftovers": "excludes",
+        "out of order": "told",
+    }
+    assert {run.record.schema_version for run in campaign.runs} == {RESULTS_FORMAT}
+
+
+def test_decisions_of_format_2_are_read() -> None:
+    assert [decision.workload for decision in store.decisions(CAMPAIGN)] == ["insert"]
+
+
+def test_a_record_of_today_says_its_effects_and_is_read_as_it_is(
+    tmp_path: Path,
+) -> None:
+    campaign = build_campaign(workloads=["insert"], frames=False)
+    folder = stored(campaign, tmp_path)
+    content = json.loads((folder / RECORD).read_text())
+    assert content["schema_version"] == RESULTS_FORMAT
+    records = [run.record for run in store.load(folder, tables=False).runs]
+    assert [asdict(record) for record in records] == [
+        asdict(run.record) for run in campaign.runs
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "more", "effect"),
+    [
+        (1, {}, "excludes"),
+        (RESULTS_FORMAT, {}, "excludes"),
+        (RESULTS_FORMAT, {"effect": "told"}, "told"),
+    ],
+)
+def test_a_stored_doubt_of_an_unknown_kind_excludes_unless_it_says_otherwise(
+    tmp_path: Path, version: int, more: dict[str, str], effect: str
+) -> None:
+    folder = stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+    content = json.loads((folder / RECORD).read_text())
+    doubt = {"kind": "disk was on fire", "text": "it was", "advice": "wait", "run": 1}
+    content |= {"schema_version": version, "doubts": [doubt | more]}
+    (folder / RECORD).write_text(json.dumps(content))
+    campaign = store.load(folder)
+    (read,) = campaign.by_number[1].record.doubts
+    assert (read.kind, read.effect) == ("disk was on fire", effect)
+    assert (1 in campaign.excluded) == (effect == "excludes")
+
+
+def test_an_effect_that_nothing_knows_is_a_record_that_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    folder = stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+    content = json.loads((folder / RECORD).read_text())
+    doubt = {"kind": "k", "text": "t", "advice": "a", "run": 1, "effect": "pleases"}
+    (folder / RECORD).write_text(json.dumps(content | {"doubts": [doubt]}))
+    campaign = store.load(folder)
+    assert 1 not in campaign.by_number
+    assert "left out: runs/01-premium-insert-r1/record.json" in str(campaign.plan.notes)
