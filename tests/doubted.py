@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.analysis import differences
 from orchestrator.analysis.doubts.kinds import find
 from orchestrator.analysis.results import Results
 from orchestrator.model import Doubt, Measurement, Record
@@ -31,6 +32,11 @@ def the(kind: str, campaign: Results) -> Doubt:
     found = [doubt for doubt in find(campaign) if doubt.kind == kind]
     assert found, f"{kind} is not among {kinds(campaign)}"
     return found[0]
+
+
+def phrases(left: Record, right: Record) -> tuple[str, ...]:
+    """What two runs differ in besides their tier, as a person reads it."""
+    return differences.in_words(differences.between(left, right))
 
 
 def facts(**of_database: Any) -> Change:

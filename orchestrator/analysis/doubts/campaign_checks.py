@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import dropwhile, pairwise
 
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import comparability, differences, results
 from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.results import Results
@@ -127,8 +127,8 @@ def comparable(campaign: Results) -> Iterator[Doubt]:
     for workload, runs in gathered(of_loads).items():
         unlike = comparability.among(runs)
         if unlike:
-            yield _unlike_runs(workload, unlike)
-    unknown = comparability.not_known([run.record for run in campaign.done])
+            yield _unlike_runs(workload, differences.in_words(unlike))
+    unknown = differences.not_known([run.record for run in campaign.done])
     if unknown:
         yield _not_compared(unknown)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis import comparability
+from orchestrator.analysis.differences import Difference, Subject, Topic, between
 from orchestrator.model import ClusterSpec, NodeSize, Record
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign, build_tier
-from tests.doubted import facts
+from tests.doubted import facts, phrases
 
 
 def record() -> Record:
@@ -71,12 +71,12 @@ def clustered(**changes: Any) -> Record:
     ],
 )
 def test_what_makes_runs_unlike(other: Callable[[], Record], phrase: str) -> None:
-    assert phrase in comparability.differences(record(), other())
+    assert phrase in phrases(record(), other())
 
 
 def test_what_is_tried_out_behind_the_window_makes_no_runs_unlike() -> None:
     tried = replace(record(), workload=replace(record().workload, confirm_s=120.0))
-    assert comparability.differences(record(), tried) == ()
+    assert phrases(record(), tried) == ()
 
 
 def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
@@ -89,10 +89,8 @@ def test_runs_of_another_isolation_or_planner_are_unlike() -> None:
     phrase = (
         "running database's execution.isolation repeatable read against read committed"
     )
-    assert comparability.differences(left, right) == (phrase,)
-    assert (
-        comparability.differences(record(), right) == ()
-    )  # of records that do not hold it
+    assert phrases(left, right) == (phrase,)
+    assert phrases(record(), right) == ()  # of records that do not hold it
 
 
 @pytest.mark.parametrize(
@@ -111,7 +109,7 @@ def test_statements_that_travelled_otherwise_make_runs_unlike(
         for batched in (left, right)
     )
     phrase = "load generator's batching of statements True against False"
-    assert comparability.differences(one, two) == ((phrase,) if differ else ())
+    assert phrases(one, two) == ((phrase,) if differ else ())
 
 
 def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
@@ -120,4 +118,15 @@ def test_the_tier_and_the_size_of_its_disk_may_differ() -> None:
     other = clustered(node=disk)
     other = replace(other, profile=replace(other.profile, name="ultra", tier=tier))
     grown = facts(data_bytes=7 * GIB, since_reset={"xact_commit": 5})(other)
-    assert comparability.differences(record(), grown) == ()
+    assert phrases(record(), grown) == ()
+
+
+def test_a_difference_names_its_subject_and_both_values() -> None:
+    other = clustered(nodes=1)
+    assert between(record(), other) == (
+        Difference(Subject(Topic.CLUSTER, "nodes"), left=3, right=1),
+    )
+    weaker = facts(durability={"fsync": "off", "synchronous_commit": "on"})(record())
+    assert between(record(), weaker) == (
+        Difference(Subject(Topic.RUNNING, "durability.fsync"), left="on", right="off"),
+    )

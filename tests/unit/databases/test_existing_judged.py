@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from orchestrator import report
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import differences, results
 from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
@@ -32,6 +32,7 @@ from orchestrator.tier import Gate
 from orchestrator.tiers import tier_mechanisms
 from tests.campaign_tables import held
 from tests.campaigns import build_campaign, with_tier
+from tests.doubted import phrases
 from tests.tiers import changed
 
 
@@ -82,12 +83,12 @@ def test_nodes_of_unknown_size_are_alike_only_as_far_as_they_were_seen() -> None
         profile = replace(profile, cluster=replace(profile.cluster, node=size))
         return replace(theirs_record, nodes=(node,), profile=profile)
 
-    assert comparability.differences(record(8.0), record(8.0)) == ()
-    assert comparability.differences(record(None), record(8.0)) == ()
-    assert comparability.differences(record(8.0), record(4.0)) == (
+    assert phrases(record(8.0), record(8.0)) == ()
+    assert phrases(record(None), record(8.0)) == ()
+    assert phrases(record(8.0), record(4.0)) == (
         "CPUs of the nodes, as seen, [8.0] against [4.0]",
     )
-    assert comparability.differences(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
+    assert phrases(record(8.0), record(8.0, NodeSize(8.0, 1, 1))) == (
         "size of a node not declared against declared",
     )
 
@@ -137,14 +138,14 @@ def observed(
 def test_every_machine_and_all_settings_of_clusters_of_others_are_compared(
     one: Record, two: Record, phrase: str | None
 ) -> None:
-    assert comparability.differences(one, two) == (() if phrase is None else (phrase,))
+    assert phrases(one, two) == (() if phrase is None else (phrase,))
 
 
 def test_what_was_not_seen_of_a_cluster_is_no_difference_but_a_doubt() -> None:
     seen, blind = observed((8, GIB)), observed((None, None), settings={})
-    assert comparability.differences(seen, blind) == ()
-    assert comparability.not_known((seen, seen)) == ()
-    assert comparability.not_known((seen, blind)) == (
+    assert phrases(seen, blind) == ()
+    assert differences.not_known((seen, seen)) == ()
+    assert differences.not_known((seen, blind)) == (
         "CPUs and memory of the nodes",
         "settings",
     )
@@ -232,8 +233,8 @@ def test_encrypted_sessions_are_not_compared_with_others() -> None:
             found, facts={**found.facts, "database": {"version": "17", "tls": tls}}
         )
 
-    assert comparability.differences(record("verify-full"), record("require")) == ()
-    (difference,) = comparability.differences(record("verify-full"), record("off"))
+    assert phrases(record("verify-full"), record("require")) == ()
+    (difference,) = phrases(record("verify-full"), record("off"))
     assert difference == "`tls` of sessions verify-full against off"
 
 

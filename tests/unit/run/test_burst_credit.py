@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import comparability
 from orchestrator.analysis.doubts import disk_checks
 from orchestrator.analysis.telemetry import counters, disk_demand, resources
 from orchestrator.analysis.telemetry.disk_demand import demand
@@ -21,6 +20,7 @@ from orchestrator.run.credit import Bucket, BurstCredit, Seen
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaign_tables import sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
+from tests.doubted import phrases
 from tests.fakes import fake_world
 from tests.tiers import a_tier, changed
 
@@ -211,8 +211,8 @@ def test_runs_that_began_with_unlike_credit_are_not_compared(
         replace(record, facts={**record.facts, "burst_credit": with_credit(*states)})
         for states in (left, right)
     ]
-    phrases = comparability.differences(*pair)
-    assert phrases == (
+    unlike = phrases(*pair)
+    assert unlike == (
         ()
         if compared
         else ("burst credit for iops at the begin: bursting against at base",)
