@@ -5,58 +5,116 @@ from dataclasses import replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts import (
+    burst_checks,
     campaign_checks,
+    checkpoint_checks,
+    client_checks,
+    database_checks,
     disk_checks,
-    run_checks,
+    gate_checks,
+    machine_checks,
+    pace_checks,
+    provider_checks,
+    transaction_checks,
     validity,
+    window_checks,
+    written_checks,
 )
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Doubt, Plan
-from orchestrator.units import counted, gathered
+from orchestrator.units import counted
 
-# What finds them in a finished run, in the order in which they are told.
-RUN_CHECKS: tuple[Callable[[results.RunData, resources.Values], Iterable[Doubt]], ...] = (
-    run_checks.truth_gate, run_checks.windows, run_checks.few_checkpoints, run_checks.cached,
-    run_checks.client_busy, run_checks.clients_apart, run_checks.machine, run_checks.no_telemetry,
-    run_checks.transactions, run_checks.burst_credit, run_checks.overloaded, run_checks.little,
-    run_checks.ceiling, run_checks.database, run_checks.not_checked, run_checks.whole_tables,
-    run_checks.others_at_work,
-    *disk_checks.DISK_CHECKS,
-)  # fmt: skip
+RunCheck = Callable[[results.RunData, resources.Totals], Iterable[Doubt]]
+CampaignCheck = Callable[[results.Results], Iterable[Doubt]]
+
+# What finds them, in the order in which they are told: in a campaign,
+CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
+    campaign_checks.rehearsed,
+    campaign_checks.published,
+    campaign_checks.cells,
+    campaign_checks.not_the_real_disk,
+    campaign_checks.vm_caps,
+    campaign_checks.old_price,
+    campaign_checks.said_beforehand,
+    campaign_checks.comparable,
+    gate_checks.gate_drift,
+    gate_checks.gates_afterwards,
+)
+# on the disks of a finished run,
+DISK_CHECKS: tuple[RunCheck, ...] = (
+    disk_checks.not_verified,
+    burst_checks.above_its_limit,
+    burst_checks.bursting_in_the_gate,
+    disk_checks.served,
+    disk_checks.shared,
+    disk_checks.host_cache,
+    provider_checks.cloud,
+    burst_checks.credit_unknown,
+    provider_checks.restored,
+    written_checks.not_counted,
+    written_checks.copies,
+)
+# and in all of it.
+RUN_CHECKS: tuple[RunCheck, ...] = (
+    gate_checks.truth_gate,
+    window_checks.windows,
+    checkpoint_checks.few_checkpoints,
+    database_checks.cached,
+    client_checks.client_busy,
+    client_checks.clients_apart,
+    machine_checks.machine,
+    machine_checks.no_telemetry,
+    transaction_checks.transactions,
+    burst_checks.credit_left,
+    pace_checks.overloaded,
+    transaction_checks.little,
+    pace_checks.ceiling,
+    database_checks.database,
+    database_checks.not_checked,
+    database_checks.whole_tables,
+    database_checks.others_at_work,
+    *DISK_CHECKS,
+)
 
 
 def find(campaign: results.Results) -> tuple[Doubt, ...]:
     """Every doubt: about the campaign, then run by run, those that runs recorded included."""
+    doubts: list[Doubt] = []
+    for check in CAMPAIGN_CHECKS:
+        doubts += check(campaign)
     cpus = results.machine_cpus(campaign)
-    doubts = [
-        doubt for check in campaign_checks.CAMPAIGN_CHECKS for doubt in check(campaign)
-    ]
-    for run in sorted(campaign.runs, key=lambda run: run.record.run.number):
+    for run in sorted(campaign.runs, key=_number):
         doubts += run.record.doubts
         if run.record.outcome == "done":
             doubts += of_run(run, resources.total(run, cpus))
     return tuple(dict.fromkeys(doubts))
 
 
-def of_run(run: results.RunData, values: resources.Values) -> Iterator[Doubt]:
+def _number(run: results.RunData) -> int:
+    return run.record.run.number
+
+
+def of_run(run: results.RunData, values: resources.Totals) -> Iterator[Doubt]:
     """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
     yield from validity.shown(run.record)
     for check in RUN_CHECKS:
-        yield from (
-            replace(doubt, run=run.record.run.number) for doubt in check(run, values)
-        )
+        for doubt in check(run, values):
+            yield replace(doubt, run=_number(run))
 
 
 def of_tiers(
     plan: Plan, doubts: Iterable[Doubt], workloads: list[str]
 ) -> dict[str, list[Doubt]]:
     """Tier → the doubts about its runs of `workloads`; "" → those about the whole campaign."""
-    names = set(workloads)
-    tier_of = dict[int | None, str]({None: ""})
-    tier_of |= {run.number: run.profile for run in plan.runs if run.workload in names}
-    return gathered(
-        (tier_of[doubt.run], doubt) for doubt in doubts if doubt.run in tier_of
-    )
+    tier_of: dict[int | None, str] = {None: ""}
+    for run in plan.runs:
+        if run.workload in workloads:
+            tier_of[run.number] = run.profile
+    of_tier: dict[str, list[Doubt]] = {}
+    for doubt in doubts:
+        if doubt.run in tier_of:
+            of_tier.setdefault(tier_of[doubt.run], []).append(doubt)
+    return of_tier
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:

@@ -352,9 +352,6 @@ class Totals:
     client_cpu_pct: float | None = None
 
 
-Values = Totals  # as checks of doubts call them
-
-
 def total(run: results.RunData, cpus: float | None) -> Totals:
     """Over the window; without samples as the record itself states them."""
     nodes = run.record.nodes

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.analysis.doubts.disk_checks import DISK_CHECKS
+from orchestrator.analysis.doubts.kinds import DISK_CHECKS
 from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck

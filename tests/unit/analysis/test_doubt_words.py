@@ -9,15 +9,15 @@ from typing import get_args
 import pytest
 
 from orchestrator.analysis.doubts import effects, noted
-from orchestrator.analysis.doubts.disk_checks import _copied_volume, _host_errors
-from orchestrator.analysis.doubts.run_checks import (
-    _burst_credit_left,
+from orchestrator.analysis.doubts.burst_checks import _burst_credit_left
+from orchestrator.analysis.doubts.checkpoint_checks import (
     _few_checkpoint_intervals,
     _few_checkpoints_seen,
-    _host_saturated,
-    _not_begun,
-    _Pace,
 )
+from orchestrator.analysis.doubts.disk_checks import _host_errors
+from orchestrator.analysis.doubts.machine_checks import _host_saturated
+from orchestrator.analysis.doubts.pace_checks import _not_begun, _Pace
+from orchestrator.analysis.doubts.provider_checks import _copied_volume
 from orchestrator.facts import DOUBT_EFFECTS, DoubtKind
 from orchestrator.model import Doubt
 from tests.sources import MODULES, PACKAGE, nodes

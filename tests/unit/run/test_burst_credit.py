@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.doubts import disk_checks
+from orchestrator.analysis.doubts import burst_checks
 from orchestrator.analysis.telemetry import counters, disk_demand, resources
 from orchestrator.analysis.telemetry.disk_demand import demand
 from orchestrator.facts import GateQuantity, GateWord
@@ -223,7 +223,7 @@ def test_credit_that_is_not_known_is_doubted() -> None:
     run = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0]
     facts = {**run.record.facts, "burst_credit": with_credit("at base", "unknown")}
     run = replace(run, record=replace(run.record, facts=facts))
-    (doubt,) = disk_checks.credit_unknown(run, resources.Totals())
+    (doubt,) = burst_checks.credit_unknown(run, resources.Totals())
     text = doubt.text
     assert text.startswith("node-2: how much burst credit for iops")
     assert "0 to 100 % of a full bucket" in text

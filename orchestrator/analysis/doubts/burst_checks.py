@@ -1,0 +1,102 @@
+"""Doubts about burst credit: figures that may be the burst's, not what the tier sustains. Pure."""
+
+from collections.abc import Sequence
+
+from orchestrator.analysis.doubts.effects import forbids_a_conclusion, limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.facts import group
+from orchestrator.model import Doubt
+from orchestrator.units import format_number, listed
+
+
+def credit_left(run: RunData, _: Totals) -> Doubts:
+    """Of a tier whose burst is declared: that it drew on its credit and had some left."""
+    if run.record.profile.tier.limits.burst is None:
+        return
+    disks = run.telemetry.against_caps.values()
+    drawn = [disk for disk in disks if (disk.time_above_base_pct or 0.0) > 0]
+    left_pct = max([disk.burst_credit_left_pct or 0.0 for disk in drawn], default=0.0)
+    if left_pct > 0:
+        above_pct = max([disk.time_above_base_pct or 0.0 for disk in drawn])
+        yield _burst_credit_left(above_pct, left_pct)
+
+
+def credit_unknown(run: RunData, _: Totals) -> Doubts:
+    for node, buckets in group(run.record.facts, "burst_credit").items():
+        for name, bucket in buckets.items():
+            if bucket["state"] == "unknown":
+                least_pct = bucket["least_pct"]
+                yield _burst_credit_unknown(node, name, least_pct, bucket["most_pct"])
+
+
+def above_its_limit(run: RunData, _: Totals) -> Doubts:
+    """By the mean of the whole run, where no counter was sampled."""
+    tier = run.record.profile.tier
+    limit_iops = tier.limits.iops
+    if limit_iops is None or not run.telemetry.empty:
+        return
+    for figure in run.record.measurements:
+        is_of_a_node = figure.metric == "disk_iops" and figure.scope != "all"
+        if (
+            is_of_a_node
+            and figure.value > (1 + disk_demand.BASE_TOLERANCE) * limit_iops
+        ):
+            yield _bursting_by_the_mean(figure.value, limit_iops, tier.name)
+
+
+def bursting_in_the_gate(run: RunData, _: Totals) -> Doubts:
+    gate = run.record.gate
+    if gate is None:
+        return
+    bursting = [check for check in gate.checks if check.verdict == "bursting"]
+    if bursting:
+        disks = dict.fromkeys([check.disk or "the disk" for check in bursting])
+        yield _bursting_in_the_gate(list(disks))
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _burst_credit_left(above_base_pct: float, left_pct: float) -> Doubt:
+    return forbids_a_conclusion(
+        "burst credit left",
+        f"the disk was above its base rate in {above_base_pct:.0f} % of the window, and "
+        f"{left_pct:.0f} % of the burst credit was left at the end: the figures are the "
+        "burst's, not what the tier sustains",
+        advice="start with `burst: {start: empty}`, or measure for longer",
+    )
+
+
+def _burst_credit_unknown(
+    node: str, name: str, least_pct: float, most_pct: float
+) -> Doubt:
+    """`name`: of the bucket, "IOPS" or "bytes"; `least_pct`, `most_pct`: what it had."""
+    return limits_the_answer(
+        "burst credit unknown",
+        f"{node}: how much burst credit for {name} its disk had when the window began is not "
+        f"known: {least_pct:.0f} to {most_pct:.0f} % of a full bucket",
+        advice="use up the credit first (`--drain`), or measure for longer than it lasts",
+    )
+
+
+def _bursting_in_the_gate(disks: Sequence[str]) -> Doubt:
+    return forbids_a_conclusion(
+        "bursting disk",
+        f"{listed(disks)} was above its base rate when it was checked, on burst credit of "
+        "unknown size: its figures may be the burst's, not what the tier sustains",
+        advice="use up the credit first (`--drain`), or measure for longer than the burst "
+        "lasts",
+    )
+
+
+def _bursting_by_the_mean(iops: float, limit_iops: float, tier: str) -> Doubt:
+    return forbids_a_conclusion(
+        "bursting disk",
+        f"a node's disk did {format_number(iops)} IOPS on average, above the "
+        f"{format_number(limit_iops)} of {tier}: only burst credit or a cache does that, so "
+        "its figures may not be what the tier sustains",
+        advice="compare with the bucket empty, or over longer than the burst lasts",
+    )

@@ -1,0 +1,127 @@
+"""Doubts about what a database puts off: that too little of it was in the window. Pure.
+
+PostgreSQL writes back at checkpoints, YugabyteDB where a memory table is flushed and files
+are then merged.
+"""
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.model import Doubt
+from orchestrator.units import format_seconds, parse_seconds
+
+AT_LEAST = 2  # of them in a window: with one, it is chance whether its writes are in it
+WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
+
+
+def few_checkpoints(run: RunData, values: Totals) -> Doubts:
+    """By what was seen; where nothing was, by the interval in the settings."""
+    writes = values.disk_write_iops
+    reads_and_writes = values.disk_iops
+    if not writes or not reads_and_writes or writes < WRITING_SHARE * reads_and_writes:
+        return
+    window_s = results.measured_s(run.record)
+    is_ours = not results.of_others(run.record)
+    completed = _completed(run)
+    if completed is not None:
+        if completed < AT_LEAST:
+            yield _few_checkpoints_seen(completed, window_s, is_ours)
+        return
+    flushes = _flushes(run)
+    if flushes is not None:
+        if flushes < AT_LEAST:
+            yield _few_flushes(flushes, window_s)
+        return
+    yield from _by_the_settings(run, window_s, is_ours)
+
+
+def _completed(run: RunData) -> int | None:
+    """Checkpoints that were completed in the window; None if the database does not say it."""
+    times_s = results.database(run.record).checkpoints_s
+    window = results.measured_window(run.record)
+    if times_s is None or window is None:
+        return None
+    start_s, end_s = window
+    return sum(start_s <= time_s <= end_s for time_s in times_s)
+
+
+def _flushes(run: RunData) -> int | None:
+    """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
+    start_s = 0.0
+    window = results.measured_window(run.record)
+    if window:
+        start_s = window[0]
+    rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
+    rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= start_s)]
+    if rows.empty:
+        return None
+    is_flushing = rows["flushed_bytes_per_s"] > 0
+    rows = rows.assign(flushing=is_flushing).sort_values("time_s")
+    second_before = rows.groupby("node", observed=True)["flushing"].shift(
+        fill_value=False
+    )
+    begins = rows["flushing"] & ~second_before
+    stretches = begins.groupby(rows["node"], observed=True).sum()
+    return int(stretches.max())
+
+
+def _by_the_settings(run: RunData, window_s: float, is_ours: bool) -> Doubts:
+    settings = results.database(run.record).settings or {}
+    try:
+        interval_s = parse_seconds(settings.get("checkpoint_timeout", "0s"))
+    except ValueError:
+        return  # a setting that is no time says nothing
+    if run.record.workload.measure_s < AT_LEAST * interval_s:
+        yield _few_checkpoint_intervals(interval_s, window_s, is_ours)
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _few_checkpoints_seen(seen: int, window_s: float, is_ours: bool) -> Doubt:
+    number = "no"
+    if seen:
+        number = "only one"
+    return _few_checkpoints(
+        f"{number} checkpoint was completed in the window of {format_seconds(window_s)}",
+        is_ours,
+    )
+
+
+def _few_checkpoint_intervals(
+    interval_s: float, window_s: float, is_ours: bool
+) -> Doubt:
+    return _few_checkpoints(
+        f"{format_seconds(window_s)} are less than {AT_LEAST} checkpoint intervals of "
+        f"{format_seconds(interval_s)}",
+        is_ours,
+    )
+
+
+def _few_checkpoints(why: str, is_ours: bool) -> Doubt:
+    """Windows of whole intervals can only be had where the settings are ours."""
+    advice = (
+        "measure for longer, or give every profile the same shorter checkpoint_timeout"
+    )
+    if is_ours:
+        advice += "; `--windows checkpoints` then measures whole intervals"
+    return limits_the_answer(
+        "few checkpoints",
+        f"{why}: writes put off until a checkpoint may be outside the window",
+        advice,
+    )
+
+
+def _few_flushes(seen: int, window_s: float) -> Doubt:
+    how_often = "at no time"
+    if seen:
+        how_often = "only once"
+    return limits_the_answer(
+        "few checkpoints",
+        f"memory tables were flushed {how_often} in the window of "
+        f"{format_seconds(window_s)}: flushes, and the compactions that follow them, may be "
+        "outside of it",
+        advice="measure for longer",
+    )

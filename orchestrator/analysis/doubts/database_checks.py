@@ -1,0 +1,196 @@
+"""Doubts about the database of a run: by what it said of itself, and what its data are. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import (
+    forbids_a_conclusion,
+    is_only_told,
+    limits_the_answer,
+)
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.facts import OTHERS, DatabaseFacts
+from orchestrator.model import Doubt, Workload
+from orchestrator.units import format_bytes, format_number
+
+OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
+
+
+def cached(run: RunData, _: Totals) -> Doubts:
+    facts = results.database(run.record)
+    if facts.data_bytes is None or facts.cache_bytes is None:
+        return
+    if 0 < facts.data_bytes <= facts.cache_bytes:
+        yield _data_fits_in_the_cache(facts.data_bytes, facts.cache_bytes)
+
+
+def database(run: RunData, _: Totals) -> Doubts:
+    """By what it said of itself, and its adapter noted."""
+    facts = results.database(run.record)
+    if facts.durable is False:
+        yield _commits_not_durable(results.of_others(run.record))
+    wanted = facts.version_asked
+    # `2025.1.0.0-b168` names a build, `2025.1` does not.
+    if wanted and "-b" in wanted and facts.version != wanted:
+        yield _another_build(wanted, facts.version)
+    if facts.not_read:
+        yield _facts_not_read(facts.not_read)
+    if facts.leaders_moved:
+        yield _leaders_moved(facts.leaders_moved)
+    if facts.pooler:
+        yield _connection_pooler(facts.pooler)
+
+
+def not_checked(run: RunData, _: Totals) -> Doubts:
+    """That a condition of consistency could not be evaluated after the run."""
+    checked = run.record.facts.get("checked") or {}
+    conditions = checked.get("consistency", ())
+    unknown = [condition for condition in conditions if condition.get("problem")]
+    if unknown:
+        names = [condition["name"] for condition in unknown]
+        problems = dict.fromkeys([condition["problem"] for condition in unknown])
+        yield _consistency_not_checked(names, "; ".join(problems))
+
+
+# ------------------------------------------------------------------ ranges of hashed keys
+
+# A setting of YugabyteDB, from 2024.2 on.
+_BY_HASH = "yb_use_hash_splitting_by_default"
+
+
+def whole_tables(run: RunData, _: Totals) -> Doubts:
+    """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
+    load = run.record.workload
+    facts = results.database(run.record)
+    execution = facts.execution or {}
+    name = facts.more.get("flavour", run.record.profile.cluster.database)
+    is_hashed = name == "yugabytedb" and execution.get(_BY_HASH) != "off"
+    if is_hashed and _reads_ranges(load):
+        yield _whole_tables_read(_BY_HASH)
+
+
+def _reads_ranges(load: Workload) -> bool:
+    """Whether its script reads ranges of keys, of tables that are not ordered by them."""
+    if load.script == "select_random_ranges":
+        return True
+    if load.script not in ("oltp_read_only", "oltp_read_write"):
+        return False
+    # A file's `off` is read as 0.
+    without_ranges = load.options.get("range_selects") in (0, "off")
+    ordered = load.dataset.parameters.get("range_key_partitioning") in (1, "on")
+    return not without_ranges and not ordered
+
+
+# ------------------------------------------------------------------ other databases beside it
+
+
+def others_at_work(run: RunData, _: Totals) -> Doubts:
+    shares = list(_others_shares(results.database(run.record)))
+    if shares:
+        yield _others_at_work(shares)
+
+
+def _others_shares(facts: DatabaseFacts) -> Iterator[str]:
+    """`1,200 of 10,000 blks read (12 %)`, of what others did much of."""
+    for name in facts.since_reset:
+        if not name.startswith(OTHERS):
+            continue
+        what = name.removeprefix(OTHERS)
+        of_others = facts.counter(name)
+        of_all = facts.counter(what)
+        if of_others and of_all and 100 * of_others >= OTHERS_WORK_PCT * of_all:
+            counts = f"{format_number(of_others)} of {format_number(of_all)}"
+            share_pct = 100 * of_others / of_all
+            yield f"{counts} {what.replace('_', ' ')} ({share_pct:.0f} %)"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
+    return limits_the_answer(
+        "data fits in the cache",
+        f"{format_bytes(data_bytes)} of data on a node with {format_bytes(cache_bytes)} of "
+        "cache: reads do not reach the disk, so they cannot tell tiers apart",
+        advice="load more data, or give the nodes less memory",
+    )
+
+
+def _commits_not_durable(of_others: bool) -> Doubt:
+    if of_others:
+        advice = (
+            "its owner decides whether it shall: docs/YUGABYTEDB.md says what the settings "
+            "mean"
+        )
+    else:
+        advice = "leave the durability settings out of the profile"
+    return forbids_a_conclusion(
+        "commits not durable",
+        "the database answers commits before they are on the disk, so tiers look alike in "
+        "writing",
+        advice,
+    )
+
+
+def _another_build(wanted: str, running: str | None) -> Doubt:
+    return is_only_told(
+        "another build",
+        f"the profile asks for {wanted}, the servers say {running}",
+        advice="correct `version` in the profile; without a build in it, the servers' pages "
+        "could not be read",
+    )
+
+
+def _facts_not_read(reasons: str) -> Doubt:
+    return is_only_told(
+        "facts not read",
+        f"the database's servers did not say all that was asked: {reasons}",
+        advice="`tierbench doctor --db yugabytedb` shows which pages of this release are "
+        "different",
+    )
+
+
+def _leaders_moved(reasons: str) -> Doubt:
+    return limits_the_answer(
+        "leaders moved",
+        f"nodes did not have the same share of the work all the time: {reasons}",
+        advice="repeat the run; if it stays so, look at `zones` and at the masters' logs",
+    )
+
+
+def _connection_pooler(evidence: str) -> Doubt:
+    return limits_the_answer(
+        "connection pooler",
+        f"a connection pooler answers for the database: {evidence}. Latency has the wait for "
+        "a free server session in it, fewer sessions than the load has threads may be open, "
+        "and settings of a session may not hold",
+        advice="name the database's own hosts and ports in `existing.hosts`, unless the "
+        "pooler is what you want to measure too",
+    )
+
+
+def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
+    return is_only_told(
+        "consistency not checked",
+        f"{', '.join(conditions)} could not be evaluated after the run: {problems}",
+        advice="the measurement stays; whether the data were still consistent is not known",
+    )
+
+
+def _whole_tables_read(setting: str) -> Doubt:
+    return limits_the_answer(
+        "whole tables read",
+        "keys are sharded by their hash, so each range of keys reads a whole table",
+        advice=f"set `tserver.ysql_pg_conf_csv: {setting}=false` (from 2024.2 on)",
+    )
+
+
+def _others_at_work(shares: Sequence[str]) -> Doubt:
+    return limits_the_answer(
+        "others at work",
+        f"other databases of the cluster were at work meanwhile: {', '.join(shares)}",
+        advice="measure while nobody else uses the cluster, or repeat until chance evens it "
+        "out",
+    )

@@ -1,0 +1,260 @@
+"""Doubts about truth gates: none before a run, a long time before it, or unlike ones. Pure.
+
+A gate says what a disk is, before anything is measured on it. A real disk is checked before
+a tier's first run, after the last, and as often between as asked.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import dropwhile, pairwise
+from operator import attrgetter
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.model import Doubt
+from orchestrator.tier import Gate, GateCheck, NoDisk, OthersDisks, Unlimited
+from orchestrator.units import (
+    format_change,
+    format_quantity,
+    format_seconds,
+    gathered,
+)
+
+GATE_AGE_S = 24 * 3600.0
+# A gate is kept while nothing that it depends on changes.
+KEPT_GATE_AGE_S = 7 * GATE_AGE_S
+# What a gate allows, so a later one may differ by as much.
+_RATE_PCT = 5.0
+_LATENCY_PCT = 15.0
+_JITTER_S = 100e-6  # what the processor's waking alone may change of a latency
+_RATES = ("iops_read", "iops_write", "iops_mixed", "bandwidth_read", "bandwidth_write")
+_LATENCIES = ("latency_read", "latency_write")
+_ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
+    _LATENCIES, _LATENCY_PCT
+)
+
+
+# ------------------------------------------------------------------ of a run
+
+
+def truth_gate(run: RunData, _: Totals) -> Doubts:
+    """That there was none, or that it was long before."""
+    if _lacks_gate(run) and "published" not in run.record.facts:
+        yield _without_gate(run)
+        return
+    gate = run.record.gate
+    window = results.measured_window(run.record)
+    if gate is None or window is None:
+        return
+    most_s = GATE_AGE_S
+    if gate.reused:
+        most_s = KEPT_GATE_AGE_S
+    age_s = window[0] - gate.taken_s
+    if age_s > most_s:
+        yield _old_truth_gate(age_s, run.record.profile.name)
+
+
+def _lacks_gate(run: RunData) -> bool:
+    """Whether nothing was measured of its disk, although it has one with limits."""
+    gate = run.record.gate
+    if gate is None:
+        return True
+    disk = run.record.profile.tier.disk
+    return not gate.checks and not isinstance(disk, (Unlimited, NoDisk))
+
+
+def _without_gate(run: RunData) -> Doubt:
+    profile = run.record.profile
+    if isinstance(profile.tier.disk, OthersDisks):
+        return _no_truth_gate_of_others(profile.tier.name)
+    return _no_truth_gate(profile.tier.name, profile.name)
+
+
+# ------------------------------------------------------------------ over a campaign
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What one gate measured of one disk and quantity."""
+
+    taken_s: float
+    check: GateCheck
+
+    @property
+    def measured(self) -> float:
+        return self.check.measured
+
+    @property
+    def words(self) -> str:
+        figure = format_quantity(self.measured, self.check.unit)
+        return f"{figure} at {_time(self.taken_s)}"
+
+
+_by_measured = attrgetter("measured")
+_by_time = attrgetter("taken_s")
+
+
+def gate_drift(campaign: Results) -> Doubts:
+    """Each disk and quantity once, with the two gates furthest apart, from the first that passed:
+    before it nothing was measured. What a disk does on burst credit is its credit, not the disk."""
+    for tier, gates in _by_tier(campaign).items():
+        for readings in _readings(gates):
+            low = min(readings, key=_by_measured)
+            high = max(readings, key=_by_measured)
+            if _have_drifted(low, high):
+                first, then = sorted((low, high), key=_by_time)
+                yield _drift(tier, first, then)
+
+
+def _readings(gates: Sequence[Gate]) -> Iterator[list[_Reading]]:
+    """Those of each disk and quantity, in the order of time."""
+    by_limit: dict[tuple[str, str], list[_Reading]] = {}
+    for gate in dropwhile(_has_failed, gates):
+        for check in gate.checks:
+            if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
+                readings = by_limit.setdefault((check.disk, check.limit), [])
+                readings.append(_Reading(gate.taken_s, check))
+    yield from by_limit.values()
+
+
+def _has_failed(gate: Gate) -> bool:
+    return not gate.passed
+
+
+def _have_drifted(low: _Reading, high: _Reading) -> bool:
+    first, _ = sorted((low, high), key=_by_time)
+    most_pct = _ALLOWED_PCT[first.check.quantity or ""]
+    if first.measured <= 0:
+        return False
+    if high.measured <= (1 + most_pct / 100) * low.measured:
+        return False
+    is_latency = first.check.unit == "s"
+    return not is_latency or high.measured - low.measured > _JITTER_S
+
+
+def _drift(tier: str, first: _Reading, then: _Reading) -> Doubt:
+    change_pct = 100 * (then.measured / first.measured - 1)
+    disk = first.check.disk or tier
+    figures = f"{first.words}, {then.words}"
+    return _gate_drift(disk, first.check.limit, figures, change_pct)
+
+
+@dataclass(frozen=True)
+class _Window:
+    run: int
+    start_s: float
+    end_s: float
+
+
+def gates_afterwards(campaign: Results) -> Doubts:
+    """That one failed, or that none was taken."""
+    profiles = campaign.plan.profiles
+    real = {profile.tier.name for profile in profiles if profile.tier.disk.is_real}
+    for tier, gates in _by_tier(campaign).items():
+        windows = list(_windows(campaign, tier))
+        for before, after in pairwise(gates):
+            if before.passed and not after.passed:
+                yield from _failed_between(tier, before, after, windows)
+        last_s = max([window.end_s for window in windows], default=0.0)
+        last_gate = gates[-1]
+        if tier in real and last_gate.checks and last_gate.taken_s < last_s:
+            yield _no_gate_afterwards(tier)
+
+
+def _windows(campaign: Results, tier: str) -> Iterator[_Window]:
+    for run in campaign.done:
+        window = results.measured_window(run.record)
+        if run.record.profile.tier.name == tier and window:
+            start_s, end_s = window
+            yield _Window(run.record.run.number, start_s, end_s)
+
+
+def _failed_between(
+    tier: str, before: Gate, after: Gate, windows: Sequence[_Window]
+) -> Doubts:
+    """Of each run that was measured between a gate that passed and one that did not."""
+    failed = [check for check in after.checks if not check.passed]
+    bad = "; ".join([f"{check.limit} {check.verdict}" for check in failed])
+    before_time = _time(before.taken_s)
+    after_time = _time(after.taken_s)
+    for window in windows:
+        if before.taken_s <= window.start_s and window.end_s <= after.taken_s:
+            yield _gate_failed_afterwards(
+                window.run, tier, before_time, after_time, bad
+            )
+
+
+def _by_tier(campaign: Results) -> dict[str, list[Gate]]:
+    in_time = sorted(campaign.gates, key=_by_time)
+    return gathered((gate.tier, gate) for gate in in_time)
+
+
+def _time(unix_s: float) -> str:
+    return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _no_truth_gate(tier: str, profile: str) -> Doubt:
+    return is_only_told(
+        "no truth gate",
+        _nothing_says_what_it_is(tier),
+        advice=f"run `tierbench calibrate --profile {profile}`",
+    )
+
+
+def _no_truth_gate_of_others(tier: str) -> Doubt:
+    return is_only_told(
+        "no truth gate",
+        _nothing_says_what_it_is(tier),
+        advice="run fio on the nodes' own disks: those of a cluster that others run are "
+        "not measured",
+    )
+
+
+def _nothing_says_what_it_is(tier: str) -> str:
+    return f"nothing was measured that says the disk is what {tier} declares"
+
+
+def _old_truth_gate(age_s: float, profile: str) -> Doubt:
+    return is_only_told(
+        "old truth gate",
+        f"the truth gate was taken {format_seconds(age_s)} before",
+        advice=f"run `tierbench calibrate --profile {profile}` first",
+    )
+
+
+def _gate_drift(disk: str, limit: str, figures: str, change_pct: float) -> Doubt:
+    return is_only_told(
+        "gate drift",
+        f"the disk of {disk} changed while it was used: {limit}: {figures} "
+        f"({format_change(change_pct)})",
+        advice="runs between the two gates are not alike: see gates.json, use `--gate-every` "
+        "to find out when, and ask the provider",
+    )
+
+
+def _gate_failed_afterwards(
+    run: int, tier: str, before: str, after: str, bad: str
+) -> Doubt:
+    """`before`, `after`: when the two gates were taken, in words."""
+    return limits_the_answer(
+        "gate failed afterwards",
+        f"the disk of {tier} passed its gate at {before} and not at {after}: {bad}",
+        "it is not known which disk this run met: repeat it",
+        run,
+    )
+
+
+def _no_gate_afterwards(tier: str) -> Doubt:
+    return is_only_told(
+        "no gate afterwards",
+        f"the disk of {tier} was not checked after its last run: whether it was still what "
+        "it had been is not known",
+        advice=f"`tierbench calibrate --profile {tier}` says what it is now",
+    )

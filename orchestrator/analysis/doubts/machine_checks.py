@@ -1,0 +1,108 @@
+"""Doubts about the machine of a run, and about what was sampled on it. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import outside_causes
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.model import Doubt
+from orchestrator.units import format_seconds, listed
+
+OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
+LOST_S = 2.5  # between two samples, where each second has one
+
+
+def machine(run: RunData, values: Totals) -> Doubts:
+    busy_pct = values.host_cpu_pct or 0.0
+    if busy_pct >= outside_causes.HOST_PCT:
+        hosts = [node for node in run.record.nodes if node.role == "host"]
+        of_others = results.of_others(run.record)
+        yield _host_saturated(busy_pct, len(hosts) > 1, of_others)
+    other_pct = values.other_cpu_pct or 0.0
+    if other_pct >= OTHERS_PCT:
+        yield _machine_shared(other_pct)
+
+
+def no_telemetry(run: RunData, values: Totals) -> Doubts:
+    absent = list(_not_there(values))
+    if absent and "published" not in run.record.facts:
+        yield _not_sampled(absent)
+    gaps = list(_gaps(run))
+    if gaps:
+        yield _seconds_not_sampled(gaps)
+
+
+def _not_there(values: Totals) -> Iterator[str]:
+    """The metrics that every run has over its window, unless they could not be read."""
+    if values.cpu_pct is None:
+        yield "cpu_pct"
+    if values.disk_iops is None:
+        yield "disk_iops"
+    if values.host_cpu_pct is None:
+        yield "host_cpu_pct"
+
+
+def _gaps(run: RunData) -> Iterator[str]:
+    """The longest of each node, `3.0 s of node-1`."""
+    record = run.record
+    seconds = run.telemetry.by_second
+    measured = seconds[seconds["phase"] == "measure"]
+    lost_node = ""
+    if record.workload.lost_after_s is not None:
+        # The last node is taken away in such a run, and has no seconds while it is.
+        lost_node = f"node-{record.profile.cluster.nodes}"
+    for node, times_s in measured.groupby("node", observed=True)["time_s"]:
+        longest_s = float(times_s.diff().max())
+        if str(node) != lost_node and longest_s > LOST_S:
+            yield f"{format_seconds(longest_s)} of {node}"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _host_saturated(busy_pct: float, several_hosts: bool, of_others: bool) -> Doubt:
+    """`of_others`: others run the cluster, so that its nodes are elsewhere."""
+    if several_hosts:
+        text = f"the CPU of one of the machines was {busy_pct:.0f} % busy"
+    elif of_others:
+        text = f"the machine's CPU was {busy_pct:.0f} % busy, with the load generator on it"
+    else:
+        text = (
+            f"the machine's CPU was {busy_pct:.0f} % busy, with database, load generator "
+            "and disks all on it"
+        )
+    if of_others:
+        advice = "use a machine with more cores, or fewer threads"
+    else:
+        advice = "use a machine with more cores, fewer --nodes or fewer threads"
+    return limits_the_answer("host saturated", text, advice)
+
+
+def _machine_shared(other_cpu_pct: float) -> Doubt:
+    return limits_the_answer(
+        "machine shared",
+        f"{other_cpu_pct:.0f} % of the machine's CPU went to something else than database, "
+        "load generator and disk servers",
+        advice="stop what else runs on the machine, and measure again",
+    )
+
+
+def _not_sampled(metrics: Sequence[str]) -> Doubt:
+    return is_only_told(
+        "telemetry gaps",
+        f"not sampled over the measured window: {', '.join(metrics)}",
+        advice="see `telemetry` among the run's facts for what could not be read",
+    )
+
+
+def _seconds_not_sampled(gaps: Sequence[str]) -> Doubt:
+    """`gaps`: `3.0 s of node-1`."""
+    return is_only_told(
+        "telemetry gaps",
+        f"seconds of the window were not sampled: {listed(gaps)} are known by their sum "
+        "only",
+        advice="give the machine more CPU than nodes and clients use",
+    )

@@ -1,0 +1,150 @@
+"""Doubts about a load that sets its own pace: not kept up with, or at its ceiling. Pure.
+
+If work came in faster than it was done, latency is the length of a queue that grows.
+"""
+
+from dataclasses import dataclass
+
+from orchestrator.analysis import overload, results
+from orchestrator.analysis.doubts.effects import is_only_told
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import loads, outside_causes
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.model import Doubt, Record
+from orchestrator.units import format_number, format_seconds
+
+WAITED = 0.05  # of the latency that this wait is not in
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How a load that did not keep up was asked for.
+
+    `served_per_s`: throughput of one without think time, if it was measured.
+    """
+
+    thinks: bool
+    served_per_s: float | None
+
+    @property
+    def advice(self) -> str:
+        below = ""
+        if self.served_per_s:
+            below = f" below the {format_number(self.served_per_s)}/s that were served"
+        if self.thinks:
+            return (
+                "give the terminals more threads to share, or load fewer warehouses"
+                + below
+            )
+        return (
+            f"ask for an `arrival_rate`{below}, the same on every tier, or compare "
+            "throughput instead"
+        )
+
+
+def _pace(record: Record) -> _Pace:
+    if record.workload.thinks:
+        return _Pace(thinks=True, served_per_s=None)
+    throughput_per_s = results.value_of(record, "throughput_per_s")
+    return _Pace(thinks=False, served_per_s=throughput_per_s)
+
+
+def overloaded(run: RunData, _: Totals) -> Doubts:
+    """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
+    else; else what the queue grew by, although all of it was begun before the end; else that
+    terminals waited for a connection, which users would wait for too and latency does not hold."""
+    record = run.record
+    if not loads.has_pace(record.workload):
+        return
+    pace = _pace(record)
+    unstarted = overload.not_begun(record)
+    if unstarted:
+        owed, due = unstarted
+        yield _not_begun(owed, due, pace)
+    unserved = overload.not_served(record)
+    if unserved:
+        share, rate_per_s = unserved
+        yield _not_served(share, rate_per_s, pace)
+    if not unstarted and not unserved:
+        yield from _queued(record, pace)
+
+
+def _queued(record: Record, pace: _Pace) -> Doubts:
+    queued = overload.grew(record)
+    if queued:
+        offered_per_s, served_per_s = queued
+        yield _queue_grew(offered_per_s, served_per_s, pace)
+        return
+    wait_s = results.value_of(record, "connection_wait_avg_s")
+    latency_s = results.value_of(record, "latency_avg_s")
+    if wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
+        yield _waited_for_a_connection(wait_s, latency_s, pace)
+
+
+def ceiling(run: RunData, _: Totals) -> Doubts:
+    """That think time alone decided the throughput."""
+    ceiling_nopm = loads.ceiling_nopm(run.record)
+    share_pct = loads.of_ceiling_pct(run.record)
+    if (
+        ceiling_nopm
+        and share_pct is not None
+        and share_pct >= outside_causes.CEILING_PCT
+    ):
+        yield _at_think_times_ceiling(share_pct, ceiling_nopm)
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _not_begun(owed: float, due: float, pace: _Pace) -> Doubt:
+    if pace.thinks:
+        grew = "the terminals' wait for a connection, which is not in latency, grew, and depends"
+    else:
+        grew = "latency is mostly the wait in a queue that grew, and depends"
+    return is_only_told(
+        "overload",
+        f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
+        f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
+        f"so {grew} on how long was measured",
+        pace.advice,
+    )
+
+
+def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
+    return is_only_told(
+        "overload",
+        f"{format_number(served_share * rate_per_s)}/s of the {format_number(rate_per_s)}/s "
+        f"asked for were served ({100 * served_share:.1f} %): the database did not keep up, "
+        "and what waited for a terminal or was dropped is not in its latency",
+        pace.advice,
+    )
+
+
+def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt:
+    return is_only_told(
+        "overload",
+        f"{format_number(offered_per_s)}/s fell due in the window and "
+        f"{format_number(served_per_s)}/s ended in it: the queue grew, so latency depends on "
+        "how long was measured",
+        pace.advice,
+    )
+
+
+def _waited_for_a_connection(wait_s: float, latency_s: float, pace: _Pace) -> Doubt:
+    return is_only_told(
+        "overload",
+        f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an "
+        f"average latency of {format_seconds(latency_s)} that does not hold it: there were "
+        "at times too few connections for the pace asked for",
+        pace.advice,
+    )
+
+
+def _at_think_times_ceiling(share_pct: float, ceiling_nopm: float) -> Doubt:
+    return is_only_told(
+        "think time's ceiling",
+        f"{share_pct:.1f} % of the {format_number(ceiling_nopm)} New-Orders a minute that "
+        "think time allows: throughput cannot tell tiers apart",
+        advice="compare latencies, or take `think: none`",
+    )

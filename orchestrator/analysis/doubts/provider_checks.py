@@ -1,0 +1,96 @@
+"""Doubts about what a provider gave a run: other disks and machines, and copies of data. Pure."""
+
+from collections.abc import Iterator
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.facts import group
+from orchestrator.model import Doubt
+
+
+def cloud(run: RunData, _: Totals) -> Doubts:
+    """By the words of the cloud's metadata service, and of Kubernetes."""
+    differences = group(run.record.facts, "tier", "cloud").get("differences", ())
+    for difference in differences:
+        yield _another_disk(difference)
+    vm = run.record.profile.cluster.vm or ""
+    if not vm:
+        return
+    # The catalog's name has the provider before the cloud's own.
+    meant = vm.split("/")[-1]
+    for machine in dict.fromkeys(_machines(run)):
+        if machine and machine.lower() != meant.lower():
+            yield _another_machine(machine, vm)
+
+
+def _machines(run: RunData) -> Iterator[str]:
+    """The kinds of the machines that were there, by the cloud's names."""
+    machines = group(run.record.facts, "tier", "cloud").get("machine")
+    yield from str(machines or "").split(", ")
+    for kind in results.identity(run.record).machine_types.values():
+        yield str(kind)
+
+
+def restored(run: RunData, _: Totals) -> Doubts:
+    """How the data of this run came to its real disk. That volumes fetch a block when it is first
+    read is documented by AWS, and by Azure that they copy in the background."""
+    facts = group(run.record.facts, "tier", "restored")
+    way = facts.get("way")
+    if way == "reflink":
+        yield _shared_blocks()
+    if facts.get("quiet") is False:
+        yield _disk_not_quiet()
+    if way in ("snapshot", "claim"):
+        yield _copied_volume(way)
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _another_disk(difference: str) -> Doubt:
+    return limits_the_answer(
+        "another disk than declared",
+        difference,
+        advice="correct the profile, or the disk; compare only what was bought",
+    )
+
+
+def _another_machine(here: str, meant: str) -> Doubt:
+    return limits_the_answer(
+        "another disk than declared",
+        f"a machine of the nodes is a {here}, and the profile says {meant}",
+        advice="correct `vm` in the profile, or take the machine that is meant: its caps "
+        "bind too",
+    )
+
+
+def _shared_blocks() -> Doubt:
+    return is_only_told(
+        "shared blocks",
+        "the data were restored as reflinks: the first write to each block finds it shared "
+        "and takes another, so a run that writes asks more of the disk than the database "
+        "does",
+        advice="say `snapshots: copy` for runs that write (docs/TIERS.md)",
+    )
+
+
+def _disk_not_quiet() -> Doubt:
+    return is_only_told(
+        "disk not quiet",
+        "when the run began, the disk was still busy with something else",
+        advice="see what else uses it, such as a trim or a check of a RAID",
+    )
+
+
+def _copied_volume(way: str) -> Doubt:
+    """`way`: what volumes were copied from, "snapshot" or "claim"."""
+    return is_only_told(
+        "copied volume",
+        f"the volumes were copies of a {way}: all data were read once before, but a cloud "
+        "may go on filling such a disk in the background, and it is slower until that is "
+        "done",
+        advice="say `snapshots: none`, so that each run loads, to see if that matters",
+    )

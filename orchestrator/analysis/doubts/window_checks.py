@@ -1,0 +1,85 @@
+"""Doubts about the window of a run: that load was not steady in it, or that it was short. Pure."""
+
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.model import Doubt
+from orchestrator.units import format_change, format_seconds
+
+# Of a window, and of a rebuild: in less, caches and background writes do not show.
+SHORT_S = 30.0
+
+
+def windows(run: RunData, _: Totals) -> Doubts:
+    """That throughput was not steady in them, or that they were too short."""
+    generator = results.generator(run.record)
+    if generator.warmup_steady is False:
+        yield _warm_up_given_up(generator.warmup_s or 0.0)
+    yield from _steadiness(run)
+    measured_s = results.measured_s(run.record)
+    if measured_s < SHORT_S:
+        yield _short_window(measured_s, run.record.workload.scale)
+    rebuild_s = results.value_of(run.record, "rebuild_s")
+    if rebuild_s is not None and rebuild_s < SHORT_S:
+        yield _short_rebuild(rebuild_s)
+
+
+def _steadiness(run: RunData) -> Doubts:
+    # Neither a piece of work nor the loss of a node has a steady state.
+    load = run.record.workload
+    if load.lost_after_s is not None or results.generator(run.record).ends_with_work:
+        return
+    rows = run.intervals[run.intervals["phase"] == "measure"]
+    times_s = rows["time_s"].tolist()
+    drift = stats.steadiness(times_s, rows["throughput_per_s"].tolist())
+    if drift is None or drift.steady:
+        return
+    phase = run.record.phase("warm-up")
+    warmup_s = load.warmup_s
+    if phase:
+        warmup_s = phase.duration_s
+    yield _unsteady_throughput(drift.drift_pct, drift.halves_pct, warmup_s)
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _warm_up_given_up(warmup_s: float) -> Doubt:
+    return is_only_told(
+        "warm-up given up",
+        f"throughput had not become steady after {format_seconds(warmup_s)} of warm-up, "
+        "the longest allowed",
+        advice="see the charts over time; a longer `warmup` in the workload's file allows "
+        "more",
+    )
+
+
+def _unsteady_throughput(drift_pct: float, halves_pct: float, warmup_s: float) -> Doubt:
+    return is_only_told(
+        "unsteady throughput",
+        f"throughput drifted by {format_change(drift_pct)} over the measured window "
+        f"(second half {format_change(halves_pct)} against the first)",
+        advice=f"warm up for longer than {format_seconds(warmup_s)}, or measure for "
+        "longer",
+    )
+
+
+def _short_window(measured_s: float, scale: str) -> Doubt:
+    return limits_the_answer(
+        "short window",
+        f"{format_seconds(measured_s)} were measured: too short for caches and background "
+        "writes to show",
+        advice=f"take a larger --scale than {scale}",
+    )
+
+
+def _short_rebuild(took_s: float) -> Doubt:
+    return limits_the_answer(
+        "short rebuild",
+        f"the lost node was back after {format_seconds(took_s)}, of which its start and a "
+        "checkpoint take seconds that no disk decides",
+        advice="load more data, so that copying them takes most of the time",
+    )

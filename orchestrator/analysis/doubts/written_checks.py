@@ -1,0 +1,197 @@
+"""Doubts about what was written to the disks of a run: more or less than there must be. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+
+from orchestrator import model
+from orchestrator.analysis import results
+from orchestrator.analysis.doubts.effects import limits_the_answer
+from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
+from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.facts import group
+from orchestrator.model import Doubt, Node
+from orchestrator.units import format_bytes, format_change, listed
+
+APART_PCT = 2.0  # of the payload, of which all is written
+COPIES_PCT = 1.0  # of what copies and checksums take, to the byte
+ALIKE_FROM = 3  # nodes of which one can be told from the others
+MISSING_SHARE = 0.6  # of what the median node wrote
+LEAST_LOG_BYTES = 16 * 2**20
+# Each byte of a log is written, a durable one's before its commit is answered, others' when the
+# kernel writes them back. Load may differ between warm-up and window.
+LOG_OVER_WRITTEN = 2.0
+WRITTEN_BACK_S = 60.0
+
+
+# ------------------------------------------------------------------ disks that do not count
+
+
+def not_counted(run: RunData, _: Totals) -> Doubts:
+    by_node = group(run.record.facts, "database", "disks_not_counted")
+    for node, what in by_node.items():
+        yield _disks_not_counted(node, what)
+    yield from _log_elsewhere(run)
+
+
+def _log_elsewhere(run: RunData) -> Doubts:
+    """A log that grows faster than the disks that count are written.
+
+    No directory says so, because `pg_wal` may be a link, and a path another one outside of a
+    container.
+    """
+    log_per_s = _log_bytes_per_s(run)
+    nodes = _nodes_of_log(run)
+    written = list(_written_per_s(run, nodes))
+    if log_per_s is None or not any(written):
+        return
+    written_per_s = sum(written)
+    if log_per_s > LOG_OVER_WRITTEN * written_per_s:
+        names = [node.name for node in nodes]
+        yield _log_on_another_disk(names, log_per_s, written_per_s)
+
+
+def _log_bytes_per_s(run: RunData) -> float | None:
+    """How fast the log grew; None if that is not known, or too little was written to tell."""
+    record = run.record
+    facts = results.database(record)
+    begin = record.phase("warm-up")
+    measure = record.phase("measure")
+    log_bytes = facts.counter("wal_bytes")
+    if begin is None or measure is None or not log_bytes:
+        return None
+    if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
+        return None
+    if log_bytes <= LEAST_LOG_BYTES:
+        return None
+    return log_bytes / (measure.end_s - begin.start_s)
+
+
+def _nodes_of_log(run: RunData) -> list[Node]:
+    """Those whose data's device is known; of PostgreSQL the first, whose log is read."""
+    nodes = [node for node in run.record.nodes if model.DISK_DEVICE in node.sources]
+    if results.database(run.record).more.get("flavour") == "postgresql":
+        return nodes[:1]
+    return nodes
+
+
+def _written_per_s(run: RunData, nodes: Sequence[Node]) -> Iterator[float]:
+    growth = run.telemetry.growth
+    if not growth:
+        return
+    for node in nodes:
+        for metric in (WRITTEN_BYTES, WAL_WRITTEN_BYTES):
+            per_s = growth.per_s(node.name, metric)
+            if per_s:
+                yield per_s
+
+
+# ------------------------------------------------------------------ copies
+
+
+def copies(run: RunData, _: Totals) -> Doubts:
+    """Whether each disk was written what copies take. Of the nodes one can be told from the others
+    where each has a copy of all rows and a disk of its own. Where it is known to the byte what
+    copies take: all disks against the payload, then each disk against its node's own account."""
+    of_disks = conservation.written(run)
+    number = run.record.profile.cluster.replication_factor
+    yield from _missing_replicas(run, of_disks, number)
+    written = sum(of_disks.values())
+    payload = conservation.payload(run, "written")
+    if payload and of_disks and written < (1 - APART_PCT / 100) * number * payload:
+        yield _data_in_memory(written, number, payload)
+    yield from _against_the_account(run, of_disks)
+
+
+def _missing_replicas(
+    run: RunData, of_disks: Mapping[str, float], number: int
+) -> Doubts:
+    nodes = run.record.profile.cluster.nodes
+    if not nodes == len(of_disks) == number >= ALIKE_FROM:
+        return
+    usual = median(of_disks.values())
+    for node, written in of_disks.items():
+        if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
+            yield _replica_missing(node, written, usual, number)
+
+
+def _against_the_account(run: RunData, of_disks: Mapping[str, float]) -> Doubts:
+    whole = conservation.of_copies(run)
+    if not whole:
+        return
+    together = "all disks together"
+    wanted_of = {together: whole, **conservation.of_node(run)}
+    written_of = {together: sum(of_disks.values()), **of_disks}
+    for where, wanted in wanted_of.items():
+        written = written_of.get(where, 0.0)
+        if not wanted:
+            continue
+        off_pct = 100 * (written / wanted - 1)
+        if abs(off_pct) > COPIES_PCT:
+            yield _copies_differ(where, written, wanted, off_pct)
+
+
+# ------------------------------------------------------------------ in words
+
+
+_NAME_THE_DEVICE = (
+    "name the device of the data in `existing.devices`, and let node_exporter see the mounts "
+    "of all directories"
+)
+
+
+def _disks_not_counted(node: str, what: str) -> Doubt:
+    return limits_the_answer(
+        "disks not counted",
+        f"{node}: {what}: figures of the disks are not all that the database asked of them",
+        advice=_NAME_THE_DEVICE,
+    )
+
+
+def _log_on_another_disk(
+    nodes: Sequence[str], log_bytes_per_s: float, written_bytes_per_s: float
+) -> Doubt:
+    return limits_the_answer(
+        "disks not counted",
+        f"{listed(nodes)}: the database's log grew by {format_bytes(log_bytes_per_s)}/s, and "
+        f"{format_bytes(written_bytes_per_s)}/s were written to the disks that count: "
+        "figures of the disks are not all that the database asked of them",
+        advice=_NAME_THE_DEVICE,
+    )
+
+
+def _replica_missing(
+    node: str, written_bytes: float, usual_bytes: float, copies: int
+) -> Doubt:
+    return limits_the_answer(
+        "replica missing",
+        f"{node} wrote {format_bytes(written_bytes)}, the nodes' median is "
+        f"{format_bytes(usual_bytes)}, and each should have one of {copies} copies: a copy "
+        "may be missing or behind",
+        advice="see the log of that node; a copy that is behind makes writes look cheaper",
+    )
+
+
+def _data_in_memory(written_bytes: float, copies: int, given_bytes: float) -> Doubt:
+    return limits_the_answer(
+        "data in memory",
+        f"{format_bytes(written_bytes)} were written to the disks, less than {copies} × the "
+        f"{format_bytes(given_bytes)} that were loaded: the rest was still in memory, or a "
+        "copy is missing",
+        advice="measure for longer, so that what memory can hold matters less",
+    )
+
+
+def _copies_differ(
+    where: str, written_bytes: float, wanted_bytes: float, off_pct: float
+) -> Doubt:
+    return limits_the_answer(
+        "copies differ",
+        f"{where}: {format_bytes(written_bytes)} were written, {format_change(off_pct)} "
+        f"against the {format_bytes(wanted_bytes)} that copies and checksums take",
+        advice="more: something else wrote to the disk; less: it was still in memory, a copy "
+        "is missing, or a counter lies; with little data the file system's own writes are as "
+        "much",
+    )
