@@ -247,8 +247,8 @@ class SpeedComparison:
     """Which of two tiers is faster under a workload, and how many times, by its 95 % interval.
 
     `faster`: None if neither is proven to be. `word` "faster": in `metric` it is `times` as fast;
-    "serves the rate": the other one does not. `lacks`: why a change is not proven although its
-    interval excludes none.
+    `times_high` None beside a `times_low`: nothing bounds it. "serves the rate": the other one
+    does not. `lacks`: why a change is not proven although its interval excludes none.
     """
 
     workload: str

@@ -4,7 +4,6 @@ A change of a latency and one of a throughput are told alike: as how many times 
 tier is. Figures are those of the comparisons with the baseline, as they were judged.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -87,24 +86,32 @@ def _decided(delta: Delta) -> SpeedComparison:
     )
     if delta.overloaded:  # how many times is not told by what was served
         return comparison
-    ends: list[float] = []
-    for change_pct in (delta.ci_low_pct, delta.ci_high_pct):
-        if change_pct is not None:
-            ends.append(_times_as_fast(change_pct, delta))
+    ends = [_times_as_fast(end_pct, delta) for end_pct in _interval(delta)]
+    bounds = [times for times in ends if times is not None]
+    highest = None
+    if len(bounds) == len(ends):
+        highest = max(bounds, default=None)
     return replace(
         comparison,
         word="faster",
         times=_times_as_fast(delta.change_pct, delta),
-        times_low=min(ends, default=None),
-        times_high=max(ends, default=None),
+        times_low=min(bounds, default=None),
+        times_high=highest,
     )
 
 
-def _times_as_fast(change_pct: float, delta: Delta) -> float:
+def _interval(delta: Delta) -> tuple[float, ...]:
+    """Both of its ends, in percent; none without an interval."""
+    if delta.ci_low_pct is None or delta.ci_high_pct is None:
+        return ()
+    return (delta.ci_low_pct, delta.ci_high_pct)
+
+
+def _times_as_fast(change_pct: float, delta: Delta) -> float | None:
     """Of a change of `delta`'s metric: how many times as fast the faster tier is by it.
 
     A throughput that grows and a latency that falls say the same, and so does the inverse of the
-    slower tier's change.
+    slower tier's change. None: without bound, because JSON has no infinity.
     """
     ratio = 1 + change_pct / 100
     is_latency = delta.direction == "lower"
@@ -112,7 +119,7 @@ def _times_as_fast(change_pct: float, delta: Delta) -> float:
     if is_latency != is_better:
         return ratio
     if ratio <= 0:  # an interval's end may lie at -100 %
-        return math.inf
+        return None
     return 1 / ratio
 
 
@@ -126,16 +133,21 @@ def in_words(comparison: SpeedComparison) -> str:
     in_what = ""
     if metric:
         in_what = f" in {metric}"
-    ends: list[str] = []
-    for end in (comparison.times_low, comparison.times_high):
-        if end is not None:
-            ends.append(units.format_number(end))
-    span = " to ".join(ends)
     times = units.format_number(comparison.times or 0.0)
     return (
         f"{comparison.faster} was {times} times as fast as {comparison.slower}"
-        f"{in_what} ({span})"
+        f"{in_what}{_span(comparison)}"
     )
+
+
+def _span(comparison: SpeedComparison) -> str:
+    """` (2.25 to 2.37)`, ` (2.25 or more)`; empty without an interval."""
+    if comparison.times_low is None:
+        return ""
+    low = units.format_number(comparison.times_low)
+    if comparison.times_high is None:
+        return f" ({low} or more)"
+    return f" ({low} to {units.format_number(comparison.times_high)})"
 
 
 def _undecided_in_words(comparison: SpeedComparison) -> str:

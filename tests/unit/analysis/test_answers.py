@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import pytest
 
-from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers import phrases, speeds
 from orchestrator.analysis.answers.campaign import (
     campaign_answer,
     has_lost_runs,
@@ -26,7 +27,12 @@ from orchestrator.analysis.answers.record import (
     Tally,
     TierLimit,
 )
-from orchestrator.analysis.conclusions import Bottleneck, VariedWorkload, Verdict
+from orchestrator.analysis.conclusions import (
+    Bottleneck,
+    Delta,
+    VariedWorkload,
+    Verdict,
+)
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Objective
@@ -142,6 +148,37 @@ def test_who_is_faster_is_a_ratio_with_bounds(several: Answer) -> None:
     assert faster.times_low == pytest.approx(1 / 0.955)
     assert faster.times == pytest.approx(1 / 0.935)
     assert faster.times_high == pytest.approx(1 / 0.915)
+
+
+def test_an_interval_that_ends_at_minus_100_percent_bounds_no_ratio() -> None:
+    """JSON has no infinity: the end is null, and said as `or more`."""
+    slower = Delta(
+        baseline="premium",
+        contender="ultra",
+        workload="insert",
+        metric="throughput_per_s",
+        scope="all",
+        unit="1/s",
+        direction="higher",
+        n_baseline=3,
+        n_contender=3,
+        change_pct=-50.0,
+        ci_low_pct=-100.0,
+        ci_high_pct=-20.0,
+        verdict="worse",
+        reason="",
+    )
+    comparison = speeds.compared([slower])
+    assert (
+        json.loads(json.dumps(asdict(comparison), allow_nan=False))["times_high"]
+        is None
+    )
+    assert (comparison.times, comparison.times_low) == (2.0, 1.25)
+    words = "premium was 2 times as fast as ultra (1.25 or more)"
+    assert speeds.in_words(comparison) == words
+    bounded = speeds.compared([replace(slower, ci_low_pct=-60.0)])
+    assert bounded.times_high == 2.5
+    assert speeds.in_words(bounded).endswith(" (1.25 to 2.50)")
 
 
 def with_decision(**changes: object) -> tuple[Results, Verdict]:
