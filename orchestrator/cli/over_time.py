@@ -24,7 +24,7 @@ from orchestrator.errors import (
 
 if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.campaign_list import Entry
-    from orchestrator.analysis.campaigns.over_time import Trend
+    from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
 
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
@@ -89,7 +89,7 @@ def _entries(app: App, results: Path) -> Iterator[Entry]:
 def _trend(
     results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
 ) -> Trend:
-    from orchestrator.analysis.campaigns.over_time import trend
+    from orchestrator.analysis.campaigns.trend import trend
     from orchestrator.system import store
 
     sound = [entry for entry in entries if not entry.fault]

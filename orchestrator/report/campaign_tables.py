@@ -6,6 +6,7 @@ from typing import NamedTuple
 from orchestrator import units
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
@@ -150,7 +151,7 @@ def _only_in(folder: str, titles: Sequence[str]) -> Iterator[str]:
 _BARS = "▁▂▃▄▅▆▇█"
 
 
-def trend(history: over_time.Trend) -> Table:
+def trend(history: Trend) -> Table:
     """A metric over all comparable campaigns: each level as a heading, below it its campaigns."""
     rows: list[Row] = []
     for number, level in enumerate(history.levels, start=1):
@@ -161,7 +162,7 @@ def trend(history: over_time.Trend) -> Table:
     return table_of(rows, ("Begin", "Code"), tuple(_about(history)))
 
 
-def _level(history: over_time.Trend, level: over_time.Level) -> str:
+def _level(history: Trend, level: Level) -> str:
     """Its mean, and its change against the level before it."""
     unit = history.unit
     if unit == "1/min":
@@ -175,7 +176,7 @@ def _level(history: over_time.Trend, level: over_time.Level) -> str:
     return f"{text}: {change}, {level.word}"
 
 
-def _point(point: over_time.Point) -> Row:
+def _point(point: Point) -> Row:
     ends: list[str] = []
     for end in (point.ci_low, point.ci_high):
         if end is not None:
@@ -192,7 +193,7 @@ def _point(point: over_time.Point) -> Row:
     return row
 
 
-def _about(history: over_time.Trend) -> Iterator[str]:
+def _about(history: Trend) -> Iterator[str]:
     metric = METRICS[history.metric].title
     bars = sparkline([point.mean for point in history.points])
     yield f"{metric}, {history.profile} × {history.workload}: {bars}"

@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis import comparisons
-from orchestrator.analysis.campaigns import over_time
+from orchestrator.analysis.campaigns import over_time, trend
 from orchestrator.analysis.comparisons import Pair
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
@@ -111,7 +111,7 @@ def open_pct(shift: float, before: int, trials: int, seed: int = 1) -> float:
     for _ in range(trials):
         values = random.normal(0.0, NOISE, before + 1)
         values[-1] += math.log1p(shift)
-        seen += bool(over_time.open_question(values.tolist()))
+        seen += bool(trend.open_question(values.tolist()))
     return 100 * seen / trials
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import conclusions, results
+from orchestrator.model import Plan
 
 
 @dataclass(frozen=True)
@@ -61,27 +62,34 @@ def entry(
 ) -> Entry:
     plan = campaign.plan
     numbers = {run.number for run in plan.runs}
-    databases = dict.fromkeys(
-        load.database or profile.cluster.database
-        for load in plan.workloads
-        for profile in plan.profiles
-    )
     return Entry(
         folder,
         began_s,
         name=plan.name,
         profiles=tuple(profile.name for profile in plan.profiles),
         workloads=tuple(load.name for load in plan.workloads),
-        databases=tuple(databases),
+        databases=tuple(_databases(plan)),
         scale=plan.scale,
         repetitions=plan.repetitions,
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
         published=campaign.published,
-        decisions={d.workload: phrase(d, len(plan.profiles)) for d in decisions},
+        decisions={
+            decision.workload: phrase(decision, len(plan.profiles))
+            for decision in decisions
+        },
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )
+
+
+def _databases(plan: Plan) -> dict[str, None]:
+    """What its workloads run on, each once, in the plan's order."""
+    databases: dict[str, None] = {}
+    for load in plan.workloads:
+        for profile in plan.profiles:
+            databases[load.database or profile.cluster.database] = None
+    return databases
 
 
 def phrase(decision: conclusions.Decision, tiers: int) -> str:

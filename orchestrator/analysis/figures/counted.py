@@ -27,9 +27,10 @@ class Counted:
         self.total += len(values)
         self._sums.append(float(np.sum(values)))
         self._pieces.append(np.unique(values, return_counts=True))
-        if sum(len(piece) for piece, _ in self._pieces[1:]) > max(
-            _LOOSE, len(self._pieces[0][0])
-        ):
+        in_order, _ = self._pieces[0]
+        loose = sum(len(distinct) for distinct, _ in self._pieces[1:])
+        # To put them in order costs as much as there are: so not before they are as many.
+        if loose > max(_LOOSE, len(in_order)):
             self._ordered()
 
     @property
@@ -43,13 +44,15 @@ class Counted:
     def percentile(self, percent: float) -> float:
         """The exact nearest-rank percentile: the ⌈p·n/100⌉-th smallest value, one that occurred.
         ValueError without values or outside 0 < percent ≤ 100."""
-        return float(self.at_ranks(np.array([stats.rank(self.total, percent)]))[0])
+        ranks = np.array([stats.rank(self.total, percent)])
+        return float(self.at_ranks(ranks)[0])
 
     def at_ranks(self, ranks: np.ndarray) -> np.ndarray:
         """The values that stand at these places in order, counted from 1."""
         values, counts = self._ordered()
-        at: np.ndarray = values[np.searchsorted(np.cumsum(counts), ranks)]
-        return at
+        places = np.searchsorted(np.cumsum(counts), ranks)
+        at_places: np.ndarray = values[places]
+        return at_places
 
     def _ordered(self) -> tuple[np.ndarray, np.ndarray]:
         """All distinct values in order, with their counts; kept as the one piece."""

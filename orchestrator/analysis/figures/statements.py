@@ -17,24 +17,31 @@ Rows = Iterable[Mapping[str, Any]]
 def grown(before: Rows, after: Rows) -> list[Any]:
     """The rows that a record keeps: of the statements that took most time. Those whose texts differ
     only by the number that ends a name are together; one that its server dropped is left out."""
-    readings = [
-        pd.DataFrame(list(rows), columns=_KEY + _COUNTS) for rows in (before, after)
-    ]
-    first, last = (rows.set_index(_KEY) for rows in readings)
+    first = _reading(before)
+    last = _reading(after)
     table = last.sub(first, fill_value=0).reset_index()
-    table["query"] = table["query"].str.replace(
-        r"(?<=[a-z_])\d+\b", "#", regex=True
-    )  # `sbtest17`
-    return _by_time(table).head(_KEPT).reset_index().to_dict("records")
+    # `sbtest17`
+    number_at_end = r"(?<=[a-z_])\d+\b"
+    table["query"] = table["query"].str.replace(number_at_end, "#", regex=True)
+    most_time = _by_time(table).head(_KEPT)
+    return most_time.reset_index().to_dict("records")
+
+
+def _reading(rows: Rows) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=_KEY + _COUNTS).set_index(_KEY)
 
 
 def pooled(records: Iterable[model.Record]) -> tuple[pd.DataFrame, float]:
     """Query → its counts in several runs together, most time first, and how long their windows
     were. Empty where no run has them."""
-    of_runs = [facts.group(record.facts, "statements") for record in records]
-    rows = [row for of_run in of_runs for row in of_run.get("most", ())]
+    rows: list[Mapping[str, Any]] = []
+    window_s = 0.0
+    for record in records:
+        statements = facts.group(record.facts, "statements")
+        rows += statements.get("most", ())
+        window_s += statements.get("window_s", 0.0)
     table = pd.DataFrame(rows, columns=["query", *_COUNTS])
-    return _by_time(table), sum(of_run.get("window_s", 0.0) for of_run in of_runs)
+    return _by_time(table), window_s
 
 
 def _by_time(table: pd.DataFrame) -> pd.DataFrame:

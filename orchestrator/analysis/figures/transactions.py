@@ -17,7 +17,7 @@ after the other, and keep only what their figures need. Percentiles are exact al
 
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -68,7 +68,12 @@ class Window:
         self._unstarted = Counter[str]()
         self._latency_s: dict[str, Counted] = {}
         self._waits_s = Counted()
-        self._due = self._ended = 0
+        self._due = 0
+        self._ended = 0
+
+    @property
+    def duration_s(self) -> float:
+        return self._end_s - self._start_s
 
     def add(self, table: pd.DataFrame) -> None:
         inside = ended(table, self._start_s, self._end_s)
@@ -76,28 +81,27 @@ class Window:
         self._due += len(due(table, self._start_s, self._end_s))
         if self._pooled:
             self._waits_s.add(inside["queue_s"].to_numpy())
-        self._counts.update(
-            inside.groupby(["type", "outcome"], observed=True).size().to_dict()
-        )
-        self._retries.update(
-            inside.groupby("type", observed=True)["retries"].sum().to_dict()
-        )
+        by_outcome = inside.groupby(["type", "outcome"], observed=True)
+        self._counts.update(by_outcome.size().to_dict())
+        by_type = inside.groupby("type", observed=True)
+        self._retries.update(by_type["retries"].sum().to_dict())
         self.add_latencies(table)
 
     def add_latencies(self, table: pd.DataFrame) -> None:
         """What percentiles are of, and nothing that is counted besides."""
-        timed = (due if self._at_a_rate else ended)(table, self._start_s, self._end_s)
+        if self._at_a_rate:
+            timed = due(table, self._start_s, self._end_s)
+        else:
+            timed = ended(table, self._start_s, self._end_s)
         served = timed[timed["outcome"] != FAILED]
         latency_s = served["latency_s"].to_numpy()
-        if (
-            self._pooled
-        ):  # a generator that does not know what was spent waiting leaves no number
-            latency_s = latency_s - np.nan_to_num(
-                served["queue_s"].to_numpy(dtype=float)
-            )
+        if self._pooled:
+            # A generator that does not know what was spent waiting leaves no number.
+            queue_s = served["queue_s"].to_numpy(dtype=float)
+            latency_s = latency_s - np.nan_to_num(queue_s)
         for name in served["type"].cat.categories:
-            own_s = latency_s[(served["type"] == name).to_numpy()]
-            self._latency_s.setdefault(name, Counted()).add(own_s)
+            is_of_type = (served["type"] == name).to_numpy()
+            self._latency_s.setdefault(name, Counted()).add(latency_s[is_of_type])
 
     def add_unstarted(self, waits_s: Mapping[str, np.ndarray]) -> None:
         """Type → how long those had been due, when the load ended, that never began."""
@@ -109,27 +113,23 @@ class Window:
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """For all types together and, if several, for each."""
         types = list(self._latency_s)
-        figures = list(self._of_types(types, "all"))
-        average_s = next(
-            (m.value for m in figures if m.metric == "latency_avg_s"), None
-        )
-        if statements and average_s is not None:
-            figures.append(measured("statement_latency_avg_s", average_s / statements))
-        for name in types if len(types) > 1 else ():
-            figures += self._of_types([name], name)
+        of_all = tuple(self._of_types(types, "all"))
+        figures = [*of_all, *_of_statements(of_all, statements)]
+        if len(types) > 1:
+            for name in types:
+                figures += self._of_types([name], name)
         if NEW_ORDER in types:
-            orders = self._counts[NEW_ORDER, COMMITTED]
-            figures.append(
-                measured("nopm", orders / (self._end_s - self._start_s) * 60)
-            )
-        # How long terminals waited for a connection, transactions of all types together.
-        if self._waits_s.total:
-            figures.append(measured("connection_wait_avg_s", self._waits_s.mean))
-        if self._waits_s.total >= stats.percentile_min_count(99.0):
-            figures.append(
-                measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
-            )
+            orders_per_s = self._counts[NEW_ORDER, COMMITTED] / self.duration_s
+            figures.append(measured("nopm", orders_per_s * 60))
+        figures += self._of_waits()
         return tuple(figures)
+
+    def _of_waits(self) -> Iterator[Measurement]:
+        """How long terminals waited for a connection, transactions of all types together."""
+        if self._waits_s.total:
+            yield measured("connection_wait_avg_s", self._waits_s.mean)
+        if self._waits_s.total >= stats.percentile_min_count(99.0):
+            yield measured("connection_wait_p99_s", self._waits_s.percentile(99.0))
 
     def ranked(self, scope: str) -> Counted:
         """The latencies that the percentiles of a type are of, or of all types together."""
@@ -141,44 +141,59 @@ class Window:
         return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
 
     def _of_types(self, types: Collection[str], scope: str) -> Iterator[Measurement]:
-        committed, rolled_back, failed = (
-            sum(self._counts[name, outcome] for name in types)
-            for outcome in (COMMITTED, ROLLED_BACK, FAILED)
-        )
-        served = committed + rolled_back
+        rolled_back = self._count(types, ROLLED_BACK)
+        # What was rolled back on purpose was served too.
+        served = self._count(types, COMMITTED) + rolled_back
+        retries = sum(self._retries[name] for name in types)
         yield measured("transactions", served, scope)
-        yield measured(
-            "throughput_per_s", served / (self._end_s - self._start_s), scope
-        )
+        yield measured("throughput_per_s", served / self.duration_s, scope)
         yield measured("rollbacks", rolled_back, scope)
-        yield measured("failures", failed, scope)
-        yield measured("retries", sum(self._retries[name] for name in types), scope)
+        yield measured("failures", self._count(types, FAILED), scope)
+        yield measured("retries", retries, scope)
         latency_s = together(self._latency_s[name] for name in types)
-        if not latency_s.total:
-            return
-        yield measured("latency_avg_s", latency_s.mean, scope)
-        yield measured("latency_max_s", latency_s.most, scope)
+        if latency_s.total:
+            yield measured("latency_avg_s", latency_s.mean, scope)
+            yield measured("latency_max_s", latency_s.most, scope)
+            yield from self._percentiles(scope)
+
+    def _count(self, types: Collection[str], outcome: int) -> int:
+        return sum(self._counts[name, outcome] for name in types)
+
+    def _percentiles(self, scope: str) -> Iterator[Measurement]:
+        """Those with enough transactions beyond them, and below what never began.
+
+        Of what was due and never began only a lower bound of its latency is known.
+        """
         in_order = self.ranked(scope)
-        known = in_order.total - sum(
-            self._unstarted[name] for name in self._ranked(scope)
-        )
+        unstarted = sum(self._unstarted[name] for name in self._ranked(scope))
+        begun = in_order.total - unstarted
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
-            if enough and stats.rank(in_order.total, percent) <= known:
+            if enough and stats.rank(in_order.total, percent) <= begun:
                 yield measured(metric, in_order.percentile(percent), scope)
 
     def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
         """What fell due in the window and what ended in it. `unstarted`: what was due and had not
         begun at the end of the run. Where these are too many to have come in the window, the first
         of them came before it; then the rate asked for stands for what was offered."""
-        duration_s = self._end_s - self._start_s
-        every = self._due + unstarted
-        asked = rate_per_s * duration_s
+        fell_due = self._due + unstarted
+        asked = rate_per_s * self.duration_s
         offered = asked
-        if every <= asked + CHANCE * math.sqrt(asked):
-            offered = every
-        served = measured("served_per_s", self._ended / duration_s)
-        return measured("offered_per_s", offered / duration_s), served
+        if fell_due <= asked + CHANCE * math.sqrt(asked):
+            offered = fell_due
+        return (
+            measured("offered_per_s", offered / self.duration_s),
+            measured("served_per_s", self._ended / self.duration_s),
+        )
+
+
+def _of_statements(
+    figures: Iterable[Measurement], statements: int | None
+) -> Iterator[Measurement]:
+    """The average of one, where a transaction has a known number of them."""
+    for figure in figures:
+        if statements and figure.metric == "latency_avg_s":
+            yield measured("statement_latency_avg_s", figure.value / statements)
 
 
 def ended(table: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
@@ -233,18 +248,21 @@ class Seconds:
         latency_s = table["latency_s"].to_numpy()
         new = np.empty(len(table), _ENDED)
         new["ended_s"] = start_s + latency_s
-        new["latency_s"] = latency_s - (
-            table["queue_s"].to_numpy() if self._pooled else 0.0
-        )
+        new["latency_s"] = latency_s
+        if self._pooled:
+            new["latency_s"] -= table["queue_s"].to_numpy()
         new["failed"] = table["outcome"].to_numpy() == FAILED
-        is_tpcc = NEW_ORDER in table["type"].cat.categories
-        new["ranked"] = (table["type"] != DELIVERY).to_numpy() if is_tpcc else True
+        new["ranked"] = True
+        if NEW_ORDER in table["type"].cat.categories:
+            new["ranked"] = (table["type"] != DELIVERY).to_numpy()
         self._open = np.concatenate([self._open, new])
 
     def intervals(self) -> pd.DataFrame:
         """See `intervals`. Nothing can be added any more."""
         self._close(np.inf)
-        rows = [row for of_phase in self._rows.values() for row in of_phase]
+        rows: list[dict[str, object]] = []
+        for rows_of_phase in self._rows.values():
+            rows += rows_of_phase
         return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
 
     def _close(self, until_s: float) -> None:
@@ -278,8 +296,6 @@ def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object
     if len(ranked_s):
         percents = (50, 95, 99)
         values_s = np.percentile(ranked_s, percents, method="inverted_cdf").tolist()
-        row |= {
-            f"latency_p{p}_s": value_s
-            for p, value_s in zip(percents, values_s, strict=True)
-        }
+        for percent, value_s in zip(percents, values_s, strict=True):
+            row[f"latency_p{percent}_s"] = value_s
     return row

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns.over_time import Trend, trend
+from orchestrator.analysis.campaigns.trend import Trend, trend
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
 from orchestrator.report import campaign_tables
