@@ -5,7 +5,7 @@ verdict is the worst fault this program can have, so when in doubt the word is `
 Method, references and simulated error rates: docs/METHOD.md, ERROR-RATES.md."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -18,15 +18,17 @@ from orchestrator.units import counted, format_change, format_number
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
 # reports first: each further comparison is one more chance of a false alarm.
-COMPARED = (
-    *((rate, "all") for rate in ("throughput_per_s", "nopm", "payload_bytes_per_s")),
-    *(
-        (of, scope)
-        for scope in ("all", "new_order")
-        for of in ("latency_avg_s", "latency_p99_s")
-    ),
+COMPARED: tuple[Key, ...] = (
+    ("throughput_per_s", "all"),
+    ("nopm", "all"),
+    ("payload_bytes_per_s", "all"),
+    ("latency_avg_s", "all"),
+    ("latency_p99_s", "all"),
+    ("latency_avg_s", "new_order"),
+    ("latency_p99_s", "new_order"),
     ("rebuild_s", "all"),
-    *((of, "rebuild") for of in ("throughput_per_s", "latency_p99_s")),
+    ("throughput_per_s", "rebuild"),
+    ("latency_p99_s", "rebuild"),
 )
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
@@ -48,12 +50,10 @@ class Pair:
     ratio: stats.Ratio
     obstacle: str  # why it must not be drawn, or empty
     share: float = 1.0  # of the usual levels, those of its look
-    overload: LatencyOutcome | None = (
-        None  # of a side, which decides instead of the figures
-    )
-    in_blocks: bool = (
-        True  # whether the i-th values of both sides are of one repetition
-    )
+    # Of a side, which decides instead of the figures.
+    overload: LatencyOutcome | None = None
+    # Whether the i-th values of both sides are of one repetition.
+    in_blocks: bool = True
 
     @property
     def key(self) -> Key:
@@ -84,31 +84,40 @@ def pairs(
 ) -> Iterator[Pair]:
     """The comparisons of all figures that runs of both sides have, the baseline's first, without
     an interval; none where there is no change, as a side has no figure or the baseline zero."""
-    runs = sum(map(len, sides))
+    first, second = sides
     for key in COMPARED:
-        left, right = (
-            tuple(run[key].value for run in side if key in run) for side in sides
-        )
+        left = _values(first, key)
+        right = _values(second, key)
         if not left or not right or sum(left) <= 0:
             continue
-        why = reason
-        absent = runs - len(left) - len(right)
-        if absent:
-            # Dropping such runs would choose among them: the slow ones lack percentiles first.
-            why = why or f"{absent} of {runs} runs have no such figure"
-        if min(*left, *right) <= 0:
-            why = why or "a run's figure is zero, and a ratio to it has no meaning"
-        ratio = stats.ratio_of_all(left, right)
+        runs = len(first) + len(second)
+        metric, scope = key
         yield Pair(
             contender,
             workload,
-            metrics.METRICS[key[0]],
-            key[1],
+            metrics.METRICS[metric],
+            scope,
             left,
             right,
-            ratio,
-            why,
+            ratio=stats.ratio_of_all(left, right),
+            obstacle=reason or _obstacle(left, right, runs),
         )
+
+
+def _values(side: Sequence[Measured], key: Key) -> tuple[float, ...]:
+    """Of the runs that have the figure."""
+    return tuple(run[key].value for run in side if key in run)
+
+
+def _obstacle(left: tuple[float, ...], right: tuple[float, ...], runs: int) -> str:
+    """Why the figures themselves must not be compared; empty if nothing says so."""
+    absent = runs - len(left) - len(right)
+    if absent:
+        # Dropping such runs would choose among them: the slow ones lack percentiles first.
+        return f"{absent} of {runs} runs have no such figure"
+    if min(*left, *right) <= 0:
+        return "a run's figure is zero, and a ratio to it has no meaning"
+    return ""
 
 
 def of_runs(
@@ -120,53 +129,68 @@ def of_runs(
 ) -> Iterator[Pair]:
     """The comparisons of finished runs, of the repetitions that both sides finished: with an
     interval if there are several."""
-    left, right = (
-        {run.record.run.repetition: sound(run.record.measurements) for run in side}
-        for side in runs
-    )
-    for pair in pairs(
-        contender, workload, (list(left.values()), list(right.values())), obstacle
-    ):
-        common = [
-            n
-            for n, run in left.items()
-            if pair.key in run and pair.key in right.get(n, ())
-        ]
-        first, second = (
-            tuple(side[n][pair.key].value for n in common) for side in (left, right)
-        )
-        pair = replace(pair, left=first, right=second, share=share)
-        with suppress(
-            ValueError
-        ):  # a figure of zero, or no repetition that both finished
-            pair = replace(
-                pair, ratio=stats.ratio_of_means(first, second, pair.confidence)
-            )
-        yield pair
+    left, right = runs
+    by_left = _by_repetition(left)
+    by_right = _by_repetition(right)
+    sides = (list(by_left.values()), list(by_right.values()))
+    for pair in pairs(contender, workload, sides, obstacle):
+        yield _in_blocks(replace(pair, share=share), by_left, by_right)
+
+
+_ByRepetition = Mapping[int, Measured]
+
+
+def _by_repetition(runs: Sequence[RunData]) -> _ByRepetition:
+    return {run.record.run.repetition: sound(run.record.measurements) for run in runs}
+
+
+def _in_blocks(pair: Pair, left: _ByRepetition, right: _ByRepetition) -> Pair:
+    """The same of the repetitions that both sides finished, with an interval of several."""
+    key = pair.key
+    common: list[int] = []
+    for number, run in left.items():
+        if key in run and key in right.get(number, ()):
+            common.append(number)
+    first = tuple(left[number][key].value for number in common)
+    second = tuple(right[number][key].value for number in common)
+    ratio = pair.ratio
+    # A figure of zero, or no repetition that both finished.
+    with suppress(ValueError):
+        ratio = stats.ratio_of_means(first, second, pair.confidence)
+    return replace(pair, left=first, right=second, ratio=ratio)
 
 
 def deltas(
     baseline: str, pairs: Sequence[Pair], margin_pct: float, p99_margin_pct: float
 ) -> tuple[Delta, ...]:
     """The verdicts of one family of comparisons: those that are read together."""
-    margins = [
-        margin_pct if pair.metric.percent is None else p99_margin_pct for pair in pairs
-    ]
-    chances = {i: p for i, pair in enumerate(pairs) if (p := pair.chance) is not None}
-    adjusted = dict(
-        zip(chances, stats.adjust_for_many(list(chances.values())), strict=True)
-    )
-    judged = ((pair, margins[i], adjusted.get(i, 1.0)) for i, pair in enumerate(pairs))
-    return tuple(_delta(baseline, *each, len(chances)) for each in judged)
+    chances: dict[int, float] = {}
+    for place, pair in enumerate(pairs):
+        if pair.chance is not None:
+            chances[place] = pair.chance
+    adjusted_in_order = stats.adjust_for_many(list(chances.values()))
+    adjusted = dict(zip(chances, adjusted_in_order, strict=True))
+    judged: list[Delta] = []
+    for place, pair in enumerate(pairs):
+        margin = margin_pct
+        if pair.metric.percent is not None:
+            margin = p99_margin_pct
+        chance = adjusted.get(place, 1.0)
+        judged.append(_delta(baseline, pair, margin, chance, len(chances)))
+    return tuple(judged)
 
 
 def _delta(
     baseline: str, pair: Pair, margin_pct: float, chance: float, family: int
 ) -> Delta:
     word, reason = verdict(pair, margin_pct, chance, family)
-    interval = None
-    if not pair.overload:
-        interval = pair.ratio.interval_pct
+    low_pct: float | None = None
+    high_pct: float | None = None
+    overloaded: tuple[str, ...] = ()
+    if pair.overload:
+        overloaded = pair.overload.sides
+    elif pair.ratio.interval_pct:
+        low_pct, high_pct = pair.ratio.interval_pct
     return Delta(
         baseline=baseline,
         contender=pair.contender,
@@ -178,11 +202,11 @@ def _delta(
         n_baseline=len(pair.left),
         n_contender=len(pair.right),
         change_pct=pair.ratio.change_pct,
-        ci_low_pct=interval[0] if interval else None,
-        ci_high_pct=interval[1] if interval else None,
+        ci_low_pct=low_pct,
+        ci_high_pct=high_pct,
         verdict=word,
         reason=reason,
-        overloaded=pair.overload.sides if pair.overload else (),
+        overloaded=overloaded,
         confidence_pct=round(100 * pair.confidence, 4),
     )
 
@@ -191,44 +215,53 @@ def verdict(
     pair: Pair, margin_pct: float, chance: float, family: int
 ) -> tuple[VerdictWord, str]:
     """The word for one comparison, and why. `chance`: p-value adjusted for `family` comparisons."""
-    interval = pair.ratio.interval_pct
     if pair.obstacle:
         return "inconclusive", pair.obstacle
     if pair.overload:
         return pair.overload.word, pair.overload.reason
+    interval = pair.ratio.interval_pct
     if interval is None:
-        if pair.in_blocks:
-            return "inconclusive", _no_interval(len(pair.left))
-        return (
-            "inconclusive",
-            "one repetition gives no interval: each side needs at least 2",
-        )
-    low, high = interval
+        return "inconclusive", _without_interval(pair)
     narrow = pair.ratio.at(pair.within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
-    if -margin_pct <= narrow[0] and narrow[1] <= margin_pct and enough:
+    if enough and _is_inside(narrow, margin_pct):
         return "same", _within_the_margin(narrow, margin_pct, 100 * pair.within)
-    if low <= 0 <= high and -margin_pct <= low and high <= margin_pct:
+    low, high = interval
+    if low <= 0 <= high and _is_inside(interval, margin_pct):
         return "inconclusive", _too_few_for_the_same(interval, margin_pct)
     if low <= 0 <= high:
-        return "inconclusive", _change_or_none(
-            interval, margin_pct, _more(pair, margin_pct)
-        )
+        more = _more(pair, margin_pct)
+        return "inconclusive", _change_or_none(interval, margin_pct, more)
     if chance > 1 - stats.CONFIDENCE:
-        return "inconclusive", _by_chance(
-            interval, str(family) if pair.in_blocks else "all"
-        )
-    better = (low > 0) == (pair.metric.direction == "higher")
-    side = "below"
-    if low > 0:
-        side = "above"
-    reason = f"the whole interval {_words(interval)} lies {side} no change"
-    return "better" if better else "worse", reason
+        among = "all"
+        if pair.in_blocks:
+            among = str(family)
+        return "inconclusive", _by_chance(interval, among)
+    return _direction(pair, low > 0), _beside_no_change(interval)
+
+
+def _is_inside(interval: tuple[float, float], margin_pct: float) -> bool:
+    low, high = interval
+    return -margin_pct <= low and high <= margin_pct
+
+
+def _direction(pair: Pair, has_grown: bool) -> VerdictWord:
+    if has_grown == (pair.metric.direction == "higher"):
+        return "better"
+    return "worse"
 
 
 def _words(interval: tuple[float, float]) -> str:
     low, high = interval
     return f"{format_change(low)} to {format_change(high)}"
+
+
+def _beside_no_change(interval: tuple[float, float]) -> str:
+    low, _ = interval
+    side = "below"
+    if low > 0:
+        side = "above"
+    return f"the whole interval {_words(interval)} lies {side} no change"
 
 
 def _within_the_margin(
@@ -263,9 +296,11 @@ def _by_chance(interval: tuple[float, float], among: str) -> str:
     )
 
 
-def _no_interval(repetitions: int) -> str:
+def _without_interval(pair: Pair) -> str:
+    if not pair.in_blocks:
+        return "one repetition gives no interval: each side needs at least 2"
     number = "no"
-    if repetitions:
+    if pair.left:
         number = "one"
     return (
         f"{number} repetition that both sides finished gives no interval: at least 2 are "
@@ -283,10 +318,13 @@ def _more(pair: Pair, margin_pct: float) -> str:
     room = math.log1p(margin_pct / 100) - change
     same = stats.repetitions_to_reach(pair.left, pair.right, room, pair.within)
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
-    ways = (same and max(same, SAME_LEAST), differs)
-    wanted = min((count for count in ways if count), default=None)
-    if wanted is None:
+    ways: list[int] = []
+    if same:
+        ways.append(max(same, SAME_LEAST))
+    if differs:
+        ways.append(differs)
+    if not ways:
         most = stats.MAX_REPETITIONS
         return f"more than {most} repetitions would be needed at this noise"
-    missing = max(1, wanted - len(pair.left))
+    missing = max(1, min(ways) - len(pair.left))
     return f"needs about {counted(missing, 'more repetition')}"

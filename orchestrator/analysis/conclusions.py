@@ -105,7 +105,9 @@ class Change:
         change = format_change(self.change_pct)
         if self.ci_low_pct is None or self.ci_high_pct is None:
             return change
-        return f"{change} ({format_change(self.ci_low_pct)} to {format_change(self.ci_high_pct)})"
+        low = format_change(self.ci_low_pct)
+        high = format_change(self.ci_high_pct)
+        return f"{change} ({low} to {high})"
 
 
 @dataclass(frozen=True)
@@ -138,9 +140,8 @@ class Offer:
     price_region: str
     price_as_of: str
     price_source: str
-    worst: tuple[
-        Change, ...
-    ]  # of each criterion, the comparison in which it comes off worst
+    # Of each criterion, the comparison in which it comes off worst.
+    worst: tuple[Change, ...]
     slo: tuple[ObjectiveResult, ...]
     # The least margin at which it would be proven enough, and that of p99 latency; None where
     # nothing is proven in its favour, or with an SLO.
@@ -169,9 +170,8 @@ class Decision:
     reason: str
     monthly_cost: float | None = None
     currency: str | None = None
-    criterion: str = (
-        ""  # what decided: a criterion's title, a clause of the SLO, or empty
-    )
+    # What decided: a criterion's title, a clause of the SLO, or empty.
+    criterion: str = ""
     slo: tuple[str, ...] = ()  # its clauses
     offers: tuple[Offer, ...] = ()  # every tier with figures, from cheap to dear
     dearer: NeighbourTier | None = None  # the steps to the neighbours in price
@@ -179,17 +179,14 @@ class Decision:
     # A tier that would be preferred, or every tier, is neither proven enough nor proven not to be,
     # which more repetitions may change.
     is_open: bool = False
-    cheaper_open: tuple[
-        str, ...
-    ] = ()  # tiers that would be preferred to the one named, and open
+    # Tiers that would be preferred to the one named, and open.
+    cheaper_open: tuple[str, ...] = ()
     confidence_pct: float = 90.0  # of all intervals
     with_vms: bool = False  # costs include the machines, as tiers are on unlike ones
-    without_prices: str = (
-        ""  # how it was chosen where not all prices could be compared, and why
-    )
-    basis: str = (
-        ""  # the level, repetitions and windows that its figures rest on, in words
-    )
+    # How it was chosen where not all prices could be compared, and why.
+    without_prices: str = ""
+    # The level, repetitions and windows that its figures rest on, in words.
+    basis: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,11 +199,10 @@ class WithoutWorkload:
     currency: str | None
 
     def __str__(self) -> str:
+        answer = f"Without {self.workload}: {self.tier}"
         if self.monthly_cost is None:
-            cost = ""
-        else:
-            cost = f", {self.monthly_cost:,.2f} {self.currency}"
-        return f"Without {self.workload}: {self.tier}{cost}{' a month' if cost else ''}"
+            return answer
+        return f"{answer}, {self.monthly_cost:,.2f} {self.currency} a month"
 
 
 @dataclass(frozen=True)
@@ -220,9 +216,8 @@ class ClusterDecision:
     monthly_cost: float | None = None  # as in `Decision`
     currency: str | None = None
     with_vms: bool = False
-    without: tuple[
-        WithoutWorkload, ...
-    ] = ()  # the workloads that force this tier, each alone
+    # The workloads that force this tier, each alone.
+    without: tuple[WithoutWorkload, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -252,12 +247,10 @@ class TierValues:
     per_node: Mapping[str, float] = field(default_factory=dict)  # mean throughput
     laws: tuple[Law, ...] = ()
     peak_per_s: float | None = None  # the highest mean throughput
-    knee: float | None = (
-        None  # the least load with nearly as much, if a higher one was measured
-    )
-    at_slo: float | None = (
-        None  # the highest load proven to meet the latencies of the SLO
-    )
+    # The least load with nearly as much, if a higher one was measured.
+    knee: float | None = None
+    # The highest load proven to meet the latencies of the SLO.
+    at_slo: float | None = None
     at_slo_per_s: float | None = None  # its mean throughput
     stopped: str = ""  # why no higher load is proven
 

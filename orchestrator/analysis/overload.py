@@ -14,29 +14,25 @@ from orchestrator.analysis.figures.transactions import CHANCE
 from orchestrator.analysis.telemetry import loads
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import factors, plan
-from orchestrator.units import format_quantity, gathered, listed
+from orchestrator.units import format_quantity, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
-_DIGITS = (
-    3  # of the rate: more would claim to know the capacity better than it is known
-)
+# Of the rate: more would claim to know the capacity better than it is known.
+_DIGITS = 3
 
 
 def grew(record: Record) -> tuple[float, float] | None:
     """Offered and served (1/s), if the queue grew by more than BEHIND and PER_THREAD; else None."""
-    offered, served = (
-        results.value_of(record, of) for of in ("offered_per_s", "served_per_s")
-    )
-    if offered is None or served is None:
+    offered_per_s = results.value_of(record, "offered_per_s")
+    served_per_s = results.value_of(record, "served_per_s")
+    if offered_per_s is None or served_per_s is None:
         return None
-    owed = (offered - served) * record.workload.measure_s
-    most = max(
-        BEHIND * offered * record.workload.measure_s,
-        PER_THREAD * record.workload.threads,
-    )
-    if owed > most:
-        return (offered, served)
+    load = record.workload
+    owed = (offered_per_s - served_per_s) * load.measure_s
+    of_a_moment = BEHIND * offered_per_s * load.measure_s
+    if owed > max(of_a_moment, PER_THREAD * load.threads):
+        return (offered_per_s, served_per_s)
     return None
 
 
@@ -74,14 +70,16 @@ def at_a_rate(record: Record) -> bool:
 
 
 def overloaded(record: Record) -> bool:
-    return at_a_rate(record) and any(
-        (grew(record), not_begun(record), not_served(record))
-    )
+    if not at_a_rate(record):
+        return False
+    behind = grew(record) or not_begun(record) or not_served(record)
+    return behind is not None
 
 
-def state(
-    runs: Sequence[results.RunData],
-) -> Literal["serves it", "overloaded", "at times"]:
+State = Literal["serves it", "overloaded", "at times"]
+
+
+def state(runs: Sequence[results.RunData]) -> State:
     """Of a tier at one rate. Proven overloaded are two or more runs without exception."""
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
@@ -138,14 +136,21 @@ NO_RATE = Overload()
 
 def of_workload(runs: Mapping[str, Sequence[results.RunData]]) -> Overload:
     """`runs`: the finished ones of each tier."""
-    every = [run for of_tier in runs.values() for run in of_tier]
-    if not every or not all(at_a_rate(run.record) for run in every):
+    records: list[Record] = []
+    for runs_of_tier in runs.values():
+        records += [run.record for run in runs_of_tier]
+    if not records or not all(at_a_rate(record) for record in records):
         return NO_RATE
-    states = {tier: state(of_tier) for tier, of_tier in runs.items()}
-    always = tuple(tier for tier, word in states.items() if word == "overloaded")
+    states = {tier: state(runs_of_tier) for tier, runs_of_tier in runs.items()}
     return Overload(
-        True, always, tuple(tier for tier, w in states.items() if w == "at times")
+        asked=True,
+        always=_in_state(states, "overloaded"),
+        unproven=_in_state(states, "at times"),
     )
+
+
+def _in_state(states: Mapping[str, State], word: State) -> tuple[str, ...]:
+    return tuple(tier for tier, state in states.items() if state == word)
 
 
 @dataclass(frozen=True)
@@ -179,18 +184,28 @@ def between(
 
 
 def _words(tier: str, runs: Sequence[results.RunData]) -> str:
-    words = {"serves it": "serves the rate", "overloaded": "is overloaded"}
-    text = f"{tier} {words.get(state(runs), 'did not serve the rate in every run')}"
-    flows = gathered(
-        (name, rate)
-        for name in ("served_per_s", "offered_per_s")
-        for run in runs
-        if (rate := results.value_of(run.record, name)) is not None
-    )
-    means = [format_quantity(fmean(rates), "1/s") for rates in flows.values()]
-    if len(means) == 2:
-        return f"{text} ({' of '.join(means)})"
+    text = f"{tier} {_STATES[state(runs)]}"
+    served = _mean(runs, "served_per_s")
+    offered = _mean(runs, "offered_per_s")
+    if served and offered:
+        return f"{text} ({served} of {offered})"
     return text
+
+
+_STATES: Mapping[State, str] = {
+    "serves it": "serves the rate",
+    "overloaded": "is overloaded",
+    "at times": "did not serve the rate in every run",
+}
+
+
+def _mean(runs: Sequence[results.RunData], metric: str) -> str:
+    """Of the runs that have the figure, `120/s`; empty if none has."""
+    values = [results.value_of(run.record, metric) for run in runs]
+    rates = [value for value in values if value is not None]
+    if rates:
+        return format_quantity(fmean(rates), "1/s")
+    return ""
 
 
 def plan_at_same_rate(campaign: results.Results) -> Plan | None:
@@ -199,27 +214,44 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     tier without capacity is left out, which a note says."""
     first = campaign.plan
     share_pct = first.latency_at_pct
-    if share_pct is None or any(
-        factors.asks(load, "same rate") for load in first.workloads
-    ):
+    if share_pct is None:
+        return None
+    if any(factors.asks(load, "same rate") for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []
     notes: list[Note] = []
     for workload in first.workloads:
-        rates = gathered(
-            (profile.name, rate)
-            for profile in first.profiles
-            for run in results.finished(campaign, profile.name, workload.name)
-            if (rate := results.value_of(run.record, "throughput_per_s"))
-        )
-        text = f"left out of {workload.name} at the same rate, because no run of it found this "
-        left_out = [
-            profile.name for profile in first.profiles if profile.name not in rates
-        ]
-        notes += [Note("other", f"{text}tier's capacity", name) for name in left_out]
-        if rates:
-            measured = [profile for profile in first.profiles if profile.name in rates]
-            least = min(map(median, rates.values()))
-            rate = float(f"{share_pct / 100 * least:.{_DIGITS}g}")
-            cells.append((factors.at_load(workload, factors.same_rate(rate)), measured))
+        capacities = _capacities(campaign, workload)
+        measured: list[Profile] = []
+        for profile in first.profiles:
+            if profile.name in capacities:
+                measured.append(profile)
+            else:
+                notes.append(_without_capacity(workload, profile))
+        if capacities:
+            least_per_s = min(capacities.values())
+            rate_per_s = float(f"{share_pct / 100 * least_per_s:.{_DIGITS}g}")
+            load = factors.at_load(workload, factors.same_rate(rate_per_s))
+            cells.append((load, measured))
     return plan.followed_by(first, cells, notes)
+
+
+def _capacities(campaign: results.Results, workload: Workload) -> dict[str, float]:
+    """Profile → its median throughput (1/s), of those that have one."""
+    capacities: dict[str, float] = {}
+    for profile in campaign.plan.profiles:
+        runs = results.finished(campaign, profile.name, workload.name)
+        values = [results.value_of(run.record, "throughput_per_s") for run in runs]
+        rates = [value for value in values if value]
+        if rates:
+            capacities[profile.name] = median(rates)
+    return capacities
+
+
+def _without_capacity(workload: Workload, profile: Profile) -> Note:
+    return Note(
+        "other",
+        f"left out of {workload.name} at the same rate, because no run of it found this "
+        "tier's capacity",
+        profile.name,
+    )

@@ -1,7 +1,14 @@
 """A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,7 +23,16 @@ from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry import counters, kept
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
-from orchestrator.model import Measurement, Node, Plan, Profile, Record, Run, Workload
+from orchestrator.model import (
+    Measurement,
+    Node,
+    Phase,
+    Plan,
+    Profile,
+    Record,
+    Run,
+    Workload,
+)
 from orchestrator.planning.plan import EXISTING, FULL_SCALES
 
 LEFT_OUT = "left out: "  # begins notes of files that were cut
@@ -96,19 +112,23 @@ class Results:
     @cached_property
     def excluded(self) -> Mapping[int, tuple[model.Doubt, ...]]:
         """Finished runs that do not count → the doubts for which they do not."""
-        every = {
-            run.record.run.number: validity.excluding(run.record) for run in self.done
-        }
-        return {number: doubts for number, doubts in every.items() if doubts}
+        excluded: dict[int, tuple[model.Doubt, ...]] = {}
+        for run in self.done:
+            doubts = validity.excluding(run.record)
+            if doubts:
+                excluded[run.record.run.number] = doubts
+        return excluded
 
     @cached_property
     def counting(self) -> Mapping[Cell, Sequence[RunData]]:
         """The finished runs of each cell that may enter results, in the order of their numbers."""
         numbers = {run.number for run in self.plan.runs} - self.excluded.keys()
-        runs = ((data.record.run, data) for data in self.done)
-        return units.gathered(
-            ((r.profile, r.workload), of) for r, of in runs if r.number in numbers
-        )
+        by_cell: dict[Cell, list[RunData]] = {}
+        for data in self.done:
+            run = data.record.run
+            if run.number in numbers:
+                by_cell.setdefault((run.profile, run.workload), []).append(data)
+        return by_cell
 
     def lost(self, run: Run) -> str:
         """What became of a planned run without figures that count: `failed: no space left`, `was
@@ -164,25 +184,39 @@ class CellRuns:
 
 def cells(campaign: Results) -> Iterator[CellRuns]:
     """Workload by workload, in the plan's order."""
-    plan = campaign.plan
-    for workload in plan.workloads:
-        for profile in plan.profiles:
-            names = (profile.name, workload.name)
-            planned = tuple(
-                run for run in plan.runs if (run.profile, run.workload) == names
-            )
-            excluded = tuple(run for run in planned if run.number in campaign.excluded)
-            yield CellRuns(
-                profile, workload, planned, finished(campaign, *names), excluded
-            )
+    for workload in campaign.plan.workloads:
+        for profile in campaign.plan.profiles:
+            yield _cell(campaign, profile, workload)
+
+
+def _cell(campaign: Results, profile: Profile, workload: Workload) -> CellRuns:
+    names = (profile.name, workload.name)
+    runs = campaign.plan.runs
+    planned = tuple(run for run in runs if (run.profile, run.workload) == names)
+    return CellRuns(
+        profile,
+        workload,
+        planned,
+        finished=finished(campaign, *names),
+        excluded=tuple(run for run in planned if run.number in campaign.excluded),
+    )
 
 
 def span_s(runs: Iterable[RunData]) -> tuple[float, float] | None:
     """When the first run began and the last one ended, in Unix seconds; None if no run began."""
-    phases = [phase for run in runs for phase in run.record.phases]
+    phases = _phases(runs)
     if not phases:
         return None
-    return min(phase.start_s for phase in phases), max(phase.end_s for phase in phases)
+    begin_s = min(phase.start_s for phase in phases)
+    end_s = max(phase.end_s for phase in phases)
+    return begin_s, end_s
+
+
+def _phases(runs: Iterable[RunData]) -> list[Phase]:
+    phases: list[Phase] = []
+    for run in runs:
+        phases += run.record.phases
+    return phases
 
 
 def began_s(campaign: Results) -> float | None:
@@ -218,10 +252,12 @@ def measured_s(record: Record) -> float:
 def measuring_pct(campaign: Results) -> float | None:
     """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
     against all from the first run's begin to the last one's end. None if no run came that far."""
-    phases = [phase for run in campaign.runs for phase in run.record.phases]
-    useful_s = sum(
-        phase.duration_s for phase in phases if phase.name in ("warm-up", "measure")
-    )
+    useful = [
+        phase
+        for phase in _phases(campaign.runs)
+        if phase.name in ("warm-up", "measure")
+    ]
+    useful_s = sum(phase.duration_s for phase in useful)
     begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
     if useful_s and end_s > begin_s:
         return 100 * useful_s / (end_s - begin_s)
@@ -262,12 +298,11 @@ def left_out(campaign: Results) -> tuple[str, ...]:
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
-    values = (
-        m.value for m in record.measurements if (m.metric, m.scope) == (metric, scope)
-    )
-    value = next(values, None)
-    if value is not None and np.isfinite(value):
-        return value
+    for measurement in record.measurements:
+        if measurement.metric == metric and measurement.scope == scope:
+            if np.isfinite(measurement.value):
+                return measurement.value
+            return None
     return None
 
 
@@ -277,14 +312,16 @@ RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
 
 def rate_of(runs: Sequence[RunData]) -> str:
     """The first of `RATES` that runs have."""
-    return next(
-        (r for r in RATES if any(value_of(run.record, r) for run in runs)), RATES[-1]
-    )
+    for rate in RATES:
+        if any(value_of(run.record, rate) for run in runs):
+            return rate
+    return RATES[-1]
 
 
 def failed_pct(record: Record) -> float | None:
     """Failed transactions in % of those tried; None where failures were not counted."""
-    failed, done = (value_of(record, name) for name in ("failures", "transactions"))
+    failed = value_of(record, "failures")
+    done = value_of(record, "transactions")
     if failed is None or done is None:
         return None
     if failed:
@@ -292,40 +329,60 @@ def failed_pct(record: Record) -> float | None:
     return 0.0
 
 
-def sound(every: Sequence[Measurement]) -> dict[Key, Measurement]:
+def sound(measurements: Sequence[Measurement]) -> dict[Key, Measurement]:
     """A run's measurements by metric and scope, without those that are not a number and without
     percentiles that have fewer than ten transactions beyond them."""
-    finite = {(m.metric, m.scope): m for m in every if np.isfinite(m.value)}
-    few = {
-        (metric, scope)
-        for metric, scope in finite
-        if metric in metrics.PERCENTILES
-        and (count := finite.get(("transactions", scope))) is not None
-        and count.value < stats.percentile_min_count(metrics.PERCENTILES[metric])
+    finite: dict[Key, Measurement] = {}
+    for measurement in measurements:
+        if np.isfinite(measurement.value):
+            finite[measurement.metric, measurement.scope] = measurement
+    return {
+        key: measurement
+        for key, measurement in finite.items()
+        if not _has_too_few(key, finite)
     }
-    return {key: m for key, m in finite.items() if key not in few}
+
+
+def _has_too_few(key: Key, measured: Measured) -> bool:
+    """Whether it is a percentile of too few transactions, where these were counted."""
+    metric, scope = key
+    transactions = measured.get(("transactions", scope))
+    if metric not in metrics.PERCENTILES or transactions is None:
+        return False
+    needed = stats.percentile_min_count(metrics.PERCENTILES[metric])
+    return transactions.value < needed
 
 
 def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     """A metric's sound values above zero (failed shares: or zero), one per run or none at all."""
-    if key[0] == "failed_pct":
-        shares = [failed_pct(run.record) for run in runs]
-        values = tuple(share for share in shares if share is not None)
-    else:
-        measured = [sound(run.record.measurements).get(key) for run in runs]
-        values = tuple(m.value for m in measured if m is not None and m.value > 0)
-    if len(values) == len(runs):
-        return values
-    return ()
+    values: list[float] = []
+    for run in runs:
+        value = _sound_value(run.record, key)
+        if value is None:
+            return ()
+        values.append(value)
+    return tuple(values)
+
+
+def _sound_value(record: Record, key: Key) -> float | None:
+    metric, _ = key
+    if metric == "failed_pct":
+        return failed_pct(record)
+    measurement = sound(record.measurements).get(key)
+    if measurement is not None and measurement.value > 0:
+        return measurement.value
+    return None
 
 
 def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
     """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
-    numbers = [{run.record.run.repetition for run in runs} for runs in sides]
-    common = set.intersection(*numbers)
-    return tuple(
-        [run for run in runs if run.record.run.repetition in common] for runs in sides
-    )
+    repetitions = [{run.record.run.repetition for run in runs} for runs in sides]
+    common = set.intersection(*repetitions)
+    return tuple(_of_repetitions(runs, common) for runs in sides)
+
+
+def _of_repetitions(runs: Sequence[RunData], numbers: Collection[int]) -> list[RunData]:
+    return [run for run in runs if run.record.run.repetition in numbers]
 
 
 def objective_values(
@@ -342,28 +399,32 @@ def objective_values(
 
 
 def _without_delivery(record: Record, average_s: float) -> float:
-    every, count = (
-        value_of(record, "transactions", scope) for scope in ("all", DELIVERY)
-    )
-    own_s = value_of(record, "latency_avg_s", DELIVERY)
-    is_tpcc = value_of(record, "transactions", NEW_ORDER) is not None
-    if not is_tpcc or not every or not count or own_s is None or count >= every:
+    """Of TPC-C; the average of all its transactions is that of each type, by their numbers."""
+    if value_of(record, "transactions", NEW_ORDER) is None:
         return average_s
-    return (average_s * every - own_s * count) / (every - count)
+    transactions = value_of(record, "transactions")
+    deliveries = value_of(record, "transactions", DELIVERY)
+    delivery_s = value_of(record, "latency_avg_s", DELIVERY)
+    if not transactions or not deliveries or delivery_s is None:
+        return average_s
+    others = transactions - deliveries
+    if others <= 0:
+        return average_s
+    return (average_s * transactions - delivery_s * deliveries) / others
 
 
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """The database nodes by disk; a node whose device is not known has one of its own."""
-
-    def disk(node: Node) -> tuple[str, ...]:
-        device = node.device or node.sources.get(model.DISK_DEVICE)
-        if device:
-            return (place(node), device)
-        return ("", "node", node.name)
-
     return units.gathered(
-        (disk(node), node) for node in nodes if node.role == "database"
+        (_disk(node), node) for node in nodes if node.role == "database"
     )
+
+
+def _disk(node: Node) -> tuple[str, ...]:
+    device = node.device or node.sources.get(model.DISK_DEVICE)
+    if device:
+        return (place(node), device)
+    return ("", "node", node.name)
 
 
 def place(node: Node) -> str:

@@ -14,6 +14,7 @@ from orchestrator.analysis.answers.campaign import campaign_answer
 from orchestrator.analysis.conclusions import (
     Bottleneck,
     CellSummary,
+    Change,
     Decision,
     Delta,
     ExcludedRun,
@@ -58,32 +59,44 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """Without the claim that a faster disk gives nothing, where one is proven to give more."""
-    own = [of for of in decisions if of.workload == bottleneck.workload]
-    offers = [
-        offer for of in own for offer in of.offers if offer.tier == bottleneck.profile
-    ]
-    for change in (change for offer in offers for change in offer.worst):
-        rate = METRICS[change.metric].direction == "higher"
-        if rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
+    for change in _worst_changes(bottleneck, decisions):
+        is_rate = METRICS[change.metric].direction == "higher"
+        if is_rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
             shown = f"A faster disk does too: against {change.against} {change.words}."
-            return replace(
-                bottleneck, text=bottleneck.text.replace(NO_FASTER_DISK, shown)
-            )
+            text = bottleneck.text.replace(NO_FASTER_DISK, shown)
+            return replace(bottleneck, text=text)
     return bottleneck
+
+
+def _worst_changes(
+    bottleneck: Bottleneck, decisions: Sequence[Decision]
+) -> Iterator[Change]:
+    """Of its tier against the others under its workload."""
+    for of_workload in decisions:
+        if of_workload.workload != bottleneck.workload:
+            continue
+        for offer in of_workload.offers:
+            if offer.tier == bottleneck.profile:
+                yield from offer.worst
 
 
 def cells(campaign: results.Results) -> tuple[CellSummary, ...]:
     """Every metric of every cell over its finished runs, in the order of plan and METRICS."""
     cpus = results.machine_cpus(campaign)
-    order = {name: index for index, name in enumerate(METRICS)}
     summaries: list[CellSummary] = []
     for cell in results.cells(campaign):
         runs = [results.sound(_figures(run, cpus)) for run in cell.finished]
         metrics = _cell(runs, cell.profile.name, cell.workload.name)
-        summaries += sorted(
-            metrics, key=lambda summary: order.get(summary.metric, len(order))
-        )
+        summaries += sorted(metrics, key=_place)
     return tuple(summaries)
+
+
+_PLACES = {name: place for place, name in enumerate(METRICS)}
+
+
+def _place(summary: CellSummary) -> int:
+    """That of its metric among METRICS; others stand behind these."""
+    return _PLACES.get(summary.metric, len(_PLACES))
 
 
 def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
@@ -95,44 +108,48 @@ def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...
 def _cell(
     runs: Sequence[results.Measured], profile: str, workload: str
 ) -> Iterator[CellSummary]:
-    for key in dict.fromkeys(key for run in runs for key in run):
-        measured = [run[key] for run in runs if key in run]
-        values = tuple(m.value for m in measured)
+    by_key: dict[results.Key, list[Measurement]] = {}
+    for run in runs:
+        for key, measurement in run.items():
+            by_key.setdefault(key, []).append(measurement)
+    for (metric, scope), measured in by_key.items():
+        values = tuple(measurement.value for measurement in measured)
+        summary = stats.summarise(values)
         yield CellSummary(
             profile=profile,
             workload=workload,
-            metric=key[0],
-            scope=key[1],
+            metric=metric,
+            scope=scope,
             unit=measured[0].unit,
             direction=measured[0].direction,
+            n=summary.n,
+            mean=summary.mean,
+            median=summary.median,
+            ci_low=summary.ci_low,
+            ci_high=summary.ci_high,
             values=values,
-            **vars(stats.summarise(values)),
         )
 
 
 def missing(campaign: results.Results) -> tuple[str, ...]:
     """Planned cells without any finished run that counts, each with what became of its runs."""
-    return tuple(
-        f"{cell.title}: {cell.without_figures} "
-        f"({'; '.join(f'run {run.number} {campaign.lost(run)}' for run in cell.planned)})"
-        for cell in results.cells(campaign)
-        if cell.missing
-    )
+    texts: list[str] = []
+    for cell in results.cells(campaign):
+        if cell.missing:
+            fates = [f"run {run.number} {campaign.lost(run)}" for run in cell.planned]
+            texts.append(f"{cell.title}: {cell.without_figures} ({'; '.join(fates)})")
+    return tuple(texts)
 
 
 def excluded(campaign: results.Results) -> tuple[ExcludedRun, ...]:
     """The finished runs that enter nothing, by the validity rule."""
-    every = ((run, campaign.excluded.get(run.number, ())) for run in campaign.plan.runs)
-    return tuple(
-        ExcludedRun(
-            r.number,
-            r.profile,
-            r.workload,
-            tuple(f"{d.kind}: {d.text}" for d in doubts),
-        )
-        for r, doubts in every
-        if doubts
-    )
+    runs: list[ExcludedRun] = []
+    for run in campaign.plan.runs:
+        doubts = campaign.excluded.get(run.number, ())
+        if doubts:
+            reasons = tuple(f"{doubt.kind}: {doubt.text}" for doubt in doubts)
+            runs.append(ExcludedRun(run.number, run.profile, run.workload, reasons))
+    return tuple(runs)
 
 
 def deltas(campaign: results.Results) -> tuple[Delta, ...]:
@@ -143,30 +160,43 @@ def deltas(campaign: results.Results) -> tuple[Delta, ...]:
 def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
     """The twin against the baseline, which is the same tier: a family of comparisons by itself, so
     that it changes no other verdict. Empty without a twin."""
-    return _compared(campaign, [campaign.plan.twin] if campaign.plan.twin else [])
+    twin = campaign.plan.twin
+    if twin:
+        return _compared(campaign, [twin])
+    return ()
 
 
 def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
     plan = campaign.plan
-    pairs = list[comparisons.Pair]()
-    for workload in (load for load in plan.workloads if not planned.lacks(load)):
-        baseline = results.finished(campaign, plan.baseline, workload.name)
-        share = looks.share(plan, workload.name)
+    pairs: list[comparisons.Pair] = []
+    for workload in plan.workloads:
+        if planned.lacks(workload):
+            continue
         for name in names:
-            contender = results.finished(campaign, name, workload.name)
-            if name == plan.baseline or not baseline or not contender:
-                continue
-            sides = (baseline, contender)
-            obstacle = comparability.obstacle([*baseline, *contender])
-            load = overload.between(plan.baseline, baseline, name, contender)
-            for pair in comparisons.of_runs(
-                name, workload.name, sides, obstacle, share
-            ):
-                decides = None
-                if pair.metric.direction == "lower":
-                    decides = load
-                pairs.append(replace(pair, overload=decides))
+            if name != plan.baseline:
+                pairs += _pairs(campaign, workload.name, name)
     return comparisons.deltas(
         plan.baseline, pairs, plan.margin_pct, plan.p99_margin_pct
     )
+
+
+def _pairs(
+    campaign: results.Results, workload: str, contender: str
+) -> Iterator[comparisons.Pair]:
+    """All comparisons with the baseline under one workload; none where a side has no figures."""
+    baseline = campaign.plan.baseline
+    left = results.finished(campaign, baseline, workload)
+    right = results.finished(campaign, contender, workload)
+    if not left or not right:
+        return
+    share = looks.share(campaign.plan, workload)
+    obstacle = comparability.obstacle([*left, *right])
+    load = overload.between(baseline, left, contender, right)
+    for pair in comparisons.of_runs(
+        contender, workload, (left, right), obstacle, share
+    ):
+        decides = None
+        if pair.metric.direction == "lower":  # latency, of which load decides
+            decides = load
+        yield replace(pair, overload=decides)

@@ -35,13 +35,13 @@ def pooled(records: Iterable[model.Record]) -> tuple[pd.DataFrame, float]:
     """Query → its counts in several runs together, most time first, and how long their windows
     were. Empty where no run has them."""
     rows: list[Mapping[str, Any]] = []
-    window_s = 0.0
+    windows_s: list[float] = []
     for record in records:
         statements = facts.group(record.facts, "statements")
         rows += statements.get("most", ())
-        window_s += statements.get("window_s", 0.0)
+        windows_s.append(statements.get("window_s", 0.0))
     table = pd.DataFrame(rows, columns=["query", *_COUNTS])
-    return _by_time(table), window_s
+    return _by_time(table), sum(windows_s)
 
 
 def _by_time(table: pd.DataFrame) -> pd.DataFrame:
