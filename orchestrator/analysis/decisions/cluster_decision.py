@@ -7,6 +7,7 @@ do: a tier that is proven not to be enough for any workload makes none, which by
 5 % of those at the margin in each, so the level of the others is as much lower."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator.analysis.conclusions import (
     ClusterDecision,
@@ -15,7 +16,7 @@ from orchestrator.analysis.conclusions import (
 )
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import Contest, standing_of
+from orchestrator.analysis.decisions.contests import Contest, standings_of
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.decisions.no_contest import no_contest
 from orchestrator.analysis.decisions.weights import weighed
@@ -36,16 +37,23 @@ def decide_cluster(
     standings = _standings(judged, tiers)
     tier = _cheapest(judged, tiers, standings)
     without = _without_each(contests, weights, tiers, tier)
-    why = _why(len(contests), judged, tiers, tier)
-    return ClusterDecision(
-        tier=tier.name if tier else None,
-        reason=". ".join([why, *(str(answer) for answer in without)]),
+    reasons = [_why(len(contests), judged, tiers, tier)]
+    reasons += [str(answer) for answer in without]
+    decision = ClusterDecision(
+        tier=None,
+        reason=". ".join(reasons),
         workloads=tuple(contest.workload for contest in contests),
         standings=standings,
-        monthly_cost=tier.monthly_cost if tier else None,
-        currency=tier.currency if tier else None,
-        with_vms=tier.with_vms if tier else False,
         without=tuple(without),
+    )
+    if tier is None:
+        return decision
+    return replace(
+        decision,
+        tier=tier.name,
+        monthly_cost=tier.monthly_cost,
+        currency=tier.currency,
+        with_vms=tier.with_vms,
     )
 
 
@@ -120,15 +128,23 @@ def _standings(
     claimed = [p_value for name, p_value in p_values.items() if name not in refused]
     alpha = ONE_SIDED * max(0.0, 1 - len(contests) * ONE_SIDED)
     level = stats.level_of_claims(claimed, alpha)
-    return {
-        name: standing_of(p_value, level, refused=name in refused)
-        for name, p_value in p_values.items()
-    }
+    return standings_of(p_values, level, refused)
 
 
 def _refusing(tier: str, contests: Sequence[Contest]) -> list[str]:
     """The workloads for which it is proven not to be enough."""
-    return [c.workload for c in contests if _standing(tier, c) == "not enough"]
+    return _with_standing(tier, contests, "not enough")
+
+
+def _with_standing(
+    tier: str, contests: Sequence[Contest], standing: Standing
+) -> list[str]:
+    """The workloads in which that is proven of it, or is open."""
+    workloads: list[str] = []
+    for contest in contests:
+        if _standing(tier, contest) == standing:
+            workloads.append(contest.workload)
+    return workloads
 
 
 def _cheapest(
@@ -158,19 +174,17 @@ def _why(
     unanswered = [contest.workload for contest in contests if no_contest(contest)]
     if tier is None and unanswered:
         return _no_answer_for(workloads, unanswered)
-    if tier is None:
-        passed_over = tiers
-    else:
-        passed_over = tiers[: tiers.index(tier)]
+    passed_over = tiers
     text = f"no tier is proven enough for {workloads}"
     if tier is not None:
+        passed_over = tiers[: tiers.index(tier)]
         which = "cheapest tier"
         if contests[0].no_prices:
             which = "tier with the lowest declared limits"
         text = f"{tier.name} is the {which} proven enough for {workloads}"
-    why_not = "; ".join(_why_not(other.name, contests) for other in passed_over)
+    why_not = [_why_not(other.name, contests) for other in passed_over]
     if why_not:
-        return f"{text}: {why_not}"
+        return f"{text}: {'; '.join(why_not)}"
     return text
 
 
@@ -186,7 +200,7 @@ def _why_not(tier: str, contests: Sequence[Contest]) -> str:
     refusing = _refusing(tier, contests)
     if refusing:
         return f"{tier} is not enough for {listed(refusing)}"
-    unsure = [c.workload for c in contests if _standing(tier, c) == "open"]
+    unsure = _with_standing(tier, contests, "open")
     if unsure:
         return f"whether {tier} is enough for {listed(unsure)} is open"
     return f"{tier} is proven enough for each, and not yet for all at one level"

@@ -6,7 +6,7 @@ tier is enough is a claim; claims are made at a level that holds for all of them
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -127,11 +127,11 @@ class Contest:
         tier can do is not known then."""
         if self.overload.asked:
             return ""  # a rate that was asked for does not depend on the tier
-        causes = [
-            f"{other.name} ({other.cause.replace('_', ' ')})"
-            for other in self.others(candidate)
-            if other.cause in NOT_THE_TIER
-        ]
+        causes: list[str] = []
+        for other in self.others(candidate):
+            if other.cause in NOT_THE_TIER:
+                cause = other.cause.replace("_", " ")
+                causes.append(f"{other.name} ({cause})")
         if not causes:
             return ""
         return f"what limited {units.listed(causes)} was not the tier"
@@ -272,8 +272,10 @@ def cost_or_zero(candidate: Candidate) -> float:
 def _declared_limits(candidate: Candidate) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
     limits = candidate.profile.tier.limits
+    iops = limits.iops or math.inf
+    bytes_per_s = limits.bytes_per_s or math.inf
     latency_s = candidate.profile.tier.latency.read_s or 0.0
-    return limits.iops or math.inf, limits.bytes_per_s or math.inf, -latency_s
+    return (iops, bytes_per_s, -latency_s)
 
 
 @dataclass(frozen=True)
@@ -288,13 +290,13 @@ def in_common(
     candidate: Candidate, other: Candidate, criterion: Criterion
 ) -> CommonValues:
     """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
-    values = candidate.by_repetition(criterion)
     of_other = other.by_repetition(criterion)
-    numbers = [number for number in values if number in of_other]
-    return CommonValues(
-        candidate=[values[number] for number in numbers],
-        other=[of_other[number] for number in numbers],
-    )
+    common = CommonValues(candidate=[], other=[])
+    for number, value in candidate.by_repetition(criterion).items():
+        if number in of_other:
+            common.candidate.append(value)
+            common.other.append(of_other[number])
+    return common
 
 
 # ------------------------------------------------------------------ what is proven
@@ -312,32 +314,38 @@ def _proof(contest: Contest) -> Proof:
     compared = {tier.name: _comparisons_of(tier, contest) for tier in tiers}
     tested = {tier.name: _tests_of(tier, contest) for tier in tiers}
     failing = {tier.name: _test_of(tier, FAILED, contest) for tier in tiers}
-    held_back = {tier.name for tier in tiers if tier.cause in NOT_THE_TIER}
-    # Of a disk that was held back nothing is proven by what it missed.
-    outside = _missing(tested, failing) - held_back
+    outside = _missing(contest, tested, failing)
     silent = set(outside)  # tiers that make no claim
+    claims: dict[str, float] = {}
     alpha = ONE_SIDED
     if contest.slo:
-        claims = {name: _worst_of_tests(tests) for name, tests in tested.items()}
+        for name, tests in tested.items():
+            claims[name] = _worst_of_tests(tests)
     else:
+        alpha *= 1 - ONE_SIDED
         for name, comparisons in compared.items():
+            claims[name] = _worst_of_comparisons(comparisons, contest)
             if _worse(comparisons, contest):
                 outside.add(name)
             if any(comparison.outside for comparison in comparisons):
                 silent.add(name)
-        alpha *= 1 - ONE_SIDED
-        claims = {
-            name: _worst_of_comparisons(comparisons, contest)
-            for name, comparisons in compared.items()
-        }
-    claims |= {tier.name: 1.0 for tier in tiers if contest.barred(tier)}
+    for tier in tiers:
+        if contest.barred(tier):
+            claims[tier.name] = 1.0
     claimed = [p_value for name, p_value in claims.items() if name not in silent]
     level = stats.level_of_claims(claimed, alpha)
-    standings = {
-        name: standing_of(p_value, level, refused=name in outside)
-        for name, p_value in claims.items()
-    }
+    standings = standings_of(claims, level, refused=outside)
     return Proof(compared, tested, standings, level, failing, claims)
+
+
+def standings_of(
+    claims: Mapping[str, float], level: float, refused: Collection[str]
+) -> dict[str, Standing]:
+    """Tier → whether it is enough. `claims`: the p-value of each tier's claim that it is."""
+    standings: dict[str, Standing] = {}
+    for name, p_value in claims.items():
+        standings[name] = standing_of(p_value, level, refused=name in refused)
+    return standings
 
 
 def standing_of(p_value: float, level: float, *, refused: bool) -> Standing:
@@ -368,13 +376,20 @@ def _test_of(tier: Candidate, objective: Objective, contest: Contest) -> Objecti
 
 
 def _missing(
-    tested: Mapping[str, Sequence[ObjectiveTest]], failing: Mapping[str, ObjectiveTest]
+    contest: Contest,
+    tested: Mapping[str, Sequence[ObjectiveTest]],
+    failing: Mapping[str, ObjectiveTest],
 ) -> set[str]:
-    """The tiers that are proven to miss a clause, or of which too many transactions fail."""
+    """The tiers that are proven to miss a clause, or of which too many transactions fail.
+
+    Of a disk that was held back nothing is proven by what it missed.
+    """
     names: set[str] = set()
-    for name, test in failing.items():
-        if test.missed or any(clause.missed for clause in tested[name]):
-            names.add(name)
+    for tier in contest.candidates:
+        tests = (failing[tier.name], *tested[tier.name])
+        misses = any(test.missed for test in tests)
+        if misses and tier.cause not in NOT_THE_TIER:
+            names.add(tier.name)
     return names
 
 
@@ -412,11 +427,9 @@ def _compared(
         return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
     # Of the hypothesis that the ratio is beyond the bound: the tier is worse by more than the
     # margin if a latency is, and if a rate is not.
-    beyond = ratio.chance_beyond(contest.bound_of(criterion))
-    if criterion.is_latency:
-        worse = beyond
-    else:
-        worse = 1 - beyond
+    worse = ratio.chance_beyond(contest.bound_of(criterion))
+    if not criterion.is_latency:
+        worse = 1 - worse
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
     if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         within = 1.0

@@ -100,13 +100,16 @@ def decide(contest: Contest) -> Decision:
     """The cheapest tier that is proven to be enough."""
     decision = _without_terms(contest)
     confidence = looks.confidence(SHOWN, contest.share)
+    basis = ""
+    if decision.offers:
+        basis = remarks.basis(contest)
     return replace(
         decision,
         slo=tuple(format_objective(clause) for clause in contest.slo),
         with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
         confidence_pct=round(100 * confidence, 4),
-        basis=remarks.basis(contest) if decision.offers else "",
+        basis=basis,
     )
 
 
@@ -163,11 +166,14 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     texts += remarks.remarks(candidate, contest)
     passed_over = offers.passed_over(candidate, contest, "open")
     still_open = offers.cheaper_than(candidate, passed_over, contest)
+    monthly_cost: float | None = None
+    if candidate.price:
+        monthly_cost = candidate.monthly_cost
     return Decision(
         contest.workload,
         candidate.name,
         ". ".join(text for text in texts if text),
-        candidate.monthly_cost if candidate.price else None,
+        monthly_cost,
         candidate.currency,
         criterion=reason.criterion,
         offers=offered,

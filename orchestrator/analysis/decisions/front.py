@@ -12,14 +12,15 @@ from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 def is_on(candidate: Candidate, contest: Contest) -> bool | None:
     """True if each tier that costs no more is proven worse in a criterion; False if one of them
     beats it; None if neither is proven."""
-    as_cheap = [
-        other
-        for other in contest.others(candidate)
-        if cost_or_zero(other) <= cost_or_zero(candidate)
-    ]
-    if any(_beats(other, candidate, contest) for other in as_cheap):
-        return False
-    if all(_proven_worse(other, candidate, contest) for other in as_cheap):
+    is_better_than_all = True
+    for other in contest.others(candidate):
+        if cost_or_zero(other) > cost_or_zero(candidate):
+            continue
+        if _beats(other, candidate, contest):
+            return False
+        if not _proven_worse(other, candidate, contest):
+            is_better_than_all = False
+    if is_better_than_all:
         return True
     return None
 

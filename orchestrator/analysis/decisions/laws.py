@@ -85,18 +85,13 @@ def law(
     # Without the level of each repetition.
     y = logs - logs.mean(axis=1, keepdims=True)
     repetitions, count = y.shape
-    weight = repetitions * float((x**2).sum())
+    weight = repetitions * _sum_of_squares(x)
     slope = float((y * x).sum()) / weight
     means = y.mean(axis=0)
     off = means - slope * x
-    chance = _Squares(
-        float(((y - means) ** 2).sum()), freedom=(repetitions - 1) * (count - 1)
-    )
-    lack = _Squares(repetitions * float((off**2).sum()), freedom=count - 2)
-    freedom = chance.freedom + lack.freedom
-    residual = math.sqrt((chance.total + lack.total) / freedom)
-    spread = max(residual, stats.NOISE_FLOOR)
-    half = stats.t_quantile(1 - LEVEL, freedom) * spread / math.sqrt(weight)
+    chance = _Squares(_sum_of_squares(y - means), (repetitions - 1) * (count - 1))
+    lack = _Squares(repetitions * _sum_of_squares(off), count - 2)
+    half = _half_of_interval(chance, lack, weight)
     knee: int | None = None
     beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
     if beyond_margin and _does_not_fit(lack, chance):
@@ -111,6 +106,18 @@ def law(
         values=count,
         knee=knee,
     )
+
+
+def _sum_of_squares(values: np.ndarray) -> float:
+    return float((values**2).sum())
+
+
+def _half_of_interval(chance: _Squares, lack: _Squares, weight: float) -> float:
+    """Student's, of a slope whose numbers have this `weight`, by all that is off the line."""
+    freedom = chance.freedom + lack.freedom
+    residual = math.sqrt((chance.total + lack.total) / freedom)
+    spread = max(residual, stats.NOISE_FLOOR)
+    return stats.t_quantile(1 - LEVEL, freedom) * spread / math.sqrt(weight)
 
 
 def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
@@ -135,8 +142,8 @@ class _Line:
 def _line(x: np.ndarray, y: np.ndarray) -> _Line:
     x = x - x.mean()
     y = y - y.mean()
-    slope = float((y * x).sum()) / max(float((x**2).sum()), _NO_SPREAD)
-    return _Line(slope, float(((y - slope * x) ** 2).sum()))
+    slope = float((y * x).sum()) / max(_sum_of_squares(x), _NO_SPREAD)
+    return _Line(slope, misfit=_sum_of_squares(y - slope * x))
 
 
 class _Knee(NamedTuple):

@@ -84,11 +84,14 @@ class Loads(Values):
         if usable.place is not None:
             at_slo = self.numbers[usable.place]
             at_slo_per_s = rates[usable.place]
-        bend = knee(rates)
+        load_at_knee: float | None = None
+        place = knee(rates)
+        if place is not None:
+            load_at_knee = self.numbers[place]
         return replace(
             values,
             peak_per_s=max(rates.values(), default=None),
-            knee=None if bend is None else self.numbers[bend],
+            knee=load_at_knee,
             at_slo=at_slo,
             at_slo_per_s=at_slo_per_s,
             stopped=usable.stopped,
@@ -106,9 +109,10 @@ def knee(rates: Mapping[int, float]) -> int | None:
     if not rates:
         return None
     plateau = PLATEAU * max(rates.values())
-    first = next(place for place, rate in rates.items() if rate >= plateau)
-    last = max(rates)
-    if first == last:
+    # In rising order of load: the first with as much is the least.
+    as_much = [place for place, rate in rates.items() if rate >= plateau]
+    first = as_much[0]
+    if first == max(rates):
         return None
     return first
 
@@ -153,12 +157,10 @@ def objective_tests(
 ) -> tuple[ObjectiveTest, ...]:
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     plan = loads.campaign.plan
-    tiers = [
-        candidates.Candidate.of_runs(
-            profile, loads.runs(profile.name)[place], (), objectives
-        )
-        for profile in plan.tiers
-    ]
+    tiers: list[candidates.Candidate] = []
+    for profile in plan.tiers:
+        runs = loads.runs(profile.name)[place]
+        tiers.append(candidates.Candidate.of_runs(profile, runs, (), objectives))
     contest = contests.make_contest(
         loads.name, tiers, (), plan.margin_pct, (), slo=tuple(objectives)
     )
@@ -182,20 +184,20 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     if not enough:
         return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
     tier = offers.preferred(enough, contest)
-    priced = tier.price is not None and not contest.no_prices
     proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
     text = f"{tier.name} is the {proven}{_where(loads)}{how_far}"
-    return Decision(
+    decision = Decision(
         loads.name,
         tier.name,
-        ". ".join([text, *_beside(loads, tier, contest)]),
-        tier.monthly_cost if priced else None,
-        tier.currency if priced else None,
+        reason=". ".join([text, *_beside(loads, tier, contest)]),
         criterion="capacity at the SLO",
         slo=slo,
         with_vms=tier.with_vms,
         without_prices=remarks.without_prices(tier, contest),
     )
+    if tier.price is None or contest.no_prices:
+        return decision
+    return replace(decision, monthly_cost=tier.monthly_cost, currency=tier.currency)
 
 
 def _enough(

@@ -159,13 +159,12 @@ class _MeasuredContest(ABC):
         return self.causes.get((profile.name, self.highest.name), "")
 
     def contest(self) -> Contest:
-        planned = [
-            profile
-            for profile in self.profiles
-            if profile.name not in self.overload.tiers
-        ]
+        planned: list[str] = []
         taking_part: list[Candidate] = []
-        for profile in planned:
+        for profile in self.profiles:
+            if profile.name in self.overload.tiers:
+                continue
+            planned.append(profile.name)
             candidate = self.candidate(profile)
             if self.throughput in candidate.values:
                 taking_part.append(candidate)
@@ -174,7 +173,7 @@ class _MeasuredContest(ABC):
         return make_contest(
             self.name,
             taking_part,
-            [profile.name for profile in planned],
+            planned,
             campaign_plan.margin_pct,
             self.criteria,
             at_ceiling=self.at_ceiling,
@@ -209,14 +208,12 @@ class PlainContest(_MeasuredContest):
     @cached_property
     def overload(self) -> Overload:
         """The tiers that do not serve the rate; not proven of those that this machine held back."""
-        runs = {
-            profile.name: self.runs(profile, self.least) for profile in self.profiles
-        }
-        held_back = {
-            profile.name
-            for profile in self.profiles
-            if self.cause(profile) in NOT_THE_TIER
-        }
+        runs: dict[str, Sequence[RunData]] = {}
+        held_back: set[str] = set()
+        for profile in self.profiles:
+            runs[profile.name] = self.runs(profile, self.least)
+            if self.cause(profile) in NOT_THE_TIER:
+                held_back.add(profile.name)
         return overload.of_workload(runs).without_proof_of(held_back)
 
     def candidate(self, profile: Profile) -> Candidate:

@@ -6,7 +6,8 @@ Costs are of the disks of all nodes, a month at list price; of machines too, whe
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from orchestrator.analysis.conclusions import Change, NeighbourTier, Offer, Standing
 from orchestrator.analysis.decisions import front
@@ -43,27 +44,38 @@ def offers(contest: Contest) -> tuple[Offer, ...]:
 
 
 def _offer(candidate: Candidate, contest: Contest) -> Offer:
-    price = candidate.price
     proof = contest.proof
     tests = proof.objectives[candidate.name]
     unit_cost = _unit_cost(candidate, contest)
-    return Offer(
+    on_front: bool | None = None
+    if not contest.no_prices:
+        on_front = front.is_on(candidate, contest)
+    offer = Offer(
         tier=candidate.name,
         standing=proof.standings[candidate.name],
         monthly_cost=candidate.monthly_cost,
         cost_per_unit=unit_cost.mean,
         unit=_unit(candidate).title,
         currency=candidate.currency or "",
-        on_front=None if contest.no_prices else front.is_on(candidate, contest),
-        price_region=price.region if price else "",
-        price_as_of=price.as_of if price else "",
-        price_source=price.source if price else "",
+        on_front=on_front,
+        price_region="",
+        price_as_of="",
+        price_source="",
         worst=_worst(candidate, contest),
         slo=tuple(test.result(proof.level) for test in tests),
         least_margin_pct=_least_margin(candidate, contest, of_tail=False),
         least_p99_margin_pct=_least_margin(candidate, contest, of_tail=True),
         cost_per_unit_low=unit_cost.low,
         cost_per_unit_high=unit_cost.high,
+    )
+    price = candidate.price
+    if price is None:
+        return offer
+    return replace(
+        offer,
+        price_region=price.region,
+        price_as_of=price.as_of,
+        price_source=price.source,
     )
 
 
@@ -117,7 +129,7 @@ def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
     for criterion in contest.criteria:
         rivals = [pair for pair in comparisons if pair.criterion is criterion]
         if rivals:
-            changes.append(max(rivals, key=lambda pair: pair.p_value).change)
+            changes.append(max(rivals, key=attrgetter("p_value")).change)
     return tuple(changes)
 
 
@@ -138,8 +150,10 @@ def _least_margin(
         if interval_pct is None:
             return None
         low_pct, high_pct = interval_pct
-        is_latency = comparison.criterion.is_latency
-        losses_pct.append(high_pct if is_latency else -low_pct)
+        loss_pct = -low_pct
+        if comparison.criterion.is_latency:
+            loss_pct = high_pct
+        losses_pct.append(loss_pct)
     most_pct = max([0.0, *losses_pct])
     if not losses_pct or not math.isfinite(most_pct):
         return None

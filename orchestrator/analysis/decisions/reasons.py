@@ -6,6 +6,7 @@ the reason is in `remarks`."""
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
@@ -203,7 +204,7 @@ def _worst(unsure: Sequence[Comparison]) -> Comparison:
     """Of the first criterion that is not proven, the comparison that is furthest from it."""
     first = unsure[0].criterion
     of_first = [comparison for comparison in unsure if comparison.criterion is first]
-    return max(of_first, key=lambda comparison: comparison.p_value)
+    return max(of_first, key=attrgetter("p_value"))
 
 
 def _in_doubt(comparison: Comparison) -> str:
@@ -233,11 +234,12 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     level = contest.proof.level
     unsure = listed([str(test) for test in tests if test.p_value > level])
     losers = offers.passed_over(candidate, contest, "not enough")
-    before = "".join(f"{_missed(loser, contest).text}; " for loser in losers)
+    missed = [_missed(loser, contest).text for loser in losers]
     more = "more repetitions are needed"
     if candidate.cause in HARNESS_CAUSES:
         more = "this machine was the limit, so what the disk could do was not measured"
-    return f"{before}whether {candidate.name} meets {unsure} is not proven; {more}"
+    unproven = f"whether {candidate.name} meets {unsure} is not proven"
+    return "; ".join([*missed, unproven, more])
 
 
 # ------------------------------------------------------------------ what is asked of a tier

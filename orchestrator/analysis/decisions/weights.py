@@ -161,15 +161,15 @@ def _mean(
     values: dict[Criterion, tuple[float, ...]] = {}
     numbers: list[int] = []
     for criterion, alike in criteria.items():
-        figures = [
-            candidate.by_repetition(counterpart)
-            for candidate, counterpart in zip(candidates, alike, strict=True)
-        ]
+        figures: list[dict[int, float]] = []
+        for candidate, counterpart in zip(candidates, alike, strict=True):
+            figures.append(candidate.by_repetition(counterpart))
         numbers = _common_repetitions(figures)
-        values[criterion] = tuple(
-            _weighted_mean([of_workload[number] for of_workload in figures], shares)
-            for number in numbers
-        )
+        means: list[float] = []
+        for number in numbers:
+            in_repetition = [of_workload[number] for of_workload in figures]
+            means.append(_weighted_mean(in_repetition, shares))
+        values[criterion] = tuple(means)
     return replace(
         candidates[0],
         values=values,
