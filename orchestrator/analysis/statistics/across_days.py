@@ -46,20 +46,25 @@ def ratio(
     count = min(left.size, right.size)
     if count < 2:
         return stats.Ratio(math.exp(change), None, None, None)
-    errors = [
-        stats.spread_of_logs(side) / math.sqrt(side.size) for side in (left, right)
-    ]
+    errors = [_error_of_mean(left), _error_of_mean(right)]
     freedom = _freedom(errors, [left.size, right.size])
     alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
     if not history:
         return alone
-    means = np.asarray(
-        [stats.logs_for_ratio(values[:count]).mean() for values in history]
-    )
-    error = math.sqrt(2) * stats.spread_of_logs(means)
-    days = stats.ratio_by_t(change, error, means.size - 1, stats.CONFIDENCE)
-    wider = min(alone, days, key=lambda ratio: ratio.low or 0.0)
+    means = [stats.logs_for_ratio(values[:count]).mean() for values in history]
+    # Of a difference of two means, each of which differs between campaigns as these do.
+    error = math.sqrt(2) * stats.spread_of_logs(np.asarray(means))
+    days = stats.ratio_by_t(change, error, len(means) - 1, stats.CONFIDENCE)
+    wider = min(alone, days, key=_low)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
+
+
+def _error_of_mean(logs: np.ndarray) -> float:
+    return stats.spread_of_logs(logs) / math.sqrt(logs.size)
+
+
+def _low(ratio: stats.Ratio) -> float:
+    return ratio.low or 0.0
 
 
 def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
@@ -71,10 +76,11 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
     if counts[0] != counts[1]:
         return least
     squares = [error**2 for error in errors]
-    parts = (
+    parts = [
         square**2 / (count - 1) for square, count in zip(squares, counts, strict=True)
-    )
-    return (sum(squares) ** 2 / sum(parts) + least) / 2
+    ]
+    by_welch = sum(squares) ** 2 / sum(parts)
+    return (by_welch + least) / 2
 
 
 def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
@@ -141,7 +147,8 @@ def _is_rare(
     LEVEL of the time: (as good + 1) / (PERMUTATIONS + 1)."""
     allowed = LEVEL * (PERMUTATIONS + 1) - 1
     at_once = max(1, _NUMBERS_AT_ONCE // distances.size)
-    done = as_good = 0
+    done = 0
+    as_good = 0
     while done < PERMUTATIONS and as_good <= allowed:
         count = min(at_once, PERMUTATIONS - done)
         best = np.zeros(count)
@@ -150,8 +157,7 @@ def _is_rare(
             order = draw.permuted(places, axis=1)
             shuffled = distances[order[:, :, None], order[:, None, :]]
             best = np.maximum(best, _energies(shuffled).max(axis=-1))
-        as_good += int(
-            (best >= seen * (1 - 1e-12)).sum()
-        )  # the same sums, in another order
+        # The same sums, in another order, differ in their last digits.
+        as_good += int((best >= seen * (1 - 1e-12)).sum())
         done += count
     return as_good <= allowed

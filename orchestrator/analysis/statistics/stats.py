@@ -97,9 +97,8 @@ class Ratio:
         """One-sided p-value of the hypothesis that it is `bound` or more; 1 without an interval."""
         if self.error is None:
             return 1.0
-        return float(
-            special.stdtr(self.freedom, math.log(self.ratio / bound) / self.error)
-        )
+        t = math.log(self.ratio / bound) / self.error
+        return float(special.stdtr(self.freedom, t))
 
 
 def ratio_of_means(
@@ -130,8 +129,9 @@ def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -
     half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
     # At most what a float holds: two values and the level of an early look may ask for more.
-    ends = math.exp(change - half), math.exp(min(change + half, 700.0))
-    return Ratio(math.exp(change), *ends, p_value, error, freedom)
+    low = math.exp(change - half)
+    high = math.exp(min(change + half, 700.0))
+    return Ratio(math.exp(change), low, high, p_value, error, freedom)
 
 
 def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio:
@@ -171,9 +171,8 @@ def share_below(
     logs = np.log(np.asarray(values))
     root = math.sqrt(len(values))
     room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
-    return float(
-        special.ndtr(special.nctdtrinc(logs.size - 1, confidence, room) / root)
-    )
+    deviations = special.nctdtrinc(logs.size - 1, confidence, room) / root
+    return float(special.ndtr(deviations))
 
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
@@ -182,8 +181,10 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     if len(values) < 2:
         return None
     data = np.asarray(values, dtype=float)
-    error = max(float(data.std(ddof=1)), NOISE_FLOOR * limit) / math.sqrt(data.size)
-    return float(special.stdtr(data.size - 1, (float(data.mean()) - limit) / error))
+    spread = max(float(data.std(ddof=1)), NOISE_FLOOR * limit)
+    error = spread / math.sqrt(data.size)
+    t = (float(data.mean()) - limit) / error
+    return float(special.stdtr(data.size - 1, t))
 
 
 def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
@@ -225,9 +226,10 @@ def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) ->
     if not count:
         return alpha
     falling = sorted(p_values, reverse=True)
-    levels = (alpha / (place + 1) for place in range(count))
-    held = (level for p, level in zip(falling, levels, strict=True) if p <= level)
-    return next(held, alpha / count)
+    for place, p_value in enumerate(falling, start=1):
+        if p_value <= alpha / place:
+            return alpha / place
+    return alpha / count
 
 
 def repetitions_to_reach(
@@ -242,10 +244,8 @@ def repetitions_to_reach(
         return None
     spread = spread_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES)
     for n in range(2, MAX_REPETITIONS + 1):
-        if (
-            t_quantile(0.5 + confidence / 2, n - 1) * spread / math.sqrt(n)
-            <= half_width
-        ):
+        quantile = t_quantile(0.5 + confidence / 2, n - 1)
+        if quantile * spread / math.sqrt(n) <= half_width:
             return n
     return None
 
@@ -279,24 +279,36 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to each other are
     not independent: checkpoints and vacuum last for several. None if there are fewer than twenty
     finite values, or their mean is not above zero."""
-    pairs = [(t, v) for t, v in zip(times_s, values, strict=True) if math.isfinite(v)]
-    if len(pairs) < 2 * BATCHES:
+    series = _finite_in_time(times_s, values)
+    if series.size < 2 * BATCHES:
         return None
-    value = np.asarray([v for _, v in sorted(pairs)], dtype=float)
-    mean = float(value.mean())
-    half = value.size // 2
+    mean = float(series.mean())
     if mean <= 0:
         return None
-    batches = (
-        np.asarray([batch.mean() for batch in np.array_split(value, BATCHES)]) / mean
+    batches = [batch.mean() for batch in np.array_split(series, BATCHES)]
+    relative = np.asarray(batches) / mean
+    # The batches' places around the middle, so that the line passes through 1 there.
+    places = np.arange(BATCHES) - (BATCHES - 1) / 2
+    weight = (places**2).sum()
+    slope = float((places * relative).sum() / weight)
+    residuals = relative - 1 - slope * places
+    variance = float((residuals**2).sum()) / (BATCHES - 2)
+    error = math.sqrt(variance / float(weight))
+    quantile = t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2)
+    half = series.size // 2
+    rise = float(series[-half:].mean() - series[:half].mean())
+    return Steadiness(
+        drift_pct=100 * slope * BATCHES,
+        halves_pct=100 * rise / mean,
+        noise_pct=100 * quantile * error * BATCHES,
     )
-    order = np.arange(BATCHES) - (BATCHES - 1) / 2
-    slope = float((order * batches).sum() / (order**2).sum())
-    residuals = batches - 1 - slope * order
-    error = math.sqrt(
-        float((residuals**2).sum()) / (BATCHES - 2) / float((order**2).sum())
-    )
-    drift_pct = 100 * slope * BATCHES
-    noise_pct = 100 * t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2) * error * BATCHES
-    halves_pct = 100 * float(value[-half:].mean() - value[:half].mean()) / mean
-    return Steadiness(drift_pct, halves_pct, noise_pct)
+
+
+def _finite_in_time(times_s: Sequence[float], values: Sequence[float]) -> np.ndarray:
+    """The finite values in the order of time."""
+    pairs: list[tuple[float, float]] = []
+    for time_s, value in zip(times_s, values, strict=True):
+        if math.isfinite(value):
+            pairs.append((time_s, value))
+    in_time = [value for _, value in sorted(pairs)]
+    return np.asarray(in_time, dtype=float)
