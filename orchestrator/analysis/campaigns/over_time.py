@@ -72,7 +72,7 @@ def compare(
     cells_before = _measured(before)
     cells_after = _measured(after)
     earlier = _earlier(history, before, after)
-    figures: list[_Figure] = []
+    figures: list[_FigureOverDays] = []
     for cell in cells_before:
         if cell in cells_after:
             figures += _figures(before, after, cell, across, earlier)
@@ -171,7 +171,7 @@ def _disks(campaign: Results) -> dict[str, Tier]:
 
 
 @dataclass(frozen=True)
-class _Figure:
+class _FigureOverDays:
     """One comparison. `history`: how many campaigns say what differs between days."""
 
     profile: str
@@ -189,7 +189,7 @@ def _figures(
     cell: Cell,
     across: Collection[str],
     history: Sequence[Results],
-) -> Iterator[_Figure]:
+) -> Iterator[_FigureOverDays]:
     profile, workload = cell
     left = _sound(results.finished(before, *cell))
     right = _sound(results.finished(after, *cell))
@@ -200,7 +200,7 @@ def _figures(
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
         values = [results.whole(runs, pair.key) for runs in past]
         days = [of_day for of_day in values if of_day]
-        yield _Figure(profile, len(days), _over_days(pair, days))
+        yield _FigureOverDays(profile, len(days), _over_days(pair, days))
 
 
 def _sound(runs: Sequence[RunData]) -> list[results.Measured]:
@@ -253,7 +253,10 @@ def _alike(
 
 
 def _judged(
-    before: str, figures: Sequence[_Figure], margin_pct: float, p99_margin_pct: float
+    before: str,
+    figures: Sequence[_FigureOverDays],
+    margin_pct: float,
+    p99_margin_pct: float,
 ) -> list[Delta]:
     """In the order of `figures`.
 
@@ -271,7 +274,7 @@ def _judged(
     return [deltas[i] for i in range(len(figures))]
 
 
-def _with_history(figure: _Figure, delta: Delta) -> ProfileDelta:
+def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:
     """Without enough history no word is proven, because days may differ by more than runs do."""
     is_judged = not figure.pair.obstacle and delta.ci_low_pct is not None
     if figure.has_history or not is_judged:

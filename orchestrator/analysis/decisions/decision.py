@@ -61,7 +61,7 @@ def decide_all(
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedDecisions:
     """What a plan asks decisions of. `loads`: by the name of the workload, one or those of its
     sweep; `sweeps`: by the same name; `has_factor`: whether a factor is varied."""
 
@@ -70,7 +70,7 @@ class _Asked:
     has_factor: bool
 
 
-def _what_is_asked(campaign: Results) -> _Asked:
+def _what_is_asked(campaign: Results) -> _AskedDecisions:
     sweeps = load_sweeps.Loads.of_plan(campaign, "load")
     loads: dict[str, list[Workload]] = {}
     for name, sweep in sweeps.items():
@@ -83,10 +83,10 @@ def _what_is_asked(campaign: Results) -> _Asked:
             has_factor = True
         if not factors.lacks(workload):
             loads[workload.name] = [workload]
-    return _Asked(loads, sweeps, has_factor)
+    return _AskedDecisions(loads, sweeps, has_factor)
 
 
-def _decide_contest(contest: Contest, asked: _Asked) -> Decision:
+def _decide_contest(contest: Contest, asked: _AskedDecisions) -> Decision:
     sweep = asked.sweeps.get(contest.workload)
     if sweep is not None and sweep.slo:
         return load_sweeps.decide(sweep, contest)

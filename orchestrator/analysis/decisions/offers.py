@@ -23,7 +23,7 @@ from orchestrator.analysis.statistics import looks, stats
 
 
 @dataclass(frozen=True)
-class _Unit:
+class _ThroughputUnit:
     """So much throughput that its cost is a figure people can read."""
 
     size: float
@@ -31,10 +31,10 @@ class _Unit:
 
 
 # By what counts as throughput.
-_UNITS: Mapping[str, _Unit] = {
-    NOPM.metric: _Unit(1e3, "1,000 NOPM"),
-    "payload_bytes_per_s": _Unit(1e9, "1 GB/s"),
-    THROUGHPUT.metric: _Unit(1e3, "1,000 transactions/s"),
+_UNITS: Mapping[str, _ThroughputUnit] = {
+    NOPM.metric: _ThroughputUnit(1e3, "1,000 NOPM"),
+    "payload_bytes_per_s": _ThroughputUnit(1e9, "1 GB/s"),
+    THROUGHPUT.metric: _ThroughputUnit(1e3, "1,000 transactions/s"),
 }
 
 
@@ -99,7 +99,7 @@ def _rate(candidate: Candidate) -> Criterion | None:
     return None
 
 
-def _unit(candidate: Candidate) -> _Unit:
+def _unit(candidate: Candidate) -> _ThroughputUnit:
     rate = _rate(candidate) or THROUGHPUT
     return _UNITS[rate.metric]
 

@@ -78,7 +78,7 @@ def _without_gate(run: RunData) -> Doubt:
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _GateReading:
     """What one gate measured of one disk and quantity."""
 
     taken_s: float
@@ -110,14 +110,14 @@ def gate_drift(campaign: Results) -> Doubts:
                 yield _drift(tier, first, then)
 
 
-def _readings(gates: Sequence[Gate]) -> Iterator[list[_Reading]]:
+def _readings(gates: Sequence[Gate]) -> Iterator[list[_GateReading]]:
     """Those of each disk and quantity, in the order of time."""
-    by_limit: dict[tuple[str, str], list[_Reading]] = {}
+    by_limit: dict[tuple[str, str], list[_GateReading]] = {}
     for gate in dropwhile(_has_failed, gates):
         for check in gate.checks:
             if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
                 readings = by_limit.setdefault((check.disk, check.limit), [])
-                readings.append(_Reading(gate.taken_s, check))
+                readings.append(_GateReading(gate.taken_s, check))
     yield from by_limit.values()
 
 
@@ -125,7 +125,7 @@ def _has_failed(gate: Gate) -> bool:
     return not gate.passed
 
 
-def _have_drifted(low: _Reading, high: _Reading) -> bool:
+def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
     first, _ = sorted((low, high), key=_by_time)
     most_pct = _ALLOWED_PCT[first.check.quantity or ""]
     if first.measured <= 0:
@@ -136,7 +136,7 @@ def _have_drifted(low: _Reading, high: _Reading) -> bool:
     return not is_latency or high.measured - low.measured > _JITTER_S
 
 
-def _drift(tier: str, first: _Reading, then: _Reading) -> Doubt:
+def _drift(tier: str, first: _GateReading, then: _GateReading) -> Doubt:
     change_pct = 100 * (then.measured / first.measured - 1)
     disk = first.check.disk or tier
     figures = f"{first.words}, {then.words}"
