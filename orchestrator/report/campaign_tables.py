@@ -129,16 +129,20 @@ def _days(pair: over_time.CampaignComparison) -> str:
 def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:
     """A sentence for each reason, with where it holds."""
     titles = {_title(change) for change in pair.deltas}
-    by_reason: dict[str, dict[str, None]] = {}
-    for change in pair.deltas:
-        if change.delta.verdict == "inconclusive":
-            titles_so_far = by_reason.setdefault(change.delta.reason, {})
-            titles_so_far[_title(change)] = None
-    for reason, titles_of_reason in by_reason.items():
+    for reason, titles_of_reason in _titles_by_reason(pair).items():
         where = units.listed(list(titles_of_reason))
         if len(titles_of_reason) == len(titles):
             where = "everywhere"
         yield f"Inconclusive, {where}: {reason}."
+
+
+def _titles_by_reason(pair: over_time.CampaignComparison) -> dict[str, dict[str, None]]:
+    by_reason: dict[str, dict[str, None]] = {}
+    for change in pair.deltas:
+        if change.delta.verdict == "inconclusive":
+            titles = by_reason.setdefault(change.delta.reason, {})
+            titles[_title(change)] = None
+    return by_reason
 
 
 def _only_in(folder: str, titles: Sequence[str]) -> Iterator[str]:
@@ -205,6 +209,10 @@ def _about(history: Trend) -> Iterator[str]:
         )
     if history.open:
         yield f"Open: {history.open}."
+    yield from _left_out(history)
+
+
+def _left_out(history: Trend) -> Iterator[str]:
     by_reason = units.gathered(
         (left_out.reason, left_out.campaign) for left_out in history.left_out
     )
@@ -309,13 +317,22 @@ def beside_used(study: Verdict, campaign: Verdict) -> Table:
     for workload, profile in dict.fromkeys(
         (cell.workload, cell.profile) for cell in campaign.cells
     ):
-        row: dict[str, Cell | str] = {"workload": workload, "tier": profile}
-        for metric, title in _USED.items():
-            used = _MeanOfNode(workload, profile, metric)
-            row[f"{title}, the study"] = published.get(used, _NOT_PUBLISHED)
-            row[f"{title}, here"] = here.get(used, _NOT_PUBLISHED)
-        rows.append(row)
+        rows.append(_used_row(workload, profile, published, here))
     return table_of(rows, ("workload", "tier"))
+
+
+def _used_row(
+    workload: str,
+    profile: str,
+    published: Mapping[_MeanOfNode, str],
+    here: Mapping[_MeanOfNode, str],
+) -> Row:
+    row: dict[str, Cell | str] = {"workload": workload, "tier": profile}
+    for metric, title in _USED.items():
+        used = _MeanOfNode(workload, profile, metric)
+        row[f"{title}, the study"] = published.get(used, _NOT_PUBLISHED)
+        row[f"{title}, here"] = here.get(used, _NOT_PUBLISHED)
+    return row
 
 
 def _values(cells: Sequence[CellSummary]) -> Mapping[_MeanOfNode, str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
+import pandas as pd
+
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
@@ -49,13 +51,19 @@ def bottleneck(
     """What limited one cell: judged on its busiest node, by medians over repetitions."""
     if not runs:
         return None
+    named = _named(runs, _medians(runs, cpus))
+    return proof.proven(named, runs)
+
+
+def _named(
+    runs: Sequence[results.RunData], by_node: Mapping[str, Evidence]
+) -> Bottleneck:
     record = runs[0].record
-    by_node = _medians(runs, cpus)
     node, cause = _judged(by_node, record.profile.tier)
     values = by_node.get(node, Evidence())
     remarks = _statement_text(cause.name, runs) + phrases.requests_too(values, node)
     run = record.run
-    named = Bottleneck(
+    return Bottleneck(
         profile=run.profile,
         workload=run.workload,
         node=node,
@@ -63,7 +71,6 @@ def bottleneck(
         text=cause.text + remarks,
         evidence=_stated(values, cause),
     )
-    return proof.proven(named, runs)
 
 
 def _stated(values: Evidence, cause: Cause) -> dict[str, float]:
@@ -147,13 +154,17 @@ def _statement_text(
     if count is None:
         return ""
     pooled = statements.pooled(run.record for run in runs)
-    counts = pooled[0][count.column]
+    return _behind_most(pooled[0][count.column], count.title)
+
+
+def _behind_most(counts: pd.Series, title: str) -> str:
+    """`counts`: by statement."""
     most_pct = 100 * counts.max() / max(counts.sum(), 1)
     is_most = most_pct >= MOST_PCT  # not if there are none, which have no largest
     if not is_most:
         return ""
     statement = counts.idxmax()
-    return f" {most_pct:.0f} % of the {count.title} is of `{statement}`."
+    return f" {most_pct:.0f} % of the {title} is of `{statement}`."
 
 
 def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:

@@ -146,15 +146,22 @@ def _is_in_burst(values: Evidence) -> bool:
 def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
     time_pct = values.time_at_cap_pct(kind.name) or 0.0
     advice = f"{helps}{memory_too(values)}"
-    rate = _rate(kind, values)
     title = kind.title
     if _is_in_burst(values):
         title = f"burst's {title}"
-    if time_pct >= AT_TIMES_PCT:
-        waits = instead_of_idle(values, "each I/O")
-        time_text = percent(time_pct)
-        reached = f"At the {title} cap {time_text} of the time on {node}{rate}{waits}."
-        return f"{reached} {advice}"
+    if time_pct < AT_TIMES_PCT:
+        return f"{_short_bursts(kind, values, node, title)} {advice}"
+    rate = _rate(kind, values)
+    waits = instead_of_idle(values, "each I/O")
+    time_text = percent(time_pct)
+    return (
+        f"At the {title} cap {time_text} of the time on {node}{rate}{waits}. {advice}"
+    )
+
+
+def _short_bursts(kind: _Kind, values: Evidence, node: str, title: str) -> str:
+    """Where the median second is below the cap, and I/Os queue all the same."""
+    rate = _rate(kind, values)
     median = percent(values.of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each")
     queued = (
@@ -162,7 +169,7 @@ def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
         f"cap{rate}{waits}"
     )
     bursts = "that points to bursts shorter than a second that reach it"
-    return f"{queued}: {bursts}; `--confirm` tells. {advice}"
+    return f"{queued}: {bursts}; `--confirm` tells."
 
 
 def _rate(kind: _Kind, values: Evidence) -> str:

@@ -50,6 +50,9 @@ FLUSHED_BYTES = "flush_written_bytes_total"  # of YugabyteDB's memory tables
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
 
+_RATE_COLUMNS = ["time_s", "step_s", "node", "metric", "value", "phase"]
+
+
 def rates(samples: pd.DataFrame) -> pd.DataFrame:
     """Counters per second: time_s (end of the step), step_s, node, metric, value, phase.
 
@@ -60,12 +63,16 @@ def rates(samples: pd.DataFrame) -> pd.DataFrame:
     series = ordered.groupby(["node", "metric"], sort=False, observed=True)
     steps = series[["time_s", "value"]].diff()
     grew = (steps["time_s"] > 0) & (steps["value"] >= 0)
-    step_s = steps["time_s"][grew]
-    per_s = steps["value"][grew] / step_s
-    places = ordered.loc[grew, ["time_s", "node", "metric", "phase"]]
-    table = places.assign(step_s=step_s, value=per_s)
-    columns = ["time_s", "step_s", "node", "metric", "value", "phase"]
-    return table[columns].reset_index(drop=True)
+    table = _per_second(ordered[grew], steps[grew])
+    return table[_RATE_COLUMNS].reset_index(drop=True)
+
+
+def _per_second(ends: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Of the samples at the ends of steps, and what time and value grew by in these."""
+    step_s = steps["time_s"]
+    per_s = steps["value"] / step_s
+    places = ends[["time_s", "node", "metric", "phase"]]
+    return places.assign(step_s=step_s, value=per_s)
 
 
 def _counter_names(samples: pd.DataFrame) -> list[str]:
@@ -121,13 +128,15 @@ class Growth:
 
     def add(self, rates: pd.DataFrame) -> None:
         """Takes in all `rates` of some nodes."""
-        sums = self._sums(rates)
-        least_s = MIN_COVERAGE * (self._end_s - self._start_s)
-        enough = sums[sums["step_s"] >= least_s]
-        for key, growth, step_s in enough.itertuples(name=None):
+        for key, growth, step_s in self._long_sampled(rates).itertuples(name=None):
             node, metric = key
             per_s = float(growth) / float(step_s)
             self._per_s[str(node), str(metric)] = per_s
+
+    def _long_sampled(self, rates: pd.DataFrame) -> pd.DataFrame:
+        sums = self._sums(rates)
+        least_s = MIN_COVERAGE * (self._end_s - self._start_s)
+        return sums[sums["step_s"] >= least_s]
 
     def _sums(self, rates: pd.DataFrame) -> pd.DataFrame:
         """Of each node's counter: growth and step_s, over the steps that lie in the window."""

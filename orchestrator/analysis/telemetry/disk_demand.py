@@ -257,15 +257,8 @@ def _time_at_cap_pct(share: Array | None) -> float | None:
 
 def _of_burst(tier: Tier, disk: pd.DataFrame, end: Mapping[str, Any]) -> Evidence:
     """`end`: the credits that the disk's own server told at the end, which come first."""
-    has_credit = "credit_pct" in disk
-    fall = None
-    if has_credit or (tier.limits.burst and tier.disk.is_real):
-        base = float(tier.limits.iops or 0)
-        fall = fall_to(disk["iops"].to_numpy(), base)
-    fallen = Evidence()
-    if fall is not None:
-        fallen = Evidence(iops_before_fall=fall[0], iops_after_fall=fall[1])
-    if not has_credit:
+    fallen = _fallen(tier, disk)
+    if "credit_pct" not in disk:
         return fallen
     left_pct = _told_credit_pct(end)
     if left_pct is None:
@@ -273,6 +266,18 @@ def _of_burst(tier: Tier, disk: pd.DataFrame, end: Mapping[str, Any]) -> Evidenc
     above_pct = 100 * float(np.mean(_above_base(tier, disk)))
     credit = Evidence(burst_credit_left_pct=left_pct, time_above_base_pct=above_pct)
     return node_values.merged([fallen, credit])
+
+
+def _fallen(tier: Tier, disk: pd.DataFrame) -> Evidence:
+    """The fall to the base rate, of a disk that may have burst credit."""
+    is_real_burst = tier.limits.burst and tier.disk.is_real
+    if "credit_pct" not in disk and not is_real_burst:
+        return Evidence()
+    base = float(tier.limits.iops or 0)
+    fall = fall_to(disk["iops"].to_numpy(), base)
+    if fall is None:
+        return Evidence()
+    return Evidence(iops_before_fall=fall[0], iops_after_fall=fall[1])
 
 
 def _told_credit_pct(end: Mapping[str, Any]) -> float | None:

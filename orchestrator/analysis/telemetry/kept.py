@@ -88,8 +88,7 @@ class _Reading:
     def take(self, table: pd.DataFrame) -> None:
         rates = counters.rates(table)
         of_database = rates[rates["node"].isin(list(self._database))]
-        sampled = set(table["node"].unique())
-        present = [node for name, node in self._database.items() if name in sampled]
+        present = self._present(table)
         limits: dict[str, Mapping[float, str]] = {}
         for node in present:
             limits[node.name] = _at_limits(self._record, of_database, node)
@@ -105,6 +104,11 @@ class _Reading:
                 self._record, of_database, node, self._window
             )
             self._against_caps[node.name] = against_caps
+
+    def _present(self, table: pd.DataFrame) -> list[Node]:
+        """The database nodes that were sampled."""
+        sampled = set(table["node"].unique())
+        return [node for name, node in self._database.items() if name in sampled]
 
     def _take_moved(self, rates: pd.DataFrame) -> None:
         for phase in self._record.phases:
@@ -147,15 +151,21 @@ def _by_second(
     phases = rates["phase"].isin(["warm-up", "measure"])
     counted = rates[rates["metric"].isin(_all_counters()) & phases]
     begun = counted.assign(time_s=counted["time_s"] - counted["step_s"])
-    columns: dict[str, pd.Series] = {}
-    for name, metrics in _BY_SECOND.items():
-        of_column = begun[begun["metric"].isin(metrics)]
-        columns[name] = of_column.groupby(_PLACE, observed=True)["value"].sum()
+    columns = _sums_by_second(begun)
     # Limits are known by the ends of seconds, and one row of a second is enough.
     cpu = counted[counted["metric"] == counters.CPU_SECONDS]
     limited = begun.loc[cpu.index].assign(limit=_limits_at(cpu, limits))
     columns["limit"] = limited.groupby(_PLACE, observed=True)["limit"].first()
     return pd.DataFrame(columns).reset_index()
+
+
+def _sums_by_second(begun: pd.DataFrame) -> dict[str, pd.Series]:
+    """`begun`: rates with the begins of their seconds as times."""
+    columns: dict[str, pd.Series] = {}
+    for name, metrics in _BY_SECOND.items():
+        of_column = begun[begun["metric"].isin(metrics)]
+        columns[name] = of_column.groupby(_PLACE, observed=True)["value"].sum()
+    return columns
 
 
 def _all_counters() -> list[str]:
@@ -179,16 +189,21 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
     """End of each second in which something of the node was at its limit → what it was: a cap of
     its disk (within 5 %), else its CPU."""
     limits: dict[float, str] = {}
-    is_cpu = rates["metric"] == counters.CPU_SECONDS
-    cpu = rates[(rates["node"] == node.name) & is_cpu]
-    cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
-    for end_s in cpu["time_s"][100 * cpu["value"] >= CPU_PCT * cpus]:
+    for end_s in _ends_at_cpu(record, rates, node):
         limits[end_s] = "node CPU"
     disk = disk_demand.of_node(record, rates, node)
     for cap, share in disk_demand.of_caps(disk):
         for end_s in disk["time_s"][share >= disk_demand.AT_CAP]:
             limits[end_s] = _CAP_TITLES[cap]
     return limits
+
+
+def _ends_at_cpu(record: Record, rates: pd.DataFrame, node: Node) -> pd.Series:
+    """Ends of the seconds in which the node's CPU was at its limit."""
+    is_cpu = rates["metric"] == counters.CPU_SECONDS
+    cpu = rates[(rates["node"] == node.name) & is_cpu]
+    cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
+    return cpu["time_s"][100 * cpu["value"] >= CPU_PCT * cpus]
 
 
 _CAP_TITLES: Mapping[node_values.CapName, str] = {

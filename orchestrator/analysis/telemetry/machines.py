@@ -33,10 +33,7 @@ class Machines:
     def _of_clients(self, home: Node | None, use: Evidence) -> Evidence:
         """The load generators: the busiest of them, beside the node (`use`) or elsewhere."""
         clients = [node for node in self.nodes if node.role == "client"]
-        hosts = {}
-        for client in clients:
-            host = _host_of(self.nodes, client)
-            hosts[_name(host)] = host
+        hosts = self._hosts_of(clients)
         cores = [self._core_pct(host, clients) for host in hosts.values()]
         hosts.pop(_name(home), None)
         apart = [self._use_of(host) for host in hosts.values()]
@@ -47,6 +44,14 @@ class Machines:
             client_machine_cpu_pct=elsewhere.host_cpu_pct,
             client_core_pct=node_values.highest(cores),
         )
+
+    def _hosts_of(self, clients: Sequence[Node]) -> dict[str, Node | None]:
+        """Name → machine, each once."""
+        hosts: dict[str, Node | None] = {}
+        for client in clients:
+            host = _host_of(self.nodes, client)
+            hosts[_name(host)] = host
+        return hosts
 
     def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
         """A machine's busiest core; None unless it is that of `users`, because what else was busy
@@ -84,12 +89,7 @@ class Machines:
         used_pct = self._used_pct(host, cores)
         if "client" in used_pct:
             alone_pct = max(self._alone_pct(node) for node in self._users(host))
-            client_pct = used_pct["client"]
-            machine = replace(
-                machine,
-                client_cores=client_pct * cores / 100,
-                client_cpu_pct=max(client_pct, alone_pct),
-            )
+            machine = _with_client(machine, used_pct["client"], alone_pct, cores)
         other_pct = self._other_pct(machine.host_cpu_pct, used_pct)
         disk_pct = used_pct.get("disk")
         return replace(machine, disk_server_cpu_pct=disk_pct, other_cpu_pct=other_pct)
@@ -188,3 +188,14 @@ def _name(host: Node | None) -> str:
     if host:
         return host.name
     return ""
+
+
+def _with_client(
+    machine: Evidence, client_pct: float, alone_pct: float, cores: float
+) -> Evidence:
+    """`client_pct`: of the machine's CPU; `alone_pct`: of what a single client may use."""
+    return replace(
+        machine,
+        client_cores=client_pct * cores / 100,
+        client_cpu_pct=max(client_pct, alone_pct),
+    )

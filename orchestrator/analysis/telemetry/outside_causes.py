@@ -66,9 +66,6 @@ def _link_is_full(values: Evidence) -> bool:
 
 
 def _full_link(values: Evidence, node: str) -> Cause:
-    sent = format_link_rate(values.network_sent_bytes_per_s or 0.0)
-    received = format_link_rate(values.network_received_bytes_per_s or 0.0)
-    packets = number(values.network_packets_per_s)
     rate = "its declared rate"
     again = f", {values.sent_again_pct or 0.0:.1f} % of segments sent again"
     if values.network_cards_bytes_per_s:
@@ -76,12 +73,19 @@ def _full_link(values: Evidence, node: str) -> Cause:
         rate = f"the speed that its network cards report ({speed})"
         again = ""
     time_text = percent(values.time_at_network_rate_pct)
-    moved = f"{sent} sent, {received} received, {packets} packets/s{again}"
+    traffic = f"{_traffic(values)}{again}"
     text = (
-        f"The link of {node} was at {rate} {time_text} of the time ({moved}). A "
+        f"The link of {node} was at {rate} {time_text} of the time ({traffic}). A "
         "faster network would help; a faster disk would not."
     )
     return Cause("network_bound", text)
+
+
+def _traffic(values: Evidence) -> str:
+    sent = format_link_rate(values.network_sent_bytes_per_s or 0.0)
+    received = format_link_rate(values.network_received_bytes_per_s or 0.0)
+    packets = number(values.network_packets_per_s)
+    return f"{sent} sent, {received} received, {packets} packets/s"
 
 
 # ------------------------------------------------------------------ the load generator

@@ -137,19 +137,33 @@ def _by_trial(best: Elasticity, begin: str) -> _Concluded:
 
 def _sentence(elasticity: Elasticity, followed: str) -> str:
     """What the change of a limit in the direction that can be tried gave."""
-    change = "+25 %"
-    growth = math.log(1.25)
-    if elasticity.limit == _LATENCY:
-        change = "−25 %"
-        growth = -math.log(0.75)
-    elif elasticity.limit in _LESS:
-        change = "−25 %"
-        growth = math.log(0.75)
-    value = _gain_pct(elasticity.value, growth)
+    change = _change_to_tell(elasticity.limit)
+    value = _gain_pct(elasticity.value, change.log_growth)
+    interval = _interval(elasticity, change.log_growth)
+    trial = f"{elasticity.limit} {change.text}"
+    return f"{trial} gave {followed} {_signed(value)} % {interval}"
+
+
+def _interval(elasticity: Elasticity, growth: float) -> str:
     ends = [_gain_pct(elasticity.low, growth), _gain_pct(elasticity.high, growth)]
     low, high = sorted(ends)
-    interval = f"({_signed(low)} to {_signed(high)} %)"
-    return f"{elasticity.limit} {change} gave {followed} {_signed(value)} % {interval}"
+    return f"({_signed(low)} to {_signed(high)} %)"
+
+
+class _ChangeToTell(NamedTuple):
+    """A change of a limit, in words and as the logarithm of what it is multiplied by, inverse for
+    latency."""
+
+    text: str
+    log_growth: float
+
+
+def _change_to_tell(limit: str) -> _ChangeToTell:
+    if limit == _LATENCY:
+        return _ChangeToTell("−25 %", -math.log(0.75))
+    if limit in _LESS:
+        return _ChangeToTell("−25 %", math.log(0.75))
+    return _ChangeToTell("+25 %", math.log(1.25))
 
 
 def _gain_pct(elasticity: float, growth: float) -> float:
@@ -178,16 +192,26 @@ class _Fit:
 def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
     """Of each limit that was changed in these runs of a cell, with the interval that the noise of
     all windows together gives; empty where none was changed, or nothing tells the noise."""
-    fits: list[_Fit] = []
-    for run in runs:
-        fits += _fits(run)
+    fits = _all_fits(runs)
     freedom = sum(fit.freedom for fit in fits)
     if freedom <= 0:
         return ()
-    noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
-    reach = stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * noise
+    reach = _reach(fits, freedom)
     limits = dict.fromkeys(fit.limit for fit in fits)
     return tuple(_elasticity(limit, fits, reach) for limit in limits)
+
+
+def _all_fits(runs: Sequence[RunData]) -> list[_Fit]:
+    fits: list[_Fit] = []
+    for run in runs:
+        fits += _fits(run)
+    return fits
+
+
+def _reach(fits: Sequence[_Fit], freedom: float) -> float:
+    """Of an interval to each side, for a slope of variance 1: the noise is that of all windows."""
+    noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
+    return stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * noise
 
 
 def _fits(run: RunData) -> Iterator[_Fit]:

@@ -41,10 +41,16 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
         parts.append(_of_server(node, telemetry.growth))
         parts.append(telemetry.of_seconds.get(node.name, Evidence()))
         gathered[node.name] = node_values.merged(parts)
-    shared = _of_shared(run.record.profile.tier, list(gathered.values()))
+    return _with_shared(run.record.profile.tier, gathered)
+
+
+def _with_shared(tier: Tier, gathered: Mapping[str, Evidence]) -> dict[str, Evidence]:
+    """Each node's, and of each what all nodes share."""
+    shared = _of_shared(tier, list(gathered.values()))
+    merged: dict[str, Evidence] = {}
     for name, values in gathered.items():
-        gathered[name] = node_values.merged([values, shared])
-    return gathered
+        merged[name] = node_values.merged([values, shared])
+    return merged
 
 
 def _database(nodes: Sequence[Node]) -> list[Node]:
@@ -146,20 +152,30 @@ def _sum(values: Sequence[float | None]) -> float | None:
 def _stated(record: Record) -> dict[str, Evidence]:
     """What the figures of a record say of its nodes' resources, where nothing was sampled. CPU of
     all nodes is their mean and stands for each; what their disks did together does not."""
-    by_scope: dict[str, dict[str, float]] = {}
-    for figure in record.measurements:
-        if figure.metric in node_values.NAMES and math.isfinite(figure.value):
-            by_scope.setdefault(figure.scope, {})[figure.metric] = figure.value
+    by_scope = _stated_figures(record)
     cpu = Evidence(cpu_pct=by_scope.pop(_ALL, {}).get("cpu_pct"))
     if cpu.cpu_pct is not None:
         by_scope = {_EACH_NODE: {}, **by_scope}
     load = loads.of_load(record, {})
     stated: dict[str, Evidence] = {}
     for node, figures in by_scope.items():
-        values = Evidence(**figures)
-        means = _mean_of_caps(record.profile.tier, values)
-        stated[node] = node_values.merged([cpu, values, means, load])
+        of_node = _of_figures(record.profile.tier, figures)
+        stated[node] = node_values.merged([cpu, *of_node, load])
     return stated
+
+
+def _of_figures(tier: Tier, figures: Mapping[str, float]) -> Sequence[Evidence]:
+    values = Evidence(**figures)
+    return [values, _mean_of_caps(tier, values)]
+
+
+def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
+    """Scope → metric → figure, of those that say something of a node."""
+    by_scope: dict[str, dict[str, float]] = {}
+    for figure in record.measurements:
+        if figure.metric in node_values.NAMES and math.isfinite(figure.value):
+            by_scope.setdefault(figure.scope, {})[figure.metric] = figure.value
+    return by_scope
 
 
 def _mean_of_caps(tier: Tier, values: Evidence) -> Evidence:

@@ -115,14 +115,11 @@ def follows(values: Evidence) -> Shares:
     client = _at_the_client(values, values.sessions, seen)
     cpu = _at_the_cpu(values, values.sessions, seen, client)
     disk = _at_the_disk(values, seen, cpu)
-    at_client = client.computing + client.queued * _slope(client_use(values))
     on_network = seen.idle - client.computing - client.queued - cpu.called_idle
-    at_cpu = cpu.computing + cpu.queued * _slope(_cpu_use(values))
-    weights: Shares = {
-        "client_bound": at_client,
-        "network_bound": on_network,
-        "cpu_bound": at_cpu,
-    }
+    weights: Shares = {}
+    weights["client_bound"] = client.weight(client_use(values))
+    weights["network_bound"] = on_network
+    weights["cpu_bound"] = cpu.weight(_cpu_use(values))
     weights[disk.cap] = disk.queued * _slope(disk.use)
     weights["latency_bound"] = disk.in_service
     weights["wal_disk_bound"] = disk.syncing_apart
@@ -167,6 +164,10 @@ class _AtClient:
     computing: float
     queued: float
 
+    def weight(self, use: float) -> float:
+        """`use`: of the CPU that it can use, from 0 to 1."""
+        return self.computing + self.queued * _slope(use)
+
 
 def _at_the_client(values: Evidence, sessions: float, seen: _SessionsSeen) -> _AtClient:
     cores = values.client_cores or 0.0
@@ -184,6 +185,10 @@ class _AtCpu:
     queued: float
     called_reading: float
     called_idle: float
+
+    def weight(self, use: float) -> float:
+        """`use`: of the node's CPU, from 0 to 1."""
+        return self.computing + self.queued * _slope(use)
 
 
 def _at_the_cpu(

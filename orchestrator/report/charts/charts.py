@@ -37,6 +37,15 @@ def drawing(kind: str, tiers: Sequence[str] = (), **values: Any) -> dict[str, An
     return dict(filled(template, given))
 
 
+def _datasets(
+    tables: Mapping[str, Sequence[Mapping[Any, Any]]],
+) -> dict[str, list[dict[str, Any]]]:
+    datasets: dict[str, list[dict[str, Any]]] = {}
+    for name, rows in tables.items():
+        datasets[name] = [_drawable(row) for row in rows]
+    return datasets
+
+
 def figure(
     name: str,
     title: str,
@@ -52,9 +61,7 @@ def figure(
     with a field `tier` can be hidden by the page's legend. `remark`: what a reader must know.
     `hover`: layers and selections for the page alone (`readings`).
     """
-    datasets: dict[str, list[dict[str, Any]]] = {}
-    for key, rows in tables.items():
-        datasets[key] = [_drawable(row) for row in rows]
+    datasets = _datasets(tables)
     try:
         import vl_convert
     except ModuleNotFoundError:  # of the extra `charts`
@@ -152,12 +159,17 @@ def readings(
         shown_place=shown_place,
     )
     for number, label in enumerate(lines):
-        field = f"text{number}"
-        in_words = {"calculate": _in_words(f"datum.l{number}", unit), "as": field}
-        shown["transform"].append(in_words)
-        text = {"field": field, "type": "nominal", "title": label}
-        shown["encoding"]["tooltip"].append(text)
+        _add_text(shown, number, label, unit)
     return {**shown, "params": [*shown["params"], *more]}
+
+
+def _add_text(shown: Mapping[str, Any], number: int, label: str, unit: str) -> None:
+    """A line's value to what is shown under the pointer."""
+    field = f"text{number}"
+    in_words = {"calculate": _in_words(f"datum.l{number}", unit), "as": field}
+    shown["transform"].append(in_words)
+    text = {"field": field, "type": "nominal", "title": label}
+    shown["encoding"]["tooltip"].append(text)
 
 
 def _half_way(neighbour: str, place: str) -> str:

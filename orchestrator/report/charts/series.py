@@ -99,16 +99,20 @@ class Runs:
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
-        table = self._by_second.reindex(columns=[*_RATES, "limit"])
-        table = table.dropna(subset=["limit"])
-        judged_node = table["tier"].map(self._judged_nodes())
-        table = table[table["node"].astype(str) == judged_node]
+        table = self._limited()
         number = np.floor(table["seconds"] / bin_s)
         bins = table.assign(begin=number * bin_s)
         limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
         most = limits.agg(_most_frequent).reset_index()
         stretches = _stretches(most, bin_s)
         return stretches[stretches["limit"] != ""]
+
+    def _limited(self) -> pd.DataFrame:
+        """Of the nodes that are judged, the seconds of which their limit is known."""
+        table = self._by_second.reindex(columns=[*_RATES, "limit"])
+        table = table.dropna(subset=["limit"])
+        judged_node = table["tier"].map(self._judged_nodes())
+        return table[table["node"].astype(str) == judged_node]
 
     def _judged_nodes(self) -> dict[str, str]:
         """Tier → the node that is judged."""
@@ -147,14 +151,16 @@ class Runs:
         """With line (a run's number), tier, run and seconds since its measuring began."""
         labelled: list[pd.DataFrame] = []
         for line, table in enumerate(tables):
-            run = self._runs[line]
-            slug = run.data.record.run.slug
-            seconds = table["time_s"] - run.start_s
-            of_run = table.assign(line=line, tier=run.tier, run=slug, seconds=seconds)
-            labelled.append(of_run)
+            labelled.append(self._labelled(line, table))
         if not labelled:
             return pd.DataFrame(columns=_JOINED)
         return pd.concat(labelled, ignore_index=True)
+
+    def _labelled(self, line: int, table: pd.DataFrame) -> pd.DataFrame:
+        run = self._runs[line]
+        slug = run.data.record.run.slug
+        seconds = table["time_s"] - run.start_s
+        return table.assign(line=line, tier=run.tier, run=slug, seconds=seconds)
 
     def _rates(self, metric: str) -> pd.DataFrame:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""
@@ -180,12 +186,17 @@ def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
     first_rows = table.drop_duplicates("line").set_index("line")
     lines = first_rows[list(labels)].astype(str)
     bin_s = _bin_s(table["seconds"], len(lines))
-    number = np.floor(table["seconds"] / bin_s)
-    table["seconds"] = (number + 0.5) * bin_s
-    of_bins = table.groupby(["line", "seconds"], sort=False)["value"]
-    means = of_bins.mean().reset_index()
+    means = _means_of_bins(table, bin_s)
     labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
     return Series(labels_of_points.join(means), bin_s)
+
+
+def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
+    """line, seconds, value: at the middle of each bin."""
+    number = np.floor(table["seconds"] / bin_s)
+    binned = table.assign(seconds=(number + 0.5) * bin_s)
+    of_bins = binned.groupby(["line", "seconds"], sort=False)["value"]
+    return of_bins.mean().reset_index()
 
 
 def _bin_s(seconds: pd.Series, lines: int) -> int:

@@ -54,13 +54,7 @@ class _Suite:
 def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     """The whole document, with its declaration."""
     index = ReportIndex(campaign, verdict)
-    cases = units.gathered(_cases(index))
-    begun = units.gathered((data.record.run.workload, data) for data in campaign.runs)
-    suites: list[_Suite] = []
-    for load in index.workloads:
-        began = _time(begun.get(load.name, []))
-        cases_of_load = cases.get(load.name, [])
-        suites.append(_Suite(load.name, cases_of_load, began))
+    suites = _suites(index)
     labels = stamps(index)
     filters = {"xml": _as_xml}
     return filled(
@@ -70,6 +64,22 @@ def text(campaign: results.Results, verdict: conclusions.Verdict) -> str:
 
 def _as_xml(words: str) -> str:
     return _NOT_XML.sub("\ufffd", words)
+
+
+def _suites(index: ReportIndex) -> list[_Suite]:
+    """One for each workload."""
+    cases = units.gathered(_cases(index))
+    begun = _runs_by_workload(index.campaign)
+    suites: list[_Suite] = []
+    for load in index.workloads:
+        began = _time(begun.get(load.name, []))
+        cases_of_load = cases.get(load.name, [])
+        suites.append(_Suite(load.name, cases_of_load, began))
+    return suites
+
+
+def _runs_by_workload(campaign: results.Results) -> dict[str, list[results.RunData]]:
+    return units.gathered((data.record.run.workload, data) for data in campaign.runs)
 
 
 def _time(begun: list[results.RunData]) -> str | None:
@@ -114,12 +124,14 @@ def _comparison(delta: conclusions.Delta) -> _Case:
     what = metrics.METRICS[delta.metric].title
     if delta.scope != "all":
         what = f"{delta.scope}: {what}"
+    name = f"{delta.contender} against {delta.baseline}, {what}"
+    change = _change(delta)
     return _Case(
         group="comparisons",
-        name=f"{delta.contender} against {delta.baseline}, {what}",
+        name=name,
         outcome=_OUTCOMES[delta.verdict],
         kind=delta.verdict,
-        text=f"{delta.verdict}: {_change(delta)}; {delta.reason}",
+        text=f"{delta.verdict}: {change}; {delta.reason}",
     )
 
 

@@ -27,9 +27,7 @@ class RunFigures:
 def runs(campaign: results.Results) -> Iterator[RunFigures]:
     """The planned runs in order, those without a record too."""
     cpus = results.machine_cpus(campaign)
-    counting: set[int] = set()
-    for cell in results.cells(campaign):
-        counting |= {data.record.run.number for data in cell.finished}
+    counting = _counting(campaign)
     for run in campaign.plan.runs:
         is_excluded = run.number not in counting
         data = campaign.by_number.get(run.number)
@@ -60,27 +58,45 @@ _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
 
+def _counting(campaign: results.Results) -> set[int]:
+    """Numbers of the runs that count."""
+    counting: set[int] = set()
+    for cell in results.cells(campaign):
+        counting |= {data.record.run.number for data in cell.finished}
+    return counting
+
+
 def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
     """A row for each figure of each run, or one without a metric, so that no run is overlooked.
     `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
-    disks = {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
+    disks = _kinds_of_disks(campaign)
     page = io.StringIO()
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for of_run in runs(campaign):
-        run = of_run.run
-        shared = {
-            "run": run.number,
-            "profile": run.profile,
-            "disk": disks[run.profile],
-            "workload": run.workload,
-            "repetition": run.repetition,
-            "outcome": of_run.outcome,
-            "excluded": _yes_or_no(of_run.excluded),
-        }
+        shared = _columns_of_run(of_run, disks[of_run.run.profile])
         for row in _rows(of_run.figures):
             writer.writerow({**shared, **row})
     return page.getvalue()
+
+
+def _kinds_of_disks(campaign: results.Results) -> dict[str, str]:
+    """By profile."""
+    return {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
+
+
+def _columns_of_run(figures: RunFigures, disk: str) -> dict[str, object]:
+    """What stands in all rows of a run."""
+    run = figures.run
+    return {
+        "run": run.number,
+        "profile": run.profile,
+        "disk": disk,
+        "workload": run.workload,
+        "repetition": run.repetition,
+        "outcome": figures.outcome,
+        "excluded": _yes_or_no(figures.excluded),
+    }
 
 
 def _yes_or_no(is_so: bool) -> str:

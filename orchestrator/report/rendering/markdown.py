@@ -50,16 +50,25 @@ def _raised(numbers: Iterable[int]) -> str:
     return "·".join(str(number) for number in numbers).translate(_RAISED)
 
 
+def _widths(rows: Iterable[Iterable[str]]) -> list[int]:
+    """Of each column its widest text."""
+    widths: list[int] = []
+    for column in zip(*rows, strict=True):
+        widths.append(max(len(text) for text in column))
+    return widths
+
+
 def _aligned(table: blocks.Table) -> str:
     """Its texts in columns of one width."""
     rows = [[column.title for column in table.columns]]
     rows += [[cell.text for cell in row] for row in table.rows]
-    widths: list[int] = []
-    for column in zip(*rows, strict=True):
-        widths.append(max(len(text) for text in column))
+    widths = _widths(rows)
     lines: list[str] = []
     for row in rows:
-        texts = zip(row, widths, strict=True)
-        padded = [text.ljust(width) for text, width in texts]
-        lines.append(_GAP.join(padded).rstrip())
+        lines.append(_padded(row, widths).rstrip())
     return "\n".join(lines)
+
+
+def _padded(row: Iterable[str], widths: Iterable[int]) -> str:
+    texts = zip(row, widths, strict=True)
+    return _GAP.join(text.ljust(width) for text, width in texts)

@@ -117,6 +117,17 @@ def _is_said_elsewhere(note: Note, doubted: set[str]) -> bool:
 
 def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
     """Texts of the form `<tier>: …` that say the same are said once, for all their tiers."""
+    sentences: list[str] = []
+    for text, tiers in _tiers_by_text(index, texts).items():
+        if tiers:
+            sentences.append(closed(f"{listed(tiers)}: {text}"))
+        else:
+            sentences.append(index.opening(text))
+    return some(sentences)
+
+
+def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[str]]:
+    """Text without its tier → the tiers of which it is said; none of a text without a tier."""
     tiers_of: dict[str, list[str]] = {}
     for text in texts:
         name, colon, rest = text.partition(": ")
@@ -124,13 +135,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
             tiers_of.setdefault(rest, []).append(name)
         else:
             tiers_of.setdefault(text, [])
-    sentences: list[str] = []
-    for text, tiers in tiers_of.items():
-        if tiers:
-            sentences.append(closed(f"{listed(tiers)}: {text}"))
-        else:
-            sentences.append(index.opening(text))
-    return some(sentences)
+    return tiers_of
 
 
 # ------------------------------------------------------------------ nodes

@@ -256,16 +256,15 @@ def _workloads(index: ReportIndex) -> Table:
 
 
 def _workload_row(workload: Workload) -> dict[str, Cell | str]:
-    return {
-        "Workload": workload.name,
-        "Generator": Cell(workload.generator, detail=workload.script),
-        "Data set": units.named(workload.dataset.parameters),
-        "Threads": str(workload.threads),
-        "Loaders": str(workload.loader_threads),
-        "Warm-up": _warm_up(workload),
-        "Measured": units.format_seconds(workload.measure_s),
-        "Options": units.named(workload.options) or "none",
-    }
+    row: dict[str, Cell | str] = {"Workload": workload.name}
+    row["Generator"] = Cell(workload.generator, detail=workload.script)
+    row["Data set"] = units.named(workload.dataset.parameters)
+    row["Threads"] = str(workload.threads)
+    row["Loaders"] = str(workload.loader_threads)
+    row["Warm-up"] = _warm_up(workload)
+    row["Measured"] = units.format_seconds(workload.measure_s)
+    row["Options"] = units.named(workload.options) or "none"
+    return row
 
 
 def _warm_up(workload: Workload) -> str:

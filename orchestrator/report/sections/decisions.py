@@ -50,14 +50,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
 def table(index: ReportIndex, decision: Decision) -> Table:
     """Of a decision that compared tiers: a column for each, from cheap to dear."""
     offers = decision.offers
-    standings = [_standing(offer, decision) for offer in offers]
-    monthly_costs = [_monthly_cost(offer, decision) for offer in offers]
-    unit_costs = [_unit_cost(offer) for offer in offers]
-    rows: list[Row] = []
-    rows.append(_row("enough", offers, standings))
-    rows.append(_row("a month", offers, monthly_costs))
-    title_of_unit = f"for {offers[0].unit}"
-    rows.append(_row(title_of_unit, offers, unit_costs))
+    rows = _standing_rows(decision)
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("enough if this may be lost", offers, margins))
@@ -66,6 +59,23 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     else:
         rows += _change_rows(offers)
     return table_of(rows, ("",), tuple(_remarks(index, decision)))
+
+
+def _standing_rows(decision: Decision) -> list[Row]:
+    """Whether each tier is enough, and what it costs."""
+    offers = decision.offers
+    standings = [_standing(offer, decision) for offer in offers]
+    monthly_costs = [_monthly_cost(offer, decision) for offer in offers]
+    rows: list[Row] = []
+    rows.append(_row("enough", offers, standings))
+    rows.append(_row("a month", offers, monthly_costs))
+    rows.append(_unit_cost_row(offers))
+    return rows
+
+
+def _unit_cost_row(offers: Sequence[Offer]) -> Row:
+    costs = [_unit_cost(offer) for offer in offers]
+    return _row(f"for {offers[0].unit}", offers, costs)
 
 
 def _row(
@@ -201,9 +211,7 @@ def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
 
 def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
     """Which list the price of each tier is from, and of each size of machine that counts."""
-    names_by_list: dict[str, list[str]] = {}
-    for name, price in dict.fromkeys(_prices(index, decision)):
-        names_by_list.setdefault(wording.place(price), []).append(name)
+    names_by_list = _names_by_list(index, decision)
     if not names_by_list:
         return
     sources: list[str] = []
@@ -211,6 +219,13 @@ def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
         sources.append(f"{units.listed(names)} {place}")
     scope = price_scope(decision)
     yield f"List prices of the {scope} of all nodes: {'; '.join(sources)}."
+
+
+def _names_by_list(index: ReportIndex, decision: Decision) -> dict[str, list[str]]:
+    names_by_list: dict[str, list[str]] = {}
+    for name, price in dict.fromkeys(_prices(index, decision)):
+        names_by_list.setdefault(wording.place(price), []).append(name)
+    return names_by_list
 
 
 def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, Price]]:

@@ -101,12 +101,8 @@ def _metric_of(index: ReportIndex, figure: _Compared, workload: str) -> str:
 
 def _open_questions(index: ReportIndex) -> Iterator[Part]:
     """Each reason for `inconclusive` once, with the comparisons it holds for."""
-    by_reason: dict[str, list[Delta]] = {}
-    for delta in index.verdict.deltas:
-        if delta.verdict == "inconclusive":
-            by_reason.setdefault(delta.reason, []).append(delta)
     rows: list[Row] = []
-    for reason, deltas in by_reason.items():
+    for reason, deltas in _inconclusive_by_reason(index).items():
         comparisons = _comparisons_in_words(index, deltas)
         rows.append({"Comparison": comparisons, "Reason": wording.sentence(reason)})
     if rows:
@@ -114,12 +110,17 @@ def _open_questions(index: ReportIndex) -> Iterator[Part]:
         yield Part("Why inconclusive", (table,))
 
 
+def _inconclusive_by_reason(index: ReportIndex) -> dict[str, list[Delta]]:
+    by_reason: dict[str, list[Delta]] = {}
+    for delta in index.verdict.deltas:
+        if delta.verdict == "inconclusive":
+            by_reason.setdefault(delta.reason, []).append(delta)
+    return by_reason
+
+
 def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
     """`ultra, insert (throughput, p99 latency)`, and so on; `all` if no comparison lacks."""
-    metrics_of: dict[str, list[str]] = {}
-    for delta in deltas:
-        word = wording.METRICS.get(delta.metric, delta.metric)
-        metrics_of.setdefault(_comparison(delta), []).append(word)
+    metrics_of = _metrics_by_comparison(deltas)
     if metrics_of.keys() == {_comparison(delta) for delta in index.verdict.deltas}:
         return "all"
     texts: list[str] = []
@@ -128,6 +129,14 @@ def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
         figures = ", ".join(dict.fromkeys(words))
         texts.append(f"{comparison} ({figures})")
     return "; ".join(texts)
+
+
+def _metrics_by_comparison(deltas: Sequence[Delta]) -> dict[str, list[str]]:
+    metrics_of: dict[str, list[str]] = {}
+    for delta in deltas:
+        word = wording.METRICS.get(delta.metric, delta.metric)
+        metrics_of.setdefault(_comparison(delta), []).append(word)
+    return metrics_of
 
 
 def _comparison(delta: Delta) -> str:
@@ -196,23 +205,28 @@ def _deltas_drawn(index: ReportIndex, figure: _Compared) -> Iterator[Delta]:
 def _chart(
     index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
 ) -> Chart:
-    what = drawn.title.lower()
+    spec = _spec(index, drawn, rows)
+    title = f"Change of {drawn.title.lower()} by tier"
+    return charts.figure(f"changes-{drawn.name}", title, spec, {"changes": rows})
+
+
+def _spec(
+    index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     margin_pct = index.campaign.plan.margin_pct
     workloads = dict.fromkeys(row["workload"] for row in rows)
     across = {"domain": _domain(rows, margin_pct), "nice": False}
-    spec = charts.drawing(
+    return charts.drawing(
         "changes",
         index.tiers,
         title=drawn.title,
         better=drawn.better,
-        what=what,
+        what=drawn.title.lower(),
         workloads=list(workloads),
         below=-margin_pct,
         above=margin_pct,
         across=across,
     )
-    title = f"Change of {what} by tier"
-    return charts.figure(f"changes-{drawn.name}", title, spec, {"changes": rows})
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -255,14 +255,15 @@ def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
     off = units.format_quantity(round(law.off_pct, 2), "%")
     mix = _mix_in_words(law.pattern, law.read_pct)
     block = disk_matrix.block_name(law.block_bytes)
-    row: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
-    row["Asked for"] = f"{mix} of {block}"
-    row["Alone"] = alone
-    row["Saturated from"] = f"{law.saturated_from} in flight"
-    row["Added by each in flight"] = units.format_seconds(law.slope_s)
-    row["1 / IOPS"] = units.format_seconds(1 / law.iops)
-    row["Off the line at most"] = Cell(off, detail=f"{law.points} depths")
-    return row
+    return {
+        "Tier": Cell(tier, tier=tier),
+        "Asked for": f"{mix} of {block}",
+        "Alone": alone,
+        "Saturated from": f"{law.saturated_from} in flight",
+        "Added by each in flight": units.format_seconds(law.slope_s),
+        "1 / IOPS": units.format_seconds(1 / law.iops),
+        "Off the line at most": Cell(off, detail=f"{law.points} depths"),
+    }
 
 
 def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Chart:
@@ -307,12 +308,13 @@ def _step_row(tier: str, step: disk_matrix.BlockStep) -> dict[str, Cell | str]:
     size_ratio = units.format_number(step.large_bytes / step.small_bytes)
     latency_ratio = units.format_number(step.latency_ratio)
     loads = units.counted(step.cells, "load")
-    row: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
-    row["From"] = disk_matrix.block_name(step.small_bytes)
-    row["To"] = disk_matrix.block_name(step.large_bytes)
-    row["Bytes"] = f"× {size_ratio}"
-    row["Latency"] = Cell(f"× {latency_ratio}", detail=loads)
-    return row
+    return {
+        "Tier": Cell(tier, tier=tier),
+        "From": disk_matrix.block_name(step.small_bytes),
+        "To": disk_matrix.block_name(step.large_bytes),
+        "Bytes": f"× {size_ratio}",
+        "Latency": Cell(f"× {latency_ratio}", detail=loads),
+    }
 
 
 # ------------------------------------------------------------------ every cell
@@ -383,24 +385,39 @@ _PALE = "#eaf3f9"  # of the lowest value
 _EVEN = 1.01
 
 
-def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
-    """A panel for each pattern and read share. Colours mean the same for all tiers."""
+class _Range(NamedTuple):
+    """Of the values of all tiers, in a chart's unit."""
+
+    low: float
+    high: float
+
+
+def _range(shown: _ByTier, heat: Measure) -> _Range:
     values = pd.concat(shown.values())[heat.metric] * heat.factor
-    low = float(values.min())
-    high = float(values.max())
+    return _Range(float(values.min()), float(values.max()))
+
+
+def _heat_spec(
+    heat: Measure, tier: str, cells: Sequence[Mapping[str, Any]], values: _Range
+) -> dict[str, Any]:
     # Of a logarithmic range; on the darker half letters are white.
-    middle = math.sqrt(low * high)
-    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
+    middle = math.sqrt(values.low * values.high)
     panels = dict.fromkeys(cell["panel"] for cell in cells)
-    spec = charts.drawing(
+    return charts.drawing(
         "cells",
         [tier],
         title=f"{heat.title} of {tier}",
         unit=heat.unit,
         panels=list(panels),
-        shades=_shades(low, high),
+        shades=_shades(values.low, values.high),
         is_deep=f"datum.value > {middle}",
     )
+
+
+def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
+    """A panel for each pattern and read share. Colours mean the same for all tiers."""
+    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
+    spec = _heat_spec(heat, tier, cells, _range(shown, heat))
     title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
     name = f"{workload}-{tier}-{heat.file}"
     return charts.figure(name, title, spec, {"cells": cells})

@@ -82,13 +82,16 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         return (
             f"follows no one power of {factor}: it bends between {before} and {behind}"
         )
-    interval = f"{law.low:.2f} to {law.high:.2f}"
-    power = f"{factor}^{law.exponent:.2f} ({interval})"
     follows = _how_it_follows(law, factor)
-    text = f"{follows} as {power}{_name_of_law(law)}"
+    text = f"{follows} as {_power_in_words(law, factor)}{_name_of_law(law)}"
     if law.values == 2:
         return f"{text}; two values prove no law"
     return text
+
+
+def _power_in_words(law: Law, factor: str) -> str:
+    interval = f"{law.low:.2f} to {law.high:.2f}"
+    return f"{factor}^{law.exponent:.2f} ({interval})"
 
 
 def _how_it_follows(law: Law, factor: str) -> str:
@@ -128,10 +131,17 @@ def _about_stages(
         step = _telling_step(tier, workload, full, index)
         if step is not None:
             stage = _STAGES[factors.lacks(index.campaign.plan.workload(workload))]
-            change = _change_in_words(tier, step, full, index)
-            is_rate = step.metric == index.throughput_metric(full)
-            judgement = _judgement(step, stage, is_rate) + _cause_with_all(tier, full)
-            yield f"{tier.tier}: with the {stage} out of the path {change}: {judgement}"
+            yield _without_stage(tier, step, stage, full, index)
+
+
+def _without_stage(
+    tier: TierValues, step: Delta, stage: str, full: str, index: ReportIndex
+) -> str:
+    change = _change_in_words(tier, step, full, index)
+    is_rate = step.metric == index.throughput_metric(full)
+    judgement = _judgement(step, stage, is_rate) + _cause_with_all(tier, full)
+    without = f"{tier.tier}: with the {stage} out of the path"
+    return f"{without} {change}: {judgement}"
 
 
 def _telling_step(

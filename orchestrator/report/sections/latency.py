@@ -48,17 +48,20 @@ class Distribution:
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty if no run kept its transactions."""
-    parts: list[Part] = []
+    parts = tuple(_parts(index))
+    if not parts:
+        return ()
+    about = Part("", (Paragraph(_ABOUT),))
+    return (Section("latency", "Latency of every transaction", (about, *parts)),)
+
+
+def _parts(index: ReportIndex) -> Iterator[Part]:
     for workload in index.workloads:
         drawn = tuple(of_workload(index, workload.name))
         if drawn:
             counts = " ".join(chart.remark for chart in drawn)
             shown = Charts(drawn, index.tiers_with_figures, counts)
-            parts.append(Part(workload.name, (shown,)))
-    if not parts:
-        return ()
-    about = Part("", (Paragraph(_ABOUT),))
-    return (Section("latency", "Latency of every transaction", (about, *parts)),)
+            yield Part(workload.name, (shown,))
 
 
 # ------------------------------------------------------------------ charts
@@ -73,12 +76,20 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     for tier in index.tiers:
         by_tier[tier] = of_runs(index.finished(tier, workload), titles)
     for scope, what in titles.items():
-        curves: dict[str, Distribution] = {}
-        for tier, distributions in by_tier.items():
-            if scope in distributions:
-                curves[tier] = distributions[scope]
+        curves = _curves(by_tier, scope)
         if curves:
             yield _chart(_name(workload, scope), what, curves, index.tiers)
+
+
+def _curves(
+    by_tier: Mapping[str, Mapping[str, Distribution]], scope: str
+) -> dict[str, Distribution]:
+    """Tier → its distribution of these transactions, where it has one."""
+    curves: dict[str, Distribution] = {}
+    for tier, distributions in by_tier.items():
+        if scope in distributions:
+            curves[tier] = distributions[scope]
+    return curves
 
 
 def _name(workload: str, scope: str) -> str:
@@ -90,19 +101,32 @@ def _name(workload: str, scope: str) -> str:
 def _chart(
     name: str, what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]
 ) -> Chart:
-    marks = _marks(curves.values())
-    percent = _percent("datum.value")
-    spec = charts.drawing("latency", tiers, what=what, marks=marks, percent=percent)
-    shown_place = f"({_percent('datum.nines')}) + ' %'"
-    zoom = [charts.drawing("zoom")]
-    reading = charts.readings(
-        "curves", "nines", list(curves), "ms", shown_place, more=zoom
-    )
+    spec = _spec(what, curves, tiers)
+    reading = _reading(list(curves))
     tables = {"curves": list(_points(curves))}
     title = f"Latency of {what} by percentile, ms on a log scale"
-    counts = "; ".join(_counts(curves))
-    remark = sentence(f"{what}: {counts}")
+    remark = _transactions_in_words(what, curves)
     return charts.figure(name, title, spec, tables, remark, [reading])
+
+
+def _reading(tiers: Sequence[str]) -> dict[str, Any]:
+    """The tiers' latencies at the percentile under the pointer."""
+    shown_place = f"({_percent('datum.nines')}) + ' %'"
+    zoom = [charts.drawing("zoom")]
+    return charts.readings("curves", "nines", tiers, "ms", shown_place, more=zoom)
+
+
+def _spec(
+    what: str, curves: Mapping[str, Distribution], tiers: Sequence[str]
+) -> dict[str, Any]:
+    marks = _marks(curves.values())
+    percent = _percent("datum.value")
+    return charts.drawing("latency", tiers, what=what, marks=marks, percent=percent)
+
+
+def _transactions_in_words(what: str, curves: Mapping[str, Distribution]) -> str:
+    counts = "; ".join(_counts(curves))
+    return sentence(f"{what}: {counts}")
 
 
 def _marks(curves: Iterable[Distribution]) -> list[float]:

@@ -1,6 +1,6 @@
 """What each run measured: a table per workload, of its transaction types, and of what failed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -198,11 +198,22 @@ def by_type(index: ReportIndex, workload: str) -> tuple[Table, ...]:
     for scope in types:
         rows.append(scope.replace("_", " "))
         for tier in index.tiers:
-            values = index.metric_cells(tier, workload, _TITLES_OF_TYPE, scope)
-            slo = Cell(judged.get(_TypeOfTier(tier, scope), ""))
-            rows.append({"Transaction": Cell(tier, tier=tier), **values, "SLO": slo})
+            rows.append(_type_row(index, workload, _TypeOfTier(tier, scope), judged))
     about = "Transactions, retries, rollbacks on purpose and failures are counts of one run."
     return (table_of(rows, ("Transaction", "SLO"), (about,)),)
+
+
+def _type_row(
+    index: ReportIndex,
+    workload: str,
+    place: _TypeOfTier,
+    judged: Mapping[_TypeOfTier, str],
+) -> dict[str, Cell]:
+    tier = place.tier
+    row = {"Transaction": Cell(tier, tier=tier)}
+    row |= index.metric_cells(tier, workload, _TITLES_OF_TYPE, place.scope)
+    row["SLO"] = Cell(judged.get(place, ""))
+    return row
 
 
 def _judged(index: ReportIndex, workload: str) -> Mapping[_TypeOfTier, str]:
@@ -242,24 +253,33 @@ _DEFAULT_LEVEL = "read committed"
 _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
 
 
+_ABOUT_COUNTS = (
+    "Counts of one run's window, means over the repetitions. A retry repeats a transaction "
+    "that the database refused; rolled back are those that end so on purpose; failed ones "
+    "were given up and count neither as throughput nor in latency."
+)
+
+
 def failures(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where no transactions were run or counted here."""
     loads = [load for load in index.workloads if load.database is None]
     if index.campaign.published or not loads:
         return ()
+    rows = _failures_rows(index, loads)
+    counts = table_of(
+        rows, ("Tier", "Isolation asked for", "In effect"), (_ABOUT_COUNTS,)
+    )
+    errors = Part("Errors by SQLSTATE", (_errors(index),))
+    parts = (Part("", (counts,)), errors)
+    return (Section("failures", "Retries, failures and isolation", parts),)
+
+
+def _failures_rows(index: ReportIndex, loads: Sequence[Workload]) -> list[Row]:
     rows: list[Row] = []
     for load in loads:
         rows.append(load.name)
         rows += [_failures_row(index, tier, load) for tier in index.tiers]
-    about = (
-        "Counts of one run's window, means over the repetitions. A retry repeats a transaction "
-        "that the database refused; rolled back are those that end so on purpose; failed ones "
-        "were given up and count neither as throughput nor in latency."
-    )
-    counts = table_of(rows, ("Tier", "Isolation asked for", "In effect"), (about,))
-    errors = Part("Errors by SQLSTATE", (_errors(index),))
-    parts = (Part("", (counts,)), errors)
-    return (Section("failures", "Retries, failures and isolation", parts),)
+    return rows
 
 
 def _failures_row(index: ReportIndex, tier: str, load: Workload) -> dict[str, Cell]:
@@ -364,17 +384,19 @@ def _errors_counted(runs: Iterable[results.RunData]) -> Iterator[Any]:
 def _class_cells(key: str, errors: pd.DataFrame) -> dict[str, str]:
     by_kind = errors.groupby("kind", sort=False)["count"].sum()
     by_state = errors.groupby("sqlstate", sort=False)["count"].sum()
-    states: list[str] = []
-    for state, count in by_state.items():
-        code = state or "none given"
-        states.append(f"{code} ({count:,})")
     retried = by_kind.get("retried", 0)
     failed = by_kind.get("failed", 0)
     row = {"Class": _class_in_words(key)}
     row["Tried again"] = f"{retried:,}"
     row["Given up"] = f"{failed:,}"
-    row["SQLSTATE"] = ", ".join(states)
+    row["SQLSTATE"] = ", ".join(_counted_states(by_state))
     return row
+
+
+def _counted_states(by_state: pd.Series) -> Iterator[str]:
+    for state, count in by_state.items():
+        code = state or "none given"
+        yield f"{code} ({count:,})"
 
 
 def _class_in_words(key: str) -> str:

@@ -83,16 +83,24 @@ def _sections(observed: Observed, command: str) -> Iterator[Section]:
 
 def _subtitle(observed: Observed) -> str:
     """When which disks were read, how often, and for how much of the time."""
-    demands = observed.demands
-    begin_s = min(demand.begin_s[0] for demand in demands)
-    end_s = max(demand.end_s[-1] for demand in demands)
-    resolution_s = max(demand.resolution_s for demand in demands)
-    coverage = min(demand.coverage for demand in demands)
-    between = f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}"
-    disks = units.counted(len(demands), "disk")
-    interval = units.format_seconds(round(resolution_s, 2))
+    coverage = min(demand.coverage for demand in observed.demands)
+    disks = units.counted(len(observed.demands), "disk")
+    interval = _interval_in_words(observed)
     share = percent_in_words(coverage)
-    return f"{between}, {disks}, counters every {interval}, {share} of the time"
+    when = _when(observed)
+    return f"{when}, {disks}, counters every {interval}, {share} of the time"
+
+
+def _interval_in_words(observed: Observed) -> str:
+    """Of the disk that was read least often."""
+    resolution_s = max(demand.resolution_s for demand in observed.demands)
+    return units.format_seconds(round(resolution_s, 2))
+
+
+def _when(observed: Observed) -> str:
+    begin_s = min(demand.begin_s[0] for demand in observed.demands)
+    end_s = max(demand.end_s[-1] for demand in observed.demands)
+    return f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}"
 
 
 def _stamps(answer: Answer) -> Iterator[Stamp]:

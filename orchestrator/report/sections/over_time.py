@@ -229,9 +229,8 @@ def over_time(
     """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told.
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
     drawn = _drawn_tiers(series, tiers)
-    bands = _bands(strip)
     banded: list[str] = []
-    if bands:
+    if _bands(strip):
         banded = drawn
     parts = _optional_parts(series, limits)
     spec = charts.drawing(
@@ -245,18 +244,12 @@ def over_time(
         height=_HEIGHT,
         below=_BAND * len(banded),
     )
-    for place, tier in enumerate(banded):
-        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
-        colour = charts.colours(tiers)[tier]
-        spec["layer"].append(_band(place, colour, of_tier, bands))
-    return charts.figure(
-        name=f"{workload}-{measure.file}",
-        title=f"{measure.title} under {workload}, {measure.unit}",
-        spec=spec,
-        tables=_tables(series, measure, limits),
-        remark=remark,
-        hover=[_reading(series, drawn, measure.unit)],
-    )
+    spec["layer"] += _bands_of_tiers(tiers, banded, strip)
+    reading = _reading(series, drawn, measure.unit)
+    title = f"{measure.title} under {workload}, {measure.unit}"
+    tables = _tables(series, measure, limits)
+    name = f"{workload}-{measure.file}"
+    return charts.figure(name, title, spec, tables, remark, [reading])
 
 
 def _drawn_tiers(series: Series, tiers: Sequence[str]) -> list[str]:
@@ -307,6 +300,16 @@ def _reading(series: Series, drawn: Sequence[str], unit: str) -> dict[str, Any]:
         line = "datum.tier + ', ' + datum.of"
     zoom = [charts.drawing("zoom")]
     return charts.readings("runs", "seconds", lines, unit, _SECOND, zoom, line=line)
+
+
+def _bands_of_tiers(
+    tiers: Sequence[str], banded: Sequence[str], strip: pd.DataFrame
+) -> Iterator[dict[str, Any]]:
+    bands = _bands(strip)
+    colours = charts.colours(tiers)
+    for place, tier in enumerate(banded):
+        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
+        yield _band(place, colours[tier], of_tier, bands)
 
 
 def _band(
@@ -360,10 +363,7 @@ def by_node(
     reading = charts.readings(
         "runs", "seconds", drawn, measure.unit, _SECOND, panel="node"
     )
-    return charts.figure(
-        name=f"{workload}-nodes-{measure.file}",
-        title=f"{measure.title} of each node under {workload}, {measure.unit}",
-        spec=spec,
-        tables=_tables(series, measure, limits),
-        hover=[reading],
-    )
+    name = f"{workload}-nodes-{measure.file}"
+    title = f"{measure.title} of each node under {workload}, {measure.unit}"
+    tables = _tables(series, measure, limits)
+    return charts.figure(name, title, spec, tables, hover=[reading])

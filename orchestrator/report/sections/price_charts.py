@@ -43,9 +43,12 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     drawn = tuple(_price_charts(index, decision.workload, offers))
     if not drawn:
         return ()
+    return (Charts(drawn, _legend(index, offers), _caption(decision)),)
+
+
+def _legend(index: ReportIndex, offers: Sequence[Offer]) -> tuple[str, ...]:
     priced = [offer.tier for offer in offers]
-    legend = tuple(tier for tier in index.tiers if tier in priced)
-    return (Charts(drawn, legend, _caption(decision)),)
+    return tuple(tier for tier in index.tiers if tier in priced)
 
 
 def _caption(decision: Decision) -> str:

@@ -1,6 +1,6 @@
 """What the runs used: the bottleneck of each, each database node, and the storage engine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -194,14 +194,32 @@ def _node_rows(
 ) -> list[dict[str, Cell | str]]:
     rows: list[dict[str, Cell | str]] = [{"Node": name} for name in nodes]
     for metric, title in _OF_NODE.items():
-        values = [node.get(metric) for node in nodes.values()]
-        cells = [index.value_cell(tier, workload, value) for value in values]
-        busiest = _busiest(values, cells)
-        if busiest is not None:
-            cells[busiest] = replace(cells[busiest], strong=True)
-        for row, cell in zip(rows, cells, strict=True):
-            row[title] = cell
+        cells = _cells_of_nodes(index, tier, workload, nodes, metric)
+        _add_column(rows, title, cells)
     return rows
+
+
+def _add_column(
+    rows: Sequence[dict[str, Cell | str]], title: str, cells: Sequence[Cell]
+) -> None:
+    for row, cell in zip(rows, cells, strict=True):
+        row[title] = cell
+
+
+def _cells_of_nodes(
+    index: ReportIndex,
+    tier: str,
+    workload: str,
+    nodes: _Nodes,
+    metric: str,
+) -> list[Cell]:
+    """The busiest node's is strong."""
+    values = [node.get(metric) for node in nodes.values()]
+    cells = [index.value_cell(tier, workload, value) for value in values]
+    busiest = _busiest(values, cells)
+    if busiest is not None:
+        cells[busiest] = replace(cells[busiest], strong=True)
+    return cells
 
 
 def _busiest(values: Sequence[CellSummary | None], cells: Sequence[Cell]) -> int | None:
@@ -325,10 +343,19 @@ def statements(index: ReportIndex) -> tuple[Section, ...]:
     reasons: dict[str, None] = {}
     for load in index.workloads:
         for tier in index.tiers:
-            runs = index.finished(tier, load.name)
-            records = [run.record for run in runs]
+            records = _records(index, tier, load.name)
             rows += _statement_rows(f"{load.name}, {tier}", records)
             reasons |= dict.fromkeys(_reasons(records))
+    return _statement_sections(rows, reasons)
+
+
+def _records(index: ReportIndex, tier: str, workload: str) -> list[Record]:
+    return [run.record for run in index.finished(tier, workload)]
+
+
+def _statement_sections(
+    rows: Sequence[Row], reasons: Iterable[str]
+) -> tuple[Section, ...]:
     blocks: list[Block] = []
     if rows:
         blocks.append(_statement_table(rows))
@@ -374,11 +401,15 @@ def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
     yield Cell(title, strong=True)
     shown = _of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
     for query, values in shown.iterrows():
-        statement = units.shortened(str(query), _LONGEST)
-        row: dict[str, Cell | str] = {"Statement": statement}
-        for column, value in values.items():
-            row[str(column)] = _number(value)
-        yield row
+        yield _statement_row(str(query), values)
+
+
+def _statement_row(query: str, values: pd.Series) -> Row:
+    statement = units.shortened(query, _LONGEST)
+    row: dict[str, Cell | str] = {"Statement": statement}
+    for column, value in values.items():
+        row[str(column)] = _number(value)
+    return row
 
 
 def _of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:

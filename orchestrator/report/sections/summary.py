@@ -167,15 +167,23 @@ def levels(index: ReportIndex) -> str:
 
 def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     name = index.verdict.baseline
-    summaries: dict[str, CellSummary | None] = {}
-    for column, metric in index.compared_metrics(workload).items():
-        summaries[column] = index.cell(name, workload, metric)
+    summaries = _baseline_summaries(index, workload)
     label = _runs_of_baseline(index, summaries.values())
     notes = index.notes(workload, name)
     row = {"Tier": Cell(name, label, tier=name, notes=notes)}
     for column, summary in summaries.items():
         row[column] = index.value_cell(name, workload, summary, wording.value_with_unit)
     return row
+
+
+def _baseline_summaries(
+    index: ReportIndex, workload: str
+) -> dict[str, CellSummary | None]:
+    """Column's title → what the baseline reached."""
+    summaries: dict[str, CellSummary | None] = {}
+    for column, metric in index.compared_metrics(workload).items():
+        summaries[column] = index.cell(index.verdict.baseline, workload, metric)
+    return summaries
 
 
 def _runs_of_baseline(
@@ -193,18 +201,22 @@ def _contender_row(
     index: ReportIndex, contender: str, workload: str
 ) -> dict[str, Cell]:
     metrics = index.compared_metrics(workload)
-    deltas = [index.delta(contender, workload, metric) for metric in metrics.values()]
-    floor = ""
+    detail = f"n = {_runs_of_contender(index, contender, workload)}"
     if contender == index.twin:
-        floor = "noise floor, "
-    runs = _runs_compared(deltas)
-    if not runs:
-        runs = str(len(index.finished(contender, workload)))
-    detail = f"{floor}n = {runs}"
+        detail = f"noise floor, {detail}"
     row = {"Tier": Cell(contender, detail=detail, tier=contender)}
     for column, metric in metrics.items():
         row[column] = change_cell(index, contender, workload, metric)
     return row
+
+
+def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str:
+    metrics = index.compared_metrics(workload).values()
+    deltas = [index.delta(contender, workload, metric) for metric in metrics]
+    runs = _runs_compared(deltas)
+    if runs:
+        return runs
+    return str(len(index.finished(contender, workload)))
 
 
 def _runs_compared(deltas: Sequence[Delta | None]) -> str:

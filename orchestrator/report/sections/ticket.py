@@ -9,6 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import DisksToBuy
 from orchestrator.analysis.conclusions import Offer
+from orchestrator.model import Workload
 from orchestrator.planning import slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -136,13 +137,15 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
 # ------------------------------------------------------------------ what it rests on
 
 
+def _load_in_words(load: Workload) -> str:
+    threads = units.counted(load.threads, "thread")
+    window = units.format_seconds(load.measure_s)
+    return f"{load.name} ({threads}, windows of {window})"
+
+
 def _tested(index: ReportIndex) -> Iterator[Paragraph]:
     plan = index.campaign.plan
-    loads: list[str] = []
-    for load in plan.workloads:
-        threads = units.counted(load.threads, "thread")
-        window = units.format_seconds(load.measure_s)
-        loads.append(f"{load.name} ({threads}, windows of {window})")
+    loads = [_load_in_words(load) for load in plan.workloads]
     yield Paragraph(summary.subtitle(index), "Campaign")
     yield Paragraph(units.listed(loads), "Workloads")
     if plan.weights:
