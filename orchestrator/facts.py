@@ -57,8 +57,8 @@ DoubtKind = Literal[
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "replica missing", "data in memory", "copies differ",
     "clients apart", "totals differ", "commits not durable", "another build",
-    "consistency not checked", "facts not read", "leaders moved", "whole tables read",
-    "connection pooler", "disks not counted", "others at work",
+    "consistency not checked", "facts not read", "leaders moved", "few tablets",
+    "whole tables read", "connection pooler", "disks not counted", "others at work",
 ]
 # fmt: on
 
@@ -305,6 +305,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "host saturated",
     "machine shared",
     "leaders moved",
+    "few tablets",
     "whole tables read",
     "connection pooler",
     "others at work",

@@ -1,6 +1,6 @@
 """Doubts about the database of a run: by what it said of itself, and what its data are. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import (
@@ -13,7 +13,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.facts import OTHERS, DatabaseFacts
 from orchestrator.model import Doubt, Workload
-from orchestrator.units import format_bytes, format_number
+from orchestrator.units import counted, format_bytes, format_number, listed
 
 OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
 
@@ -39,6 +39,8 @@ def database(run: RunData, _: Totals) -> Doubts:
         yield _facts_not_read(facts.not_read)
     if facts.leaders_moved:
         yield _leaders_moved(facts.leaders_moved)
+    if facts.few_tablets:
+        yield _few_tablets(facts.few_tablets, run.record.profile.cluster.nodes)
     if facts.pooler:
         yield _connection_pooler(facts.pooler)
 
@@ -176,6 +178,22 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
         "consistency not checked",
         f"{', '.join(conditions)} could not be evaluated after the run: {problems}",
         advice="the measurement stays; whether the data were still consistent is not known",
+    )
+
+
+def _few_tablets(tables: Mapping[str, int], nodes: int) -> Doubt:
+    """So many nodes alone do the work on such a table, whatever disks the others have."""
+    fewest = min(tables.values())
+    names = sorted(tables)
+    if len(names) > 3:
+        names = [*names[:2], f"{len(names) - 2} more tables and indexes"]
+    tablets = counted(fewest, "tablet")
+    return limits_the_answer(
+        "few tablets",
+        f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes, so not every node works "
+        "on each table, and the disks of the others are not used for it",
+        advice=f"ask for `dataset: {{tablets: {nodes}}}`, or start the servers with "
+        "`ysql_num_tablets=-1`",
     )
 
 
