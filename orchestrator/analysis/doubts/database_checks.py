@@ -190,8 +190,8 @@ def _few_tablets(tables: Mapping[str, int], nodes: int) -> Doubt:
     tablets = counted(fewest, "tablet")
     return limits_the_answer(
         "few tablets",
-        f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes, so not every node works "
-        "on each table, and the disks of the others are not used for it",
+        f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes, so not every node "
+        "works on each table, and the disks of the others are not used for it",
         advice=f"ask for `dataset: {{tablets: {nodes}}}`, or start the servers with "
         "`ysql_num_tablets=-1`",
     )

@@ -137,7 +137,7 @@ def _by_trial(best: Elasticity, begin: str) -> _Concluded:
 
 def _sentence(elasticity: Elasticity, followed: str) -> str:
     """What the change of a limit in the direction that can be tried gave."""
-    change = _change_to_tell(elasticity.limit)
+    change = _decisive_change(elasticity.limit)
     value = _gain_pct(elasticity.value, change.log_growth)
     interval = _interval(elasticity, change.log_growth)
     trial = f"{elasticity.limit} {change.text}"
@@ -150,7 +150,7 @@ def _interval(elasticity: Elasticity, growth: float) -> str:
     return f"({_signed(low)} to {_signed(high)} %)"
 
 
-class _ChangeToTell(NamedTuple):
+class _DecisiveChange(NamedTuple):
     """A change of a limit, in words and as the logarithm of what it is multiplied by, inverse for
     latency."""
 
@@ -158,12 +158,12 @@ class _ChangeToTell(NamedTuple):
     log_growth: float
 
 
-def _change_to_tell(limit: str) -> _ChangeToTell:
+def _decisive_change(limit: str) -> _DecisiveChange:
     if limit == _LATENCY:
-        return _ChangeToTell("−25 %", -math.log(0.75))
+        return _DecisiveChange("−25 %", -math.log(0.75))
     if limit in _LESS:
-        return _ChangeToTell("−25 %", math.log(0.75))
-    return _ChangeToTell("+25 %", math.log(1.25))
+        return _DecisiveChange("−25 %", math.log(0.75))
+    return _DecisiveChange("+25 %", math.log(1.25))
 
 
 def _gain_pct(elasticity: float, growth: float) -> float:
