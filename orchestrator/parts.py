@@ -229,7 +229,8 @@ class Result:
 class Share:
     """What one of several clients carries of a workload's load.
 
-    `number`: of this client, from 1. `first_thread`: how many threads the clients before it have.
+    `number`: of this client, from 1. `clients`: how many there are. `first_thread`: how many
+    threads the clients before it have.
 
     `begin` is called when all is ready for the first transaction: it waits for the other clients,
     and returns the moment at which all begin, a second or so ahead (Unix seconds by the client's
@@ -241,7 +242,7 @@ class Share:
     """
 
     number: int
-    of: int
+    clients: int
     first_thread: int
     begin: Callable[[], float]
     agree: Callable[[bool], float | None]

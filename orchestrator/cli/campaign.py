@@ -61,7 +61,8 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     ):
         plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
-        plan = replace(plan, notes=(*plan.notes, *_notes_at_start(plan, world)))
+        at_start = tuple(_notes_at_start(plan, world))
+        plan = replace(plan, notes=plan.notes + at_start)
         return _execute(app, plan, request, world, request.results)
 
 

@@ -34,7 +34,8 @@ def conclude(
     if ended < len(plan.runs):
         planned = counted(len(plan.runs), "planned run")
         text = f"{ended} of {planned} have ended"
-        plan = replace(plan, notes=(*plan.notes, model.Note("unfinished", text)))
+        unfinished = model.Note("unfinished", text)
+        plan = replace(plan, notes=(*plan.notes, unfinished))
         campaign = replace(campaign, plan=plan)
     store.save_verdict(folder, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder, cache)

@@ -90,7 +90,8 @@ class LastingConsole(Console):
     def on_broken_pipe(self) -> None:
         self.quiet = True
         with suppress(OSError, ValueError):  # what is left to flush goes nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.file.fileno())
 
 
 def _fields(value: Any) -> Any:

@@ -144,7 +144,8 @@ def down(
         became = "its data are removed"
         if kept:
             became = f"its data stay in {kept}"
-        app.out.print(f"{standing_disk.disk.name} is down; {became}", soft_wrap=True)
+        name = standing_disk.disk.name
+        app.out.print(f"{name} is down; {became}", soft_wrap=True)
     app.progress.done()
     if stayed:
         raise stayed[0]

@@ -105,7 +105,8 @@ def examine(
     try:
         engine = app.connect()
     except errors.UnavailableError as error:
-        docker = [Finding("Docker engine", False, f"{error.what}; {error.advice}")]
+        problem = f"{error.what}; {error.advice}"
+        docker = [Finding("Docker engine", False, problem)]
     else:
         docker = list(examine_platform(engine, app.root))
         if not isinstance(engine.machines()[0], LocalMachine):

@@ -253,7 +253,8 @@ def _panel(field: str) -> str | None:
 def _help(command: str, name: str) -> str | None:
     """What the option means in this command, which may be something else than in all others."""
     texts = help_texts()
-    return texts.get(f"{command}.{name}") or texts.get(name)
+    in_this_command = texts.get(f"{command}.{name}")
+    return in_this_command or texts.get(name)
 
 
 # ------------------------------------------------------------------ how a command is made

@@ -82,7 +82,8 @@ def _entries(app: App, results: Path) -> Iterator[Entry]:
         saved = stored_campaigns.baselines(results)
     except files.CutError as error:  # campaigns are listed without their names
         saved = {}
-        app.err.print(escape(f"{error.what}: {error.advice}"))
+        problem = f"{error.what}: {error.advice}"
+        app.err.print(escape(problem))
     return (stored_campaigns.entry(folder, saved) for folder in folders)
 
 

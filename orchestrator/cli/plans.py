@@ -234,7 +234,9 @@ def _finds(plan: Plan, time: str) -> Note:
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
     windows = listed(list(lengths))
     n = max(plan.looks, default=plan.repetitions)
-    quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)
+    degrees_of_freedom = n - 1
+    quantiles = t_quantile(0.975, degrees_of_freedom)
+    quantiles += t_quantile(0.8, degrees_of_freedom)
     change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
     repetitions = counted(n, "repetition")
     text = (

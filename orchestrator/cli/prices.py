@@ -64,9 +64,8 @@ def update(
             f"name the region as {provider} does, such as {service.REGION}",
         )
     now = datetime.fromtimestamp(app.clock.now(), UTC)
-    text = prices_of.format_list(
-        components, currency, region, now.date().isoformat(), service.SOURCE
-    )
+    today = now.date().isoformat()
+    text = prices_of.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})

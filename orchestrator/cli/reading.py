@@ -262,9 +262,9 @@ def _check_misfits(
     for load in sized.workloads:
         reasons[load.name] = varied_profiles.misfit_of(load)
     mistakes = []
-    for name in reasons:
-        if reasons[name]:
-            mistakes.append(Mistake(f"{option}: {name}", reasons[name]))
+    for name, reason in reasons.items():
+        if reason:
+            mistakes.append(Mistake(f"{option}: {name}", reason))
     raise_all(mistakes)
 
 

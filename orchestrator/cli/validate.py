@@ -53,9 +53,8 @@ def schema(
 ) -> None:
     """Prints the JSON Schema of a profile, cluster, workload or price list."""
     if kind not in SCHEMAS:
-        raise UsageError(
-            f"no schema of {kind!r}", advice=f"there are {', '.join(SCHEMAS)}"
-        )
+        there_are = ", ".join(SCHEMAS)
+        raise UsageError(f"no schema of {kind!r}", advice=f"there are {there_are}")
     file = PROJECT / "docs" / "schema" / f"{kind}.json"
     app.out.out(file.read_text(encoding="utf-8"), end="")
 
@@ -92,7 +91,8 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
         try:
             _as_commands_do(app, kind, file, where, text, scale)
         except UsageError as error:
-            mistakes.update(dict.fromkeys(error.mistakes or [_as_mistake(file, error)]))
+            several = error.mistakes or [_as_mistake(file, error)]
+            mistakes.update(dict.fromkeys(several))
     texts = {where: text}
     return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
 
@@ -137,9 +137,8 @@ def _as_commands_do(
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
         bind(load, None)
     elif kind == "cluster":
-        strict_yaml.validate(
-            schema.ClusterYaml, f"{where}: ", strict_yaml.parse(where, text)
-        )
+        content = strict_yaml.parse(where, text)
+        strict_yaml.validate(schema.ClusterYaml, f"{where}: ", content)
     elif kind == "price list":
         project_files.catalog(app.root, file)
     elif kind == "study":

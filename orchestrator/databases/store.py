@@ -71,7 +71,8 @@ class Store(Database):
         network: Network,
         world: World,
     ) -> Iterator[Cluster]:
-        environment = _environment(spec, f"{network.name}-{secrets.token_hex(4)}")
+        suffix = secrets.token_hex(4)
+        environment = _environment(spec, f"{network.name}-{suffix}")
         names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
         starting = [
             world.platform.running(_node(name, network, world)) for name in names

@@ -251,8 +251,10 @@ def point_figures(
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")
-    bytes_per_s = float(job["read"]["bw_bytes"] + job["write"]["bw_bytes"])
-    latencies = [job["read"]["lat_ns"], job["write"]["lat_ns"]]
+    reads = job["read"]
+    writes = job["write"]
+    bytes_per_s = float(reads["bw_bytes"] + writes["bw_bytes"])
+    latencies = [reads["lat_ns"], writes["lat_ns"]]
     count = sum(int(latency["N"]) for latency in latencies)
     if count <= 0 or bytes_per_s <= 0:
         raise LoadError(

@@ -176,7 +176,10 @@ def read(
     """Node → its tablet server's counters, as `storage`. OSError if one does not answer so."""
     urls = sources(nodes, pages.TSERVER)
     texts = at_once.each(_counters_page, urls.values())
-    return {name: storage(text, ours) for name, text in zip(urls, texts, strict=True)}
+    by_node: dict[str, dict[str, float]] = {}
+    for name, text in zip(urls, texts, strict=True):
+        by_node[name] = storage(text, ours)
+    return by_node
 
 
 def _counters_page(server: str) -> str:

@@ -44,16 +44,18 @@ def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def create_own(session: Session, own: model.Endpoint) -> None:
+def create_own(session: Session, account: model.Endpoint) -> None:
     """Creates the load generator's user and database unless they exist, and sets the password of
     this start: a kept data set has the user with the password of another start."""
-    users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{own.user}'")
+    users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{account.user}'")
     change = "CREATE"
     if users:
         change = "ALTER"
-    session.rows(f"{change} ROLE {own.user} LOGIN PASSWORD '{own.password}'")
-    if not session.rows(f"SELECT 1 FROM pg_database WHERE datname = '{own.database}'"):
-        session.rows(f"CREATE DATABASE {own.database} OWNER {own.user}")
+    session.rows(f"{change} ROLE {account.user} LOGIN PASSWORD '{account.password}'")
+    if not session.rows(
+        f"SELECT 1 FROM pg_database WHERE datname = '{account.database}'"
+    ):
+        session.rows(f"CREATE DATABASE {account.database} OWNER {account.user}")
 
 
 WARM_S = 600.0

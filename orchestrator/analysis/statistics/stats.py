@@ -46,9 +46,12 @@ def summarise(values: Sequence[float], confidence: float = CONFIDENCE) -> Summar
     median = float(np.median(data))
     if data.size < 2:
         return Summary(1, mean, median, None, None)
-    spread = float(data.std(ddof=1)) / math.sqrt(data.size)
-    half = t_quantile(0.5 + confidence / 2, data.size - 1) * spread
-    return Summary(int(data.size), mean, median, mean - half, mean + half)
+    standard_error = float(data.std(ddof=1)) / math.sqrt(data.size)
+    quantile = t_quantile(0.5 + confidence / 2, data.size - 1)
+    half_width = quantile * standard_error
+    low = mean - half_width
+    high = mean + half_width
+    return Summary(int(data.size), mean, median, low, high)
 
 
 def rank(count: int, percent: float) -> int:

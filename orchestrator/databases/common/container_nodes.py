@@ -181,7 +181,8 @@ def short_limits(plan: ContainerSpec, container: Container) -> str:
 
 def last_lines(name: str, world: World) -> str:
     """The last lines of a container's log, under its name."""
-    return f"{name}:\n{world.platform.container(name).logs(tail=20)}"
+    log = world.platform.container(name).logs(tail=20)
+    return f"{name}:\n{log}"
 
 
 def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> None:

@@ -111,7 +111,8 @@ class ExistingCluster:
             raise _silent(str(error)) from error
 
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
-        return lease.Lease(declaration.read(spec)[0], self._connect, world).held()
+        declared, _ = declaration.read(spec)
+        return lease.Lease(declared, self._connect, world).held()
 
     @contextmanager
     def running(

@@ -45,7 +45,8 @@ class Terminal:
         if question not in self._answers and may_ask and self._stdin.isatty():
             sys.stderr.write(f"{question} [yes/no] ")
             sys.stderr.flush()
-            self._answers[question] = self._stdin.readline().strip().lower() == "yes"
+            answer = self._stdin.readline().strip().lower()
+            self._answers[question] = answer == "yes"
         return self._answers.get(question, False)
 
 
@@ -182,9 +183,8 @@ class OwnDatabase(Place):
         marked as ours."""
         self._drop(self._is_given_up)
         world = self.world
-        owner = owner_here(
-            world.cache, world.platform.campaign, round(world.clock.now())
-        )
+        now_s = round(world.clock.now())
+        owner = owner_here(world.cache, world.platform.campaign, now_s)
         remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:

@@ -204,7 +204,8 @@ class PostgreSQL(Database):
         image = own_images.tag(world.root, "postgres")
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
-        log = world.platform.container(cluster.nodes[0].container or "").logs()
+        name = cluster.nodes[0].container or ""
+        log = world.platform.container(name).logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
         on_disks = container_nodes.wal_devices(cluster.nodes, PG_WAL, world)
         if on_disks:

@@ -164,9 +164,8 @@ def _commands(probe: Probe) -> tuple[bool, str]:
     first = probe.nodes[0]
     idle = ("get_is_load_balancer_idle",)
     hosts = [endpoint.host for endpoint in probe.cluster.endpoints]
-    answer = nodes.admin(
-        first, flags.master_addresses(hosts), False, idle, 60, probe.world
-    )
+    masters = flags.master_addresses(hosts)
+    answer = nodes.admin(first, masters, False, idle, 60, probe.world)
     nodes.flush_tablets(first, hosts[0], False, 120, probe.world)
     return re.search(r"Idle = [01]", answer) is not None, answer.strip()
 
@@ -204,7 +203,8 @@ def _isolation(probe: Probe) -> tuple[bool, str]:
         expected = "read committed"
     with probe.connect(probe.addresses()[0], 60.0) as session:
         level = queries.effective_isolation(session)
-    return level == expected, f"{level}; expected of {probe.release}: {expected}"
+    detail = f"{level}; expected of {probe.release}: {expected}"
+    return level == expected, detail
 
 
 def _copy_index(probe: Probe) -> tuple[bool, str]:
@@ -285,7 +285,8 @@ def _send_batches(probe: Probe, number: int) -> _Sent:
 
 def _history(probe: Probe) -> tuple[bool, str]:
     value = pages.flags(probe.tserver()).get("timestamp_history_retention_interval_sec")
-    return value == str(flags.HISTORY_S), f"{value} s, expected {flags.HISTORY_S}"
+    expected = str(flags.HISTORY_S)
+    return value == expected, f"{value} s, expected {expected}"
 
 
 def _auto_analyze(probe: Probe) -> tuple[bool, str]:

@@ -40,8 +40,9 @@ def container_spec(
     certificates: Mapping[str, bytes],
 ) -> ContainerSpec:
     """The container of node `number`, from 1, which alone has the profile's port."""
+    on_volume = settings.on(volume)
     command = flags.start_command(
-        spec, settings.on(volume), number, network.addresses, volume.restored
+        spec, on_volume, number, network.addresses, volume.restored
     )
     places = (flags.BASE_DIR, flags.WAL_DISK_DIR)
     node = container_nodes.of_node(
@@ -186,7 +187,8 @@ def log_bytes(name: str, world: World) -> int:
               (flags.DATA_DIR, flags.WAL_DIR, flags.WAL_DISK_DIR)]  # fmt: skip
     size = f"du -skc {' '.join(places)} 2>/dev/null | tail -n 1"
     try:
-        done = world.platform.container(name).exec(("sh", "-c", size), timeout_s=60)
+        container = world.platform.container(name)
+        done = container.exec(("sh", "-c", size), timeout_s=60)
         return 1024 * int(done.out.split()[0])
     except (TierbenchError, ValueError, IndexError):
         return 0

@@ -130,7 +130,7 @@ class BenchBase(Splits, InClient):
         if load.share:
             load.share.begin()
             part = load.share.number
-            parts = load.share.of
+            parts = load.share.clients
         settings, env = self._rendered(workload, load.cluster, load.world, part, parts)
         files.keep(out / _CONFIG, env[_XML])
         console = _BenchBaseConsole(workload, settings, load.world)

@@ -241,7 +241,8 @@ def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     the clocks are apart, which the second pass corrects."""
     placed = _place_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
-    end_s = (rows["start_s"] + rows["latency_s"]).to_numpy()[placed[ends]]
+    ends_of_rows_s = (rows["start_s"] + rows["latency_s"]).to_numpy()
+    end_s = ends_of_rows_s[placed[ends]]
     apart_s = end_s - attempts["time_s"].to_numpy()[ends]
     near = np.abs(apart_s) <= _CLOCKS_APART_S  # the others were delayed in between
     if not near.any():

@@ -187,9 +187,8 @@ def verify(
         which = "what was loaded is"
     world.progress.step(f"checking that {which} consistent")
     try:
-        outcome = check(
-            text, cluster.endpoints[0], fresh=fresh, seed=seed, connect=connect
-        )
+        first = cluster.endpoints[0]
+        outcome = check(text, first, fresh=fresh, seed=seed, connect=connect)
     except errors.RunError as error:
         unchecked = [
             replace(condition, problem=error.what)

@@ -119,7 +119,7 @@ def run_command(
     if share:
         command += [
             f"--first-thread={share.first_thread}",
-            f"--part={share.number}/{share.of}",
+            f"--part={share.number}/{share.clients}",
             f"--begins-file={BEGINS_FILE}",
         ]
     return [*command, "run"]
