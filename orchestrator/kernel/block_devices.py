@@ -122,7 +122,8 @@ def _mapped_volume(disk: str, machine: Machine) -> dict[str, str]:
 def _array(disk: str, machine: Machine) -> dict[str, Any]:
     """The array of md. OSError if it is none."""
     array: dict[str, Any] = {"level": machine.read(f"{BLOCK}/{disk}/md/level").strip()}
-    with suppress(ValueError):
+    # Arrays of some levels have no chunks.
+    with suppress(OSError, ValueError):
         array["chunk_bytes"] = int(machine.read(f"{BLOCK}/{disk}/md/chunk_size"))
     return array
 

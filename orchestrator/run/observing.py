@@ -140,7 +140,7 @@ def observe(
     collectors = _collectors(machines, get)
     if not live(folder):
         failure = _first_failure(collectors, disks, now_s)
-        if failure:
+        if failure is not None:
             return {failure: 1}
     reader = _DiskReader(folder, disks, machines, clock, collectors, look, Counter())
     if not pieces:

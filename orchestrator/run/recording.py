@@ -232,8 +232,9 @@ def _keep_log(here: RunContext, node: Node) -> None:
 
 
 def _fail(here: RunContext, error: Exception) -> None:
+    failure = _message(error) + _of_disks(here)
     here.draft.outcome = "failed"
-    here.draft.failure = _message(error) + _of_disks(here)
+    here.draft.failure = failure
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
     files.keep(here.raw / "failure.txt", _evidence(error))
     try:

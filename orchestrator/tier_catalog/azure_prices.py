@@ -100,11 +100,14 @@ def _fixed_size(
 
 def _provisioned(meters: Meters, product: str, sku: str) -> Components:
     """Empty if a meter is not told."""
-    priced: Components = {}
+    by_component: dict[str, Steps] = {}
     for component, (what, unit) in _METERS["of_provisioned"].items():
         steps = meters.get(Meter(product, f"{sku} {what}", unit))
         if not steps:
             return {}
+        by_component[component] = steps
+    priced: Components = {}
+    for component, steps in by_component.items():
         monthly = {start: _of_month(price) for start, price in steps.items()}
         if component == "per_gib":
             priced[component] = monthly[0.0]

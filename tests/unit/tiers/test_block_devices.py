@@ -98,6 +98,14 @@ def test_a_volume_on_an_array_of_disks_down_to_each_of_them(
     assert block_devices.physical("dm-0", machine) == {"nvme1n1", "nvme2n1"}
 
 
+def test_an_array_whose_chunks_cannot_be_read_has_its_level(tmp_path: Path) -> None:
+    """As a mirror has none."""
+    mirror = {"size": "419422208", "md/level": "raid1", "slaves/vda": "vda"}
+    found = block_devices.facts("md1", tree(tmp_path, {"vda": VIRTIO, "md1": mirror}))
+    assert found["array"] == {"level": "raid1"}
+    assert block_devices.made_of(found) == "raid1 of vda"
+
+
 def test_other_mapped_devices_and_plain_disks(machine: LocalMachine) -> None:
     found = block_devices.facts("dm-1", machine)
     assert block_devices.made_of(found) == "CRYPT volume secret of vda"
