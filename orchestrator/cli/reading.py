@@ -98,6 +98,8 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
         factors.NODES: request.nodes,
         factors.CLIENTS: request.clients,
         factors.DATA: request.data,
+        # How a load warms up is asked of all loads alike, and always.
+        "warmup": request.warmup,
     }
     if values:
         factor = values[0].factor

@@ -84,6 +84,8 @@ class ConsistencyOutcome:
 def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
     """Of a consistency file those that data just loaded keep; not `fresh`: those that all keep."""
     headers = list(_HEADER.finditer(text))
+    if not headers:
+        return ()
     ends = [header.start() for header in headers[1:]]
     ends.append(len(text))
     kept: list[Condition] = []

@@ -160,6 +160,7 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
             "--without does not go with --sweep",
         ),
         ("threads=1,2", {"without": "disk"}, "--without does not go with --vary"),
+        ("warmup=30s,60s", {}, "--vary does not go with --warmup"),
     ],
 )
 def test_what_cannot_be_varied_is_refused_with_what_to_do(

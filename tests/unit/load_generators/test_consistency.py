@@ -112,6 +112,11 @@ def test_conditions_are_told_in_the_order_of_the_file(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["", "SELECT 1;"])
+def test_a_file_without_headers_has_no_conditions(text: str) -> None:
+    assert consistency.conditions(text) == ()
+
+
 def test_only_a_broken_condition_voids_the_run(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match=r"no longer consistent.*c08 .*: 3 rows"):
         verify(Server(2_000, order_line="Snapshot too old", h_amount=3), tmp_path)
