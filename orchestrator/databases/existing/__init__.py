@@ -5,7 +5,7 @@ node_exporter on their machines, and those of the storage engine from YugabyteDB
 one database is made, and dropped again. The owner's settings are recorded, not changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -110,9 +110,18 @@ class ExistingCluster:
         except OSError as error:
             raise _silent(str(error)) from error
 
-    def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
+    @contextmanager
+    def reserved(self, spec: ClusterSpec, world: World) -> Iterator[None]:
+        """Keeps other campaigns off the cluster. What an ended program of ours left there is
+        dropped first, because a campaign that is complete makes no database anew."""
         declared, _ = declaration.read(spec)
-        return lease.Lease(declared, self._connect, world).held()
+        with lease.Lease(declared, self._connect, world).held():
+            database = OwnDatabase(declared, self._connect, world, self._confirm)
+            try:
+                database.drop_left_behind()
+            except TierbenchError as error:
+                world.progress.warn(f"{error.what}; the campaign goes on beside it")
+            yield
 
     @contextmanager
     def running(

@@ -197,6 +197,15 @@ class OwnDatabase(Place):
                 )  # without a mark nobody drops it later
                 raise
 
+    def drop_left_behind(self) -> None:
+        """Drops what an ended program of this cache left; nothing if there is no such database.
+
+        Its last run may have been complete, so that no other run makes the database anew.
+        """
+        mark = self.look()
+        if mark is not None and self._is_ours(owner_of(mark)):
+            self.drop()
+
     def drop(self) -> bool:
         """Drops it if it is still ours, and forgets it; returns whether it was there. UsageError if
         another has one of that name by now; RunError if somebody is connected to it for long."""

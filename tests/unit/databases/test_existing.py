@@ -183,6 +183,24 @@ def test_what_another_tester_made_is_refused_with_who_and_since_when() -> None:
         assert server.databases["tierbench"] == set()
 
 
+def test_what_our_own_killed_campaign_left_is_gone_although_no_run_follows() -> None:
+    """Its last run was complete when it was killed: `resume` has nothing to make anew."""
+    server = Server()
+    left_by("c0", server, host.name(), 5)
+    declared, _ = declaration.read(spec())
+    owner = owned_database.owner_here(CACHE[-1], "c0", 5)
+    owned_database.remember(CACHE[-1], declared, owner)
+    with database(server).reserved(spec(), world()):
+        assert "tierbench" not in server.databases
+
+
+def test_what_another_tester_left_stays_although_no_run_follows() -> None:
+    server = Server()
+    left_by("c9", server, "vm-7")
+    with database(server).reserved(spec(), world()):
+        assert server.databases["tierbench"] == {"stock"}
+
+
 def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None:
     server, progress = Server(), QuietProgress()
     with running(server, spec(), progress):
