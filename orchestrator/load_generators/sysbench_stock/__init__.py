@@ -39,6 +39,8 @@ _WARMUP = "warm-up"
 _MEASURE = "measure"
 _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
+# Says why there was none. Threads complain in any order, and others say only that there was none.
+_NO_CONNECTION = "Connection to database failed"
 _OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
 _WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
@@ -105,9 +107,7 @@ class SysbenchStock(InClient):
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         # `prepare` ends with code 0 all the same.
         if done.exit_code != 0 or _FATAL in done.out:
-            what = (
-                f"loading {family} failed: {options.complaint(done.out, *_COMPLAINTS)}"
-            )
+            what = f"loading {family} failed: {complaint(done.out)}"
             raise LoadError(what, evidence=done.tail())
         if not is_path(workload.script) and workload.script != BULK_INSERT:
             self._require_rows(workload, cluster, done.tail())
@@ -280,6 +280,13 @@ def commands(
     return commands
 
 
+def complaint(output: str) -> str:
+    """The line of sysbench's output that says best why it failed."""
+    if _NO_CONNECTION in output:
+        return options.complaint(output, _NO_CONNECTION)
+    return options.complaint(output, *_COMPLAINTS)
+
+
 def _rand_seed(workload: Workload, part: int, process: int) -> int:
     """Differs between loading, warm-up and window, or the window would draw the keys that the
     warm-up has just read. Never 0, which means the time of day."""
@@ -307,10 +314,9 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
         files.keep(load.out / f"{phase}-{number}.out", "\n".join(texts) + "\n")
     if done.exit_code != 0 or len(console.starts_s) < len(argvs):
         texts = [line.partition(" ")[2] for line in done.out.splitlines()]
-        complaint = options.complaint("\n".join(texts), *_COMPLAINTS)
-        raise options.ended_badly(
-            "sysbench", done.exit_code, f": {complaint}", done.tail()
-        )
+        output = "\n".join(texts)
+        why = f": {complaint(output)}"
+        raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
     return console.starts_s[0]
 
 

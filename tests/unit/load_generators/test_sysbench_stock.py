@@ -480,3 +480,12 @@ def test_loading_is_refused_by_its_words_and_by_its_rows(tmp_path: Path) -> None
         LoadError, match=r"failed: FATAL: PQexec\(\) failed: 7 no space"
     ):
         counting(10_000).load(workload, ONE, client, world)
+
+
+def test_why_a_connection_failed_is_told_whichever_thread_complains_first() -> None:
+    """As sysbench 1.0.20 wrote it to a server whose certificate another authority signed."""
+    late = "FATAL: `sysbench.cmdline.call_command' function failed: connection creation failed"
+    why = "FATAL: Connection to database failed: SSL error: certificate verify failed"
+    assert sysbench_stock.complaint(f"{late}\n{why}") == why
+    assert sysbench_stock.complaint(f"{why}\n{late}") == why
+    assert sysbench_stock.complaint(f"ready\n{late}") == late
