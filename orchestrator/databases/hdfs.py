@@ -73,7 +73,9 @@ class Hdfs(Database):
             address = first.address or first.name
             environment = {**plan.environment, "NAME_NODE": address}
             plans = [*_data_nodes(spec, volumes, network, image, environment)]
-            names = [plan.name, *(data_node.name for data_node in plans)]
+            names = [plan.name]
+            for data_node in plans:
+                names.append(data_node.name)
             with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
                 starting = [world.platform.running(data_node) for data_node in plans]
                 started = up.enter_context(at_once.entered(starting))
@@ -86,7 +88,7 @@ class Hdfs(Database):
                     version,
                     (
                         as_node(first, "name-node", "coordinator"),
-                        *_data_nodes_as_seen(plans, volumes, started, world),
+                        *container_nodes.all_described(plans, volumes, started, world),
                     ),
                     (container_nodes.endpoint(first, RPC, ""),),
                     network.name,
@@ -221,17 +223,6 @@ def _data_pages(started: Sequence[Container]) -> dict[str, str]:
     for number, container in enumerate(started, start=1):
         by_node[f"node-{number}"] = _page(container, DATA_PAGE)
     return by_node
-
-
-def _data_nodes_as_seen(
-    plans: Sequence[ContainerSpec],
-    volumes: Sequence[Volume],
-    started: Sequence[Container],
-    world: World,
-) -> Iterator[Node]:
-    """The data nodes, as collectors and the record need them."""
-    for i, container in enumerate(started):
-        yield container_nodes.described(i + 1, plans[i], volumes[i], container, world)
 
 
 def _page(container: Container, port: int) -> str:

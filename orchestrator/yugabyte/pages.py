@@ -41,8 +41,11 @@ def ask_leader(masters: Sequence[str], path: str) -> Any:
 @understood("/api/v1/varz")
 def flags(server: str) -> dict[str, str]:
     """The flags that a server runs with."""
-    content = get_json(f"{server}/api/v1/varz")
-    return {str(flag["name"]): str(flag["value"]) for flag in content["flags"]}
+    return _flags_on(get_json(f"{server}/api/v1/varz"))
+
+
+def _flags_on(page: Any) -> dict[str, str]:
+    return {str(flag["name"]): str(flag["value"]) for flag in page["flags"]}
 
 
 @understood("/api/v1/version")
@@ -164,9 +167,8 @@ def replication_factor(masters: Sequence[str]) -> int:
     placed = _count(live.get("num_replicas", 0))
     if placed > 0:
         return placed
-    listed = ask_leader(masters, "/api/v1/varz")["flags"]
-    values = {str(flag["name"]): flag["value"] for flag in listed}
-    return _count(values["replication_factor"])
+    page = ask_leader(masters, "/api/v1/varz")
+    return _count(_flags_on(page)["replication_factor"])
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,17 @@ def described(
     )
 
 
+def all_described(
+    plans: Sequence[ContainerSpec],
+    volumes: Sequence[Volume],
+    started: Sequence[Container],
+    world: World,
+) -> Iterator[Node]:
+    """Nodes as `described`, in the order in which they were started."""
+    for i, container in enumerate(started):
+        yield described(i + 1, plans[i], volumes[i], container, world)
+
+
 def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     """The block device of a node's data. That of a claim is known only where it is mounted; without
     it there is no telemetry of the disk."""

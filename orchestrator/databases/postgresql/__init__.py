@@ -19,7 +19,7 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.powers import Container, ContainerSpec, Network, World
+from orchestrator.powers import ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
 
 _START_DEADLINE_S = 300.0
@@ -113,7 +113,10 @@ class PostgreSQL(Database):
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
-                nodes = tuple(_as_seen(plans, volumes, started, world))
+                described = container_nodes.all_described(
+                    plans, volumes, started, world
+                )
+                nodes = tuple(described)
                 container_nodes.wal_devices(nodes, PG_WAL, world)
                 yield Cluster(
                     self.name,
@@ -243,17 +246,6 @@ class PostgreSQL(Database):
         connecting = self._connect(sql.local(cluster.endpoints[0]), timeout_s)
         with container_nodes.deaths_told(cluster.nodes, world), connecting as session:
             yield session
-
-
-def _as_seen(
-    plans: Sequence[ContainerSpec],
-    volumes: Sequence[Volume],
-    started: Sequence[Container],
-    world: World,
-) -> Iterator[Node]:
-    """The nodes, as collectors and the record need them."""
-    for i, container in enumerate(started):
-        yield container_nodes.described(i + 1, plans[i], volumes[i], container, world)
 
 
 def _raise_if_taken(port: int) -> None:
