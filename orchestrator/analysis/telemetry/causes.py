@@ -9,6 +9,7 @@ from orchestrator.analysis.telemetry import (
     followed,
     outside_causes,
     phrases,
+    shares,
 )
 from orchestrator.analysis.telemetry.cause import Cause, first_of
 from orchestrator.analysis.telemetry.node_values import Evidence
@@ -82,14 +83,15 @@ def _served_at_cap(cap: Cause) -> Cause:
 
 def _nothing(values: Evidence) -> Cause:
     syncs = "log syncs on the WAL's own disk"
-    shares: list[tuple[str, float | None]] = []
-    shares.append(("CPU of the node", values.cpu_pct))
-    shares.append(("IOPS cap", values.iops_of_cap_pct))
-    shares.append(("bandwidth cap", values.bandwidth_of_cap_pct))
-    shares.append(("CPU of the machine", values.host_cpu_pct))
-    shares.append(("waiting for memory", values.memory_pressure_pct))
-    shares.append((syncs, values.wal_disk_syncing_pct))
-    used = phrases.sampled_shares(shares)
-    return Cause(
-        "unattributed", f"No resource was clearly the limit ({', '.join(used)})."
-    )
+    resources: list[tuple[str, float | None]] = []
+    resources.append(("CPU of the node", values.cpu_pct))
+    resources.append(("IOPS cap", values.iops_of_cap_pct))
+    resources.append(("bandwidth cap", values.bandwidth_of_cap_pct))
+    resources.append(("CPU of the machine", values.host_cpu_pct))
+    resources.append(("waiting for memory", values.memory_pressure_pct))
+    resources.append((syncs, values.wal_disk_syncing_pct))
+    used = phrases.sampled_shares(resources)
+    text = f"No resource was clearly the limit ({', '.join(used)})."
+    if not shares.locks_are_counted(values):
+        text += " What sessions waited for was not sampled, so it may be locks."
+    return Cause("unattributed", text)

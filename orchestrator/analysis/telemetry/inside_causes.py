@@ -167,7 +167,8 @@ def wal_disk_bound(values: Evidence, node: str) -> Cause:
 
 
 def in_cache(values: Evidence) -> bool:
-    """Whether the disk has next to nothing to do."""
+    """Whether the disk has next to nothing to do. It is no cause where sessions were not seen: then
+    a lock may hold them all."""
     if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
         return False
     return shares.waiting_pct(values) is None or shares.disk_is_idle(values)
@@ -284,5 +285,4 @@ RULES = (
     Rule(_is_wal_disk_bound, wal_disk_bound),
     Rule(_is_memory_bound, _memory_bound),
     Rule(_is_retried, retried),
-    Rule(in_cache, all_in_cache),
 )

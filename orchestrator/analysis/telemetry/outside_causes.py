@@ -185,7 +185,10 @@ def _stands_still(values: Evidence) -> bool:
     if values.cpu_pct is None or values.host_cpu_pct is None:
         return False
     stood = (values.time_at_way_pct or 0.0) >= STOOD_PCT
-    return stood and shares.room(values) and not _may_be_one_thread(values)
+    if not stood or not shares.cpus_are_free(values):
+        return False
+    held_here = shares.locks_are_waited_for(values) or _may_be_one_thread(values)
+    return not held_here
 
 
 def _may_be_one_thread(values: Evidence) -> bool:

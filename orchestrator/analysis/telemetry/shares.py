@@ -74,15 +74,31 @@ def one_client_core(values: Evidence) -> bool:
     return one_core(values.client_cores, values.client_core_pct)
 
 
-def room(values: Evidence) -> bool:
-    """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
-    wait for locks."""
+def cpus_are_free(values: Evidence) -> bool:
+    """Whether no CPU is near its limit."""
     busiest = largest(values.cpu_pct, values.client_cpu_pct, values.host_cpu_pct)
-    if busiest >= FREE_PCT:
-        return False
+    return busiest < FREE_PCT
+
+
+def locks_are_waited_for(values: Evidence) -> bool:
+    """Whether many sessions were seen to wait for locks, or many transactions met others."""
     locked = (values.seen_locked_pct or 0.0) >= LOCKED_PCT
     retried = (values.retried_pct or 0.0) >= RETRIED_PCT
-    return not locked and not retried
+    return locked or retried
+
+
+def locks_are_counted(values: Evidence) -> bool:
+    """Whether waits for locks were seen at all. Where sessions were not, one hot lock may hold all
+    of them, and nothing else that is sampled would show it."""
+    return values.sessions is not None
+
+
+def room(values: Evidence) -> bool:
+    """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
+    are known to wait for locks."""
+    if not cpus_are_free(values) or not locks_are_counted(values):
+        return False
+    return not locks_are_waited_for(values)
 
 
 def own_share(values: Evidence) -> float:

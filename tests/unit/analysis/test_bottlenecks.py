@@ -135,7 +135,8 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
         ({"throttled_pct": 49.0}, "unattributed"),
         ({"retried_pct": 5.1}, "contention"),
         ({"retried_pct": 4.9}, "unattributed"),
-        ({"disk_busy_pct": 9.0}, "in_cache"),
+        # an idle disk, and a lock that holds all sessions would look the same
+        ({"disk_busy_pct": 9.0}, "unattributed"),
         ({"disk_busy_pct": 9.0, "sessions_reading_pct": 3.0}, "unattributed"),
         ({"host_cpu_pct": 60.0, "steal_pct": 31.0}, "machine_bound"),
         ({"iops_before_fall": 3_490.0, "iops_after_fall": 1_101.0}, "burst_exhausted"),

@@ -249,6 +249,34 @@ def test_data_in_memory_and_few_sessions() -> None:
     assert max(gains[thing] for thing in ("iops", "bandwidth", "latency")) < 1
 
 
+def without_sessions(run: RunData) -> RunData:
+    """The run of a database whose sessions nothing samples, as those of YugabyteDB."""
+    samples = sampled_in(run)
+    of_sessions = samples["metric"].str.startswith("sessions_")
+    return replace(run, sampled=held(samples[~of_sessions]))
+
+
+@pytest.mark.parametrize(
+    ("name", "causes_that_are_false"),
+    [("hot row over the log's sync", ()), ("hot row over CPU", ("in_cache",))],
+)
+def test_locks_that_nobody_counted_are_not_said_to_be_absent(
+    name: str, causes_that_are_false: tuple[str, ...]
+) -> None:
+    system, _, _ = LIMITS[name]
+    limit = named(without_sessions(simulated(system)[1]))
+    assert limit.cause not in causes_that_are_false, limit.text
+    assert "more sessions" not in limit.text.lower(), limit.text
+    assert gains_pct(system)["sessions"] < 2.5
+
+
+def test_locks_are_said_to_be_possible_where_sessions_were_not_seen() -> None:
+    system, _, _ = LIMITS["hot row over CPU"]
+    limit = named(without_sessions(simulated(system)[1]))
+    assert limit.cause == "unattributed", limit.text
+    assert "it may be locks" in limit.text
+
+
 def test_a_core_that_others_may_fill_is_not_the_load_generator_s() -> None:
     """One thread of it may be the limit, or what else is busy there: nothing is named."""
     _, run = simulated(LIMITS["one core of the client"][0])
