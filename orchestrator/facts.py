@@ -214,22 +214,27 @@ class GeneratorFacts(_Group):
     """Facts of a whole run from a load generator's raw files, beside its figures.
 
     `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
-    transactions that were due and had not begun at the end. `served_of_asked`: the share of
-    `arrival_rate_per_s` that was served. `statements_batched`: whether statements travelled
-    together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a warm-up without
-    a fixed time, how long it was and whether throughput had become steady. `began_s`: when the last
-    of its threads began, by the client's clock. `clients`: where there are several, those, by name,
-    with what `load_generators/common/several.py` notes of each, and `start_skew_s`: how long after
-    the first the last of them began. `bytes_per_transaction`: of the rows that one carries, which
-    are its `payload`: "written", "read" or "sorted"; `ends_with_work`: whether the window ended
-    with the last of them. `windows`: of one that measures in several, of each `start_s`, `end_s`
-    (Unix seconds), and all `read_bytes` and `written_bytes` that it counted between these."""
+    transactions that were due and had not begun at the end. `woke_late_avg_s`, `woke_late_most_s`:
+    at a rate or with think time, by how much transactions began after their time though a thread
+    had been free and slept until then: the generator's own, in no latency. `served_of_asked`: the
+    share of `arrival_rate_per_s` that was served. `statements_batched`: whether statements
+    travelled together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a
+    warm-up without a fixed time, how long it was and whether throughput had become steady.
+    `began_s`: when the last of its threads began, by the client's clock. `clients`: where there are
+    several, those, by name, with what `load_generators/common/several.py` notes of each, and
+    `start_skew_s`: how long after the first the last of them began. `bytes_per_transaction`: of the
+    rows that one carries, which are its `payload`: "written", "read" or "sorted"; `ends_with_work`:
+    whether the window ended with the last of them. `windows`: of one that measures in several, of
+    each `start_s`, `end_s` (Unix seconds), and all `read_bytes` and `written_bytes` that it counted
+    between these."""
 
     version: str | None = None
     recorded_transactions: float | None = None
     recorded_failures: float | None = None
     sysbench_transactions: float | None = None
     unstarted: float | None = None
+    woke_late_avg_s: float | None = None
+    woke_late_most_s: float | None = None
     arrival_rate_per_s: float | None = None
     served_of_asked: float | None = None
     statements_batched: bool | None = None

@@ -119,6 +119,34 @@ def test_keys_follow_the_seed_and_the_distribution_that_was_asked_for(
         assert row[0] == row[1] > 0  # every statement was a transaction of its own
 
 
+# Of statements so many meet a conflict, whatever they ask for.
+CONFLICTS = """
+CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF random() < 0.03 THEN RAISE EXCEPTION 'made up' USING ERRCODE = '40001'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER conflict BEFORE INSERT ON sbtest1 FOR EACH ROW EXECUTE FUNCTION conflict();
+CREATE TRIGGER conflict BEFORE INSERT ON sbtest2 FOR EACH ROW EXECUTE FUNCTION conflict();
+"""
+
+
+def test_a_repeated_attempt_asks_for_the_same_and_changes_nothing_that_follows(
+    world: World, tmp_path: Path
+) -> None:
+    """Pauses of repeated attempts make the run shorter, so its rows are some of the other's."""
+    with bench(INSERT, world, tmp_path) as made:
+        without = made.inserted(1)
+        with session(made.cluster) as connection:
+            connection.execute(CONFLICTS.encode())
+        repeated = made.inserted(1)
+    retried = [
+        one["count"] for left in left_by_threads(tmp_path) for one in left["retried"]
+    ]
+    assert sum(retried) > 20
+    assert len(repeated & without) > 0.9 * len(repeated)
+
+
 def left_by_threads(out: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
 
@@ -147,6 +175,22 @@ def test_connections_share_one_queue_of_what_is_due(
     (waits_s,) = waited_s.values()  # of what came in twice as fast as it was served
     assert len(waits_s) == sum(one["unstarted"] for one in behind) > 100
     assert 0 <= waits_s.min() < waits_s.max() < 2.5
+
+
+def test_a_thread_that_wakes_up_late_is_no_queue_and_in_no_latency(
+    world: World, tmp_path: Path
+) -> None:
+    """At 5 % of capacity there is always a free connection, which sleeps until the arrival."""
+    with bench(open_loop.READS, world, tmp_path) as made:
+        open_loop.slow_down(made.cluster)
+        made.run(open_loop.at(0.05, 5.0))
+        table = pd.concat(Records.of_folder(tmp_path))
+        late = [one["woke_late"] for one in left_by_threads(tmp_path)]
+    assert (table["queue_s"] == 0).mean() > 0.95
+    assert sum(one["count"] for one in late) == pytest.approx(len(table), rel=0.05)
+    assert sum(one["total_us"] for one in late) > 0
+    most_us = max(one["most_us"] for one in late)
+    assert all(one["total_us"] <= one["count"] * most_us for one in late)
 
 
 def test_arrivals_follow_the_seed_whichever_thread_takes_them(

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from orchestrator.analysis.figures import transactions
 from orchestrator.load_generators.sysbench import Sysbench
-from orchestrator.load_generators.sysbench.records import Records
+from orchestrator.load_generators.sysbench.records import RECORD, Records
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.platforms.docker.engine import DockerPlatform
@@ -57,6 +58,24 @@ for _ = 1, 1000 do
    other.done(now_us)
 end
 print(json{theirs = theirs, played = played, longest_us = longest_us})
+"""
+# What the kernel may put off the end of a thread's sleep by, in ns.
+SLACK = """
+local ffi = require("ffi")
+package.loaded.clock = nil
+local clock = require("clock")
+local by_default_ns = ffi.C.prctl(30, 0)
+clock.wake_on_time()
+print(json{by_default_ns = by_default_ns, ns = ffi.C.prctl(30, 0)})
+"""
+# Every tenth update of a district meets a conflict, whatever it is for.
+CONFLICTS = """
+CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF random() < 0.1 THEN RAISE EXCEPTION 'made up' USING ERRCODE = '40001'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER conflict BEFORE UPDATE ON district FOR EACH ROW EXECUTE FUNCTION conflict();
 """
 # Few connections and long transactions, in virtual time.
 BUSY = """
@@ -278,6 +297,39 @@ def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
     assert 1 <= len(table) <= 25
     described = json.loads((bench.out / "recorder.json").read_text())
     assert described["mode"]["terminals"] == 10
+
+
+# ------------------------------------------------------------------ what a seed is for
+
+
+def types_of_threads(out: Path) -> list[list[int]]:
+    """Of each thread the numbers of its transactions' types, in turn."""
+    threads = []
+    for file in sorted(out.glob("latency-*.bin")):
+        threads.append(np.fromfile(file, RECORD)["type"].tolist())
+    return threads
+
+
+def test_what_a_thread_asks_for_does_not_depend_on_how_often_it_had_to_repeat(
+    bench: Bench,
+) -> None:
+    bench.server.ask(CONFLICTS)
+    try:
+        runs = []
+        for _ in range(2):
+            table = bench.run(3.0, 4)
+            assert table["retries"].sum() > 20
+            runs.append(types_of_threads(bench.out))
+    finally:
+        bench.server.ask("DROP FUNCTION conflict CASCADE")
+    for one, again in zip(*runs, strict=True):
+        both = min(len(one), len(again))
+        assert both > 20 and one[:both] == again[:both]
+
+
+def test_threads_wake_up_on_time(bench: Bench) -> None:
+    slack = bench.lua(SLACK)
+    assert slack["ns"] == 1 < slack["by_default_ns"]
 
 
 # ------------------------------------------------------------------ input and rollbacks

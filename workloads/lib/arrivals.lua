@@ -5,10 +5,10 @@
 -- pool. With a schedule for each thread it would also wait behind its own thread's transaction
 -- while others are idle: near capacity latencies were two to three times too long.
 -- The instants follow from the seed alone, whichever thread takes them.
-local bit = require("bit")
 local ffi = require("ffi")
 local clock = require("clock")
 local shared = require("shared")
+local splitmix = require("splitmix")
 
 -- next_us: when the arrival that nobody has taken yet is due.
 ffi.cdef[[
@@ -24,15 +24,6 @@ function arrivals.create(seed)
    shared.create(ADDRESS, STRUCT).state = seed
 end
 
--- A number in [0, 1): SplitMix64 (Steele, Lea and Flood 2014).
-local function random(state)
-   state.state = state.state + 0x9E3779B97F4A7C15ULL
-   local z = state.state
-   z = bit.bxor(z, bit.rshift(z, 30)) * 0xBF58476D1CE4E5B9ULL
-   z = bit.bxor(z, bit.rshift(z, 27)) * 0x94D049BB133111EBULL
-   return tonumber(bit.rshift(bit.bxor(z, bit.rshift(z, 31)), 11)) / 2 ^ 53
-end
-
 -- A thread's view of the arrivals, as lib/loop.lua wants a schedule. The first one made sets the
 -- instant at which they begin.
 function arrivals.schedule(rate_per_s)
@@ -41,7 +32,7 @@ function arrivals.schedule(rate_per_s)
 
    local function move_on()
       local due_us = pool.next_us
-      pool.next_us = due_us - math.log(1 - random(pool)) / rate_per_s * 1e6
+      pool.next_us = due_us - math.log(1 - splitmix.draw(pool)) / rate_per_s * 1e6
       return due_us
    end
 

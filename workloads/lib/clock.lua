@@ -8,9 +8,11 @@ ffi.cdef[[
 typedef struct { long tv_sec; long tv_nsec; } tb_timespec;
 int clock_gettime(int clock, tb_timespec *t);
 int clock_nanosleep(int clock, int flags, const tb_timespec *t, tb_timespec *left);
+int prctl(int option, unsigned long a, ...);
 ]]
 
 local REALTIME, MONOTONIC, ABSOLUTE = 0, 1, 1
+local SET_TIMERSLACK, LEAST_SLACK_NS = 29, 1
 local C = ffi.C
 local ts = ffi.new("tb_timespec")
 local clock = {}
@@ -23,6 +25,12 @@ end
 function clock.unix_ns()
    C.clock_gettime(REALTIME, ts)
    return ts.tv_sec * 1000000000LL + ts.tv_nsec
+end
+
+-- From now on the calling thread's sleeps end when they should. By default the kernel may put each
+-- end off by 50 us, its timer slack, which was 12 to 19 % of a fast disk's median at a low rate.
+function clock.wake_on_time()
+   C.prctl(SET_TIMERSLACK, LEAST_SLACK_NS)
 end
 
 -- Sleeps until the monotonic instant. A signal may end the sleep early, so callers loop.

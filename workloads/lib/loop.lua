@@ -2,17 +2,21 @@
 --
 -- closed loop   the next transaction starts when the last one ended
 -- open loop     --arrival-rate=R transactions/s over all threads, at random instants that they
---               share (lib/arrivals.lua); latency counts from the instant drawn; what is late
---               starts as soon as a thread is free, so no arrival is skipped
+--               share (lib/arrivals.lua); latency counts from the instant drawn; what finds no
+--               free thread starts as soon as there is one, so no arrival is skipped
 -- own schedule  the workload says when the next one is due (terminals with think times)
 --
 -- Several programs that share a load (--first-thread, --part) number their threads through, so that
 -- each thread draws what it would draw if one program had them all; they begin at the instant that
 -- --begins-file says.
 --
+-- A thread that was free before the instant, and woke up late for it, is late by itself: that time
+-- is the load generator's and not the database's. It is in no latency, and noted apart.
+--
 -- Attempts: serialization failures, deadlocks and other errors that lib/dialects.lua calls
 -- retryable are tried again, up to --max-attempts attempts, with a random pause below 1, 2, 4 …
--- 100 ms. Every other error is a failed transaction, recorded with its SQLSTATE.
+-- 100 ms, which draws from numbers of its own: what a thread asks for next does not depend on how
+-- often it had to repeat something. Every other error is a failed transaction, recorded with its SQLSTATE.
 -- A lost connection ends the run: its figures would describe the outage.
 -- So do 100 other failures in a row on one thread, which do not look temporary.
 local ffi = require("ffi")
@@ -21,6 +25,7 @@ local clock = require("clock")
 local dialects = require("dialects")
 local pq = require("pq")
 local recorder = require("recorder")
+local splitmix = require("splitmix")
 
 ffi.cdef[[
 struct _IO_FILE;
@@ -34,6 +39,7 @@ void sb_rand_thread_init(void);
 local loop = {}
 local MAX_FAILURES_IN_A_ROW, FIRST_PAUSE_US, LONGEST_PAUSE_US, SLICE_US = 100, 1e3, 1e5, 1e6
 local SYSBENCH_ERRORS = 4
+local PAUSES = 2 ^ 48  -- a seed that no thread has: its inputs draw from less than that
 local LONGEST_WAIT_US, BEGIN_POLL_US, ADMIT_POLL_US = 120e6, 5e3, 2e5
 
 -- Options every workload of ours understands.
@@ -103,8 +109,9 @@ local function leave(self, failure)
    end
 end
 
-local function pause(retries)
-   clock.sleep_us(math.random() * math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US))
+local function pause(self, retries)
+   local longest_us = math.min(FIRST_PAUSE_US * 2 ^ retries, LONGEST_PAUSE_US)
+   clock.sleep_us(splitmix.draw(self.pauses) * longest_us)
 end
 
 -- Errors of our own code are not failures of the database: they end the run as they are.
@@ -134,15 +141,18 @@ local function attempt(self, kind)
          if not retryable then self.failures, self.last = self.failures + 1, failure end
          return recorder.FAILED, retries, sqlstate, dead and failure
       end
-      pause(retries)
+      pause(self, retries)
       retries = retries + 1
    end
 end
 
--- Executes and records one transaction. due_us: the instant it was scheduled for, or nil.
-local function execute(self, kind, due_us)
+-- Executes and records one transaction. due_us: the instant it was scheduled for, or nil; free_us:
+-- then, from when on this thread was free for it.
+local function execute(self, kind, due_us, free_us)
    local started_us, start_ns, queue_us = clock.now_us(), clock.unix_ns(), 0
-   if due_us and due_us < started_us then
+   if due_us and free_us < due_us then
+      self.recorder:woke_late(started_us - due_us)
+   elseif due_us then
       queue_us = started_us - due_us
       start_ns = start_ns - ffi.cast("int64_t", queue_us * 1e3)
    end
@@ -254,11 +264,11 @@ end
 local function scheduled(self, schedule)
    local id, draw = self.thread_id, self.workload.draw
    while true do
-      local due_us = schedule.due_us()
+      local due_us, free_us = schedule.due_us(), clock.now_us()
       if over(self) or not wait_until(self, due_us) or not ffi.C.sb_more_events(id) then break end
       local kind = draw()
       ffi.C.sb_event_start(id)
-      execute(self, kind, due_us)
+      execute(self, kind, due_us, free_us)
       ffi.C.sb_event_stop(id)
       schedule.done(clock.now_us())
    end
@@ -276,14 +286,16 @@ function loop.new(thread_id, workload, types)
    local opt = sysbench.opt
    local rollback = workload.conn:prepare("ROLLBACK")
    if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
+   local pauses = splitmix.new(PAUSES + opt.seed * 65536 + opt.first_thread + thread_id)
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
-           failures = 0, max_attempts = opt.max_attempts,
+           failures = 0, pauses = pauses, max_attempts = opt.max_attempts,
            recorder = recorder.open(opt.out, thread_id, types, opt.record)}
 end
 
 function loop.run(self)
    local opt, workload = sysbench.opt, self.workload
    seed_keys()
+   clock.wake_on_time()
    if opt.ends_file ~= "" then self.ends_file, self.look_us = opt.ends_file, 0 end
    if opt.sessions_file ~= "" then self.sessions_file, self.admit_us = opt.sessions_file, 0 end
    if opt.time > 0 then self.deadline_us = clock.now_us() + opt.time * 1e6 end

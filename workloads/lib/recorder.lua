@@ -3,11 +3,12 @@
 -- <out>/latency-<thread>.bin: packed little-endian records of 24 bytes, no header, in
 -- the order in which the thread finished its transactions:
 --   int64  start_ns    unix time (CLOCK_REALTIME) at which the transaction was started
---                      or, in open loop, was scheduled to start
+--                      or, in open loop, was scheduled to start if no thread was free then
 --   uint32 latency_us  from start_ns to its end: retries and back-off included, and in open
 --                      loop or with think time queue_us as well (CLOCK_MONOTONIC)
---   uint32 queue_us    open loop: from the scheduled to the actual start; think time: from a
---                      terminal's turn until it had a connection; otherwise 0
+--   uint32 queue_us    open loop: from the scheduled to the actual start, where no thread was free
+--                      for it; think time: from a terminal's turn until it had a connection;
+--                      otherwise 0
 --   uint32 sqlstate    0, or the five characters of the last error read as a base-36
 --                      number (of the error that ended it, or of the last one retried)
 --   uint8  type        index, from 0, into recorder.json's "types"
@@ -17,10 +18,12 @@
 --   {"version":1,"record_bytes":24,"types":[…],"mode":{…}}
 -- <out>/errors-<thread>.json, at the end of the thread:
 --   {"thread":n,"retried":[{"type","sqlstate","count","message"}…],"failed":[the same…],
---    "unstarted":m,"unstarted_waits":{type:[…]},"begun_ms":t}   message: the first one seen;
+--    "unstarted":m,"unstarted_waits":{type:[…]},"begun_ms":t,
+--    "woke_late":{"count":n,"total_us":x,"most_us":y}}   message: the first one seen;
 --    unstarted: open loop, transactions whose scheduled time came within the run but which no
 --    thread got to start; unstarted_waits: how long these had been due at its end, in microseconds,
---    of the first 10,000 at a rate; begun_ms: when the thread began (Unix)
+--    of the first 10,000 at a rate; begun_ms: when the thread began (Unix); woke_late: open loop and
+--    think time, by how much starts came after their time though the thread had slept until then
 -- Records are written when 64 KiB are full and at least once a second, so that a killed
 -- run keeps all but its last second. A last record may then be cut: a reader drops the
 -- bytes beyond a multiple of 24.
@@ -73,7 +76,7 @@ end
 function recorder.open(out, thread, types, on)
    local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0,
                               flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0,
-                              waits_us = {}},
+                              waits_us = {}, late = {count = 0, total_us = 0, most_us = 0}},
                              Recorder)
    if on then
       local path = string.format("%s/latency-%d.bin", out, thread)
@@ -124,6 +127,14 @@ function Recorder:count_error(which, kind, failure)
    return tonumber(failure.sqlstate, 36) or 0
 end
 
+-- A start that came so long after its time, because the thread slept for longer than it should.
+function Recorder:woke_late(late_us)
+   local late = self.late
+   late.count = late.count + 1
+   late.total_us = late.total_us + late_us
+   late.most_us = math.max(late.most_us, late_us)
+end
+
 -- A transaction that was due for so long when the run ended.
 function Recorder:never_began(kind, wait_us)
    local name = self.types[kind + 1]
@@ -148,7 +159,8 @@ function Recorder:close()
    write_file(string.format("%s/errors-%d.json", self.out, self.thread),
               json{thread = self.thread, retried = listed(self.errors.retried),
                             failed = listed(self.errors.failed), unstarted = self.unstarted,
-                            unstarted_waits = self.waits_us, begun_ms = self.begun_ms})
+                            unstarted_waits = self.waits_us, begun_ms = self.begun_ms,
+                            woke_late = self.late})
 end
 
 return recorder

@@ -10,7 +10,6 @@ void *mmap(void *at, size_t n, int protection, int flags, int fd, long offset);
 int fork(void);
 int waitpid(int pid, int *status, int options);
 int kill(int pid, int signal);
-int prctl(int option, unsigned long a, ...);
 void _exit(int status);
 ]]
 

@@ -26,6 +26,7 @@ function common.define(name, sql, types, arguments)
    end
    local self
 
+   -- All is drawn before the first attempt, so that a repeated one asks for the same keys.
    -- Each statement is its own round trip, as in sysbench's tests: latency divided by
    -- the number of statements is what one of them costs.
    local function connect(thread_id)
@@ -39,14 +40,16 @@ function common.define(name, sql, types, arguments)
          tables[t] = conn:prepare(sql:format(t), types, unprepared)
       end
       local statements, table_number = sysbench.opt.statements, 1
+      local drawn = {}
       local in_transaction = not sysbench.opt.skip_trx
       function workload.draw()
          table_number = sysbench.rand.uniform(1, sysbench.opt.tables)
+         for i = 1, statements do drawn[i] = {arguments()} end
          return 0
       end
       function workload.execute()
          if in_transaction then conn:run(begin) end
-         for _ = 1, statements do conn:run(tables[table_number], arguments()) end
+         for i = 1, statements do conn:run(tables[table_number], unpack(drawn[i])) end
          if in_transaction then conn:run(commit) end
          return 0
       end

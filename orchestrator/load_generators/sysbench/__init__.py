@@ -30,6 +30,7 @@ from orchestrator.system import files
 from orchestrator.units import format_number
 
 _OF_BULK = ("bytes_per_transaction", "payload", "ends_with_work")
+_NONE_LATE: Mapping[str, float] = {"count": 0, "total_us": 0.0, "most_us": 0.0}
 _LAST_S = 1e-3  # behind a transaction, so that a window that ends with it has it
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
@@ -223,7 +224,24 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         more=more,
     )
     bulk = {name: mode[name] for name in _OF_BULK if name in mode}
-    return replace(facts, **bulk)
+    late = _woke_late(of_threads)
+    return replace(facts, **bulk, **late)
+
+
+def _woke_late(of_threads: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How late sleeping threads were for what was due; nothing if none slept."""
+    count = 0.0
+    total_us = 0.0
+    most_us = 0.0
+    for thread in of_threads:
+        late = thread.get("woke_late", _NONE_LATE)
+        count += late["count"]
+        total_us += late["total_us"]
+        most_us = max(most_us, late["most_us"])
+    if not count:
+        return {}
+    avg_s = total_us / count * 1e-6
+    return {"woke_late_avg_s": avg_s, "woke_late_most_s": most_us * 1e-6}
 
 
 def _total(console: str) -> int | None:

@@ -14,7 +14,12 @@ from typing import Any
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import OF_FACTS, ClockOffset, facts_in
+from orchestrator.platforms.common.machines import (
+    OF_FACTS,
+    ClockOffset,
+    RecentOffsets,
+    facts_in,
+)
 from orchestrator.powers import (
     Clock,
     ContainerSpec,
@@ -100,10 +105,14 @@ class AgentMachine:
         ] = {}  # path → refreshes since it was last asked for
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
-        self.clock_offset: ClockOffset | None = (
-            None  # as the shortest way there and back showed it
-        )
+        self._clocks = RecentOffsets()
         self._located: dict[str, Mapping[str, Any]] = {}
+
+    @property
+    def clock_offset(self) -> ClockOffset | None:
+        """Of its clock, as the shortest way there and back of the last minute showed it; None
+        before the first answer."""
+        return self._clocks.best
 
     def close(self) -> None:
         """Ends the agent. A later question starts it again."""
@@ -222,8 +231,8 @@ class AgentMachine:
         received_s = self._clock.now()
         middle_s = (sent_s + received_s) / 2
         half_s = (received_s - sent_s) / 2
-        if self.clock_offset is None or half_s <= self.clock_offset.within_s:
-            self.clock_offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
+        offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
+        self._clocks.add(offset, self._clock.monotonic())
         return answer, middle_s
 
     def _hang_up(self) -> None:

@@ -39,6 +39,11 @@ OF_FACTS = (
 )
 
 
+RECENT_S = (
+    60.0  # in which two clocks of computers drift apart by some milliseconds at most
+)
+
+
 @dataclass(frozen=True)
 class ClockOffset:
     """How much later a clock elsewhere is than this computer's, and how far that may be off."""
@@ -52,6 +57,42 @@ class ClockOffset:
         if abs(self.offset_s) > self.within_s:
             return self.offset_s
         return 0.0
+
+    def may_equal(self, other: "ClockOffset") -> bool:
+        """Whether one clock that nobody has set can have shown both."""
+        apart_s = abs(self.offset_s - other.offset_s)
+        return apart_s <= self.within_s + other.within_s
+
+
+class RecentOffsets:
+    """What answers showed of a clock within the last `RECENT_S`.
+
+    The shortest way there and back tells most, as in NTP's clock filter (RFC 5905, section 10); but
+    of the whole time it would hide that clocks drift apart. Answers that a later one contradicts
+    are dropped, because the clock was set meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, ClockOffset]] = []
+
+    def add(self, offset: ClockOffset, at_s: float) -> None:
+        """`at_s`: when it was seen, by a clock that is never set."""
+        still_true = []
+        for seen_s, seen in self._seen:
+            is_recent = at_s - seen_s <= RECENT_S
+            if is_recent and seen.may_equal(offset):
+                still_true.append((seen_s, seen))
+        still_true.append((at_s, offset))
+        self._seen = still_true
+
+    @property
+    def best(self) -> ClockOffset | None:
+        """Of the shortest way; the latest of those."""
+        best: ClockOffset | None = None
+        for _, offset in self._seen:
+            if best is None or offset.within_s <= best.within_s:
+                best = offset
+        return best
 
 
 @runtime_checkable

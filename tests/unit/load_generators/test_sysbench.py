@@ -325,6 +325,7 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
             "retried": [error],
             "failed": [],
             "unstarted": unstarted,
+            "woke_late": {"count": 3 * thread, "total_us": 90 * thread, "most_us": 50},
         }
         (tmp_path / f"errors-{thread}.json").write_text(json.dumps(content))
     out = folder(tmp_path, record(2_000_000_000, 1500, 0, 0))
@@ -332,6 +333,8 @@ def test_the_cross_check_with_sysbench_itself(tmp_path: Path) -> None:
     facts = result.facts.recorded()
     assert facts["sysbench_transactions"] == 3
     assert facts["recorded_transactions"] == facts["unstarted"] == 1
+    assert facts["woke_late_avg_s"] == pytest.approx(30e-6)
+    assert facts["woke_late_most_s"] == pytest.approx(50e-6)
     assert facts["statements_batched"] is False
     (error,) = facts["errors"]
     assert (error["kind"], error["sqlstate"], error["count"]) == ("retried", "40001", 5)

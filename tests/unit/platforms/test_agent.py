@@ -18,7 +18,11 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.machines import (
+    ClockOffset,
+    LocalMachine,
+    RecentOffsets,
+)
 from orchestrator.powers import MachineFacts
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped
@@ -138,6 +142,34 @@ def test_a_clock_that_is_ahead_is_measured(tmp_path: Path) -> None:
     )
     assert far.read_at() == 1_000
     far.close()
+
+
+def seen_each_second(*answers: tuple[float, float, int]) -> ClockOffset:
+    """What is known after answers: offset, half of the way there and back, how many times."""
+    clocks, now_s = RecentOffsets(), 0.0
+    for offset_s, half_s, count in answers:
+        for _ in range(count):
+            clocks.add(ClockOffset(offset_s, half_s), now_s)
+            now_s += 1.0
+    assert clocks.best is not None
+    return clocks.best
+
+
+def test_the_shortest_way_of_the_last_minute_tells_the_offset() -> None:
+    shortest = ClockOffset(0.0, 0.001)
+    assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 30)) == shortest
+    assert seen_each_second((0.0, 0.001, 1), (0.002, 0.004, 90)).offset_s == 0.002
+
+
+def test_a_clock_that_was_set_is_seen_at_once() -> None:
+    assert seen_each_second((0.0, 0.001, 9), (5.0, 0.0011, 1)).offset_s == 5.0
+
+
+def test_a_clock_that_drifts_is_followed() -> None:
+    """By 100 parts in a million, for an hour, over a way that was once as short as never again."""
+    drifting = [(1e-4 * second, 0.0011, 1) for second in range(3600)]
+    offset = seen_each_second((0.0, 0.001, 1), *drifting)
+    assert abs(offset.offset_s - 0.36) <= 0.01
 
 
 @pytest.mark.parametrize(
