@@ -218,6 +218,9 @@ class ClusterDecision:
     with_vms: bool = False
     # The workloads that force this tier, each alone.
     without: tuple[WithoutWorkload, ...] = ()
+    # As in `Decision`.
+    basis: str = ""
+    confidence_pct: float = 90.0
 
 
 @dataclass(frozen=True)

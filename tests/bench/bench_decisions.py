@@ -28,7 +28,7 @@ import os
 import sys
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -97,6 +97,9 @@ TRUTHS: Mapping[str, Truth] = {
     "cheapest of two 10 % below": Truth((0.9, 1.0)),
     "cheapest of three 10 % below": Truth((0.9, 1.0, 1.0)),
     "cheapest of two, p99 alone 25 % worse": Truth((1.0, 1.0), (1.25, 1.0)),
+    "cheapest of two 50 % below": Truth((0.5, 1.0)),
+    "cheaper of three 50 and 25 % below": Truth((0.5, 0.75, 1.0)),
+    "cheaper of three just below": Truth((0.9499, 0.9499, 1.0)),
 }
 # First and most repetitions; a single number is a campaign that is judged once.
 LOOKS: Mapping[str, tuple[int, int]] = {
@@ -341,9 +344,12 @@ def report(cells: Sequence[Cell]) -> Iterator[str]:
             if chosen := [c for c in cells if (c.truth, c.looks) == (truth, sizes)]:
                 yield _row((truth, sizes), chosen)
     for truth in TRUTHS:
+        of_truth = [cell for cell in cells if cell.truth == truth]
+        if not of_truth:
+            continue
         yield from ("", f"### {truth}", "")
         yield from _head("noise", "repetitions")
-        yield from (_row((c.shape, c.looks), [c]) for c in cells if c.truth == truth)
+        yield from (_row((cell.shape, cell.looks), [cell]) for cell in of_truth)
 
 
 def scenarios() -> Iterator[str]:
@@ -353,6 +359,16 @@ def scenarios() -> Iterator[str]:
         verdict, status = answer(scenario)
         made = verdict.decisions[0]
         yield f"| {name} | {made.tier or 'none'} | {status} | {made.reason} |"
+
+
+def _chosen(asked: str, names: Iterable[str]) -> list[str]:
+    """All of them, if none is asked for. SystemExit for one that there is not."""
+    if not asked:
+        return list(names)
+    chosen = [name.strip() for name in asked.split(";")]
+    if unknown := set(chosen) - set(names):
+        raise SystemExit(f"no {', '.join(unknown)}; there are {', '.join(names)}")
+    return chosen
 
 
 def main() -> int:
@@ -366,6 +382,8 @@ def main() -> int:
     parser.add_argument(
         "--shapes", default=",".join(SHAPES), help="of noise, by commas"
     )
+    parser.add_argument("--truths", default="", help="of them, by semicolons")
+    parser.add_argument("--looks", default="", help="`n = 2;until 2–6`: by semicolons")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument(
         "--scenarios",
@@ -382,8 +400,13 @@ def main() -> int:
             f"--shapes: no {', '.join(unknown)}; there are {', '.join(SHAPES)}"
         )
     began_s = time.monotonic()
+    truths = _chosen(asked.truths, TRUTHS)
+    sizes_asked = _chosen(asked.looks, LOOKS)
     grid = [
-        (shape, truth, sizes) for shape in shapes for truth in TRUTHS for sizes in LOOKS
+        (shape, truth, sizes)
+        for shape in shapes
+        for truth in truths
+        for sizes in sizes_asked
     ]
     with ProcessPoolExecutor(asked.processes) as pool:
         jobs = [

@@ -81,8 +81,9 @@ def _together(asked: Asked) -> PartAnswer | None:
         subject=f"all {len(cluster.workloads)} workloads",
         about="all workloads",
         purchase=None,
-        why=(asked.opening(cluster.reason),),
+        why=_why(asked, cluster),
         proof="not decided",
+        confidence_pct=cluster.confidence_pct,
     )
     return _with_purchase(asked, part, cluster, "proven")
 
@@ -100,22 +101,27 @@ def _part(asked: Asked, subject: str) -> PartAnswer:
             why=("No decision was recorded.",),
             proof="not judged",
         )
-    why: list[str] = []
-    for text in (decision.reason, decision.basis):
-        if text:
-            why.append(asked.opening(text))
     proof = proof_of(decision)
     part = PartAnswer(
         subject=subject,
         about="workload",
         purchase=None,
-        why=tuple(why),
+        why=_why(asked, decision),
         proof=proof,
         cheaper_open=decision.cheaper_open,
         slo=clauses(decision, decision.tier),
         confidence_pct=decision.confidence_pct,
     )
     return _with_purchase(asked, part, decision, proof)
+
+
+def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
+    """The reason, and what its figures rest on."""
+    texts: list[str] = []
+    for text in (decision.reason, decision.basis):
+        if text:
+            texts.append(asked.opening(text))
+    return tuple(texts)
 
 
 def _decision(asked: Asked, subject: str) -> Decision | None:

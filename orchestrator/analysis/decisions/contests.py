@@ -90,6 +90,10 @@ class Contest:
             return [f"scale {self.scale}", *limits]
         return limits
 
+    def is_known(self, criterion: Criterion) -> bool:
+        """Whether each run of each tier has the figure, compared or not."""
+        return _all_have(criterion, self.candidates)
+
     def others(self, candidate: Candidate) -> list[Candidate]:
         return [other for other in self.candidates if other is not candidate]
 

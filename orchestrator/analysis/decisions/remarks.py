@@ -162,9 +162,14 @@ def _machine(candidate: Candidate) -> str:
 
 def limited_by(contest: Contest) -> str:
     """The doubts that limit the answer, with the number of runs; or an empty text."""
-    if not contest.limited_by:
+    return limits_in_words(contest.limited_by)
+
+
+def limits_in_words(limits: Sequence[str]) -> str:
+    """`What limits this answer: scale laptop, short window (3 runs)`; or an empty text."""
+    if not limits:
         return ""
-    return f"What limits this answer: {', '.join(contest.limited_by)}"
+    return f"What limits this answer: {', '.join(limits)}"
 
 
 # ------------------------------------------------------------------ prices
@@ -247,6 +252,12 @@ def least_margins(offered: Sequence[Offer]) -> str:
 
 def basis(contest: Contest) -> str:
     """What every figure of an answer rests on: level, repetitions by number, windows."""
+    level = _level(contest)
+    return f"each bound in brackets holds at {level}; {runs_in_words(contest)}"
+
+
+def runs_in_words(contest: Contest) -> str:
+    """`n = 3 (repetitions 1 to 3), windows of 60 s`."""
     tiers: dict[str, list[str]] = {}
     for tier in contest.candidates:
         tiers.setdefault(_repetitions(tier), []).append(tier.name)
@@ -256,8 +267,7 @@ def basis(contest: Contest) -> str:
     windows = ""
     if contest.window_s:
         windows = f", windows of {format_seconds(contest.window_s)}"
-    level = _level(contest)
-    return f"each bound in brackets holds at {level}; {', '.join(runs)}{windows}"
+    return f"{', '.join(runs)}{windows}"
 
 
 def _repetitions(candidate: Candidate) -> str:

@@ -1,17 +1,22 @@
 """Several workloads as one, by the weight that each has for the cluster (`--weights`). Pure.
 
 What is compared is the weighted geometric mean of each repetition: a tier that is worse in a little
-of the work may be better in the most of it. A workload with an SLO, at a rate of its own, or of
-which some tiers lack a figure, stays apart: a must is not weighed. So is the share of failed
+of the work may be better in the most of it. A criterion that not all workloads compare counts over
+those that have it. A workload with an SLO, at a rate of its own, with a node that is rebuilt, or of
+which some tiers lack a figure, stays apart: a must is not weighed. Nor is the share of failed
 transactions, of which the mean has that of the worst workload."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
+    LATENCIES,
+    NEW_ORDER,
+    REBUILD,
+    THROUGHPUT,
     USUAL,
     Candidate,
     Criterion,
@@ -21,33 +26,7 @@ from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.model import Doubt, Objective
 from orchestrator.units import listed
 
-
-def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> list[Contest]:
-    """The contests to be met together: that of all weighted workloads without an SLO instead of
-    theirs, if there are several."""
-    mixed: list[Contest] = []
-    musts: list[Contest] = []
-    for contest in contests:
-        if contest.workload in weights and not _is_must(contest):
-            mixed.append(contest)
-        else:
-            musts.append(contest)
-    if len(mixed) < 2:
-        return list(contests)
-    return [_together(mixed, weights), *musts]
-
-
-def _is_must(contest: Contest) -> bool:
-    """Whether it must be met by itself, whatever a tier does in the other workloads."""
-    if contest.slo or contest.overload.asked:
-        return True
-    for criterion in contest.left_out:
-        if any(criterion in tier.values for tier in contest.candidates):
-            return True
-    return False
-
-
-# ------------------------------------------------------------------ one contest of several
+AVERAGE, P99 = LATENCIES
 
 
 @dataclass(frozen=True)
@@ -62,18 +41,136 @@ class _Part:
         return next(tier for tier in self.contest.candidates if tier.name == name)
 
 
-def _together(contests: Sequence[Contest], weights: Mapping[str, float]) -> Contest:
-    """One contest, in the criteria that all have. What forbids an answer of one forbids it here."""
+@dataclass(frozen=True)
+class _Figures:
+    """The workloads over which a criterion counts, and what stands for it in each of them."""
+
+    parts: tuple[_Part, ...]
+    criteria: tuple[Criterion, ...]
+
+    @property
+    def shares(self) -> list[float]:
+        """Of each workload, of 1 together."""
+        total = sum(part.weight for part in self.parts)
+        return [part.weight / total for part in self.parts]
+
+    def by_repetition(self, tier: str) -> list[dict[int, float]]:
+        """Of each workload the figures of a tier."""
+        figures: list[dict[int, float]] = []
+        for part, criterion in zip(self.parts, self.criteria, strict=True):
+            figures.append(part.candidate(tier).by_repetition(criterion))
+        return figures
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What is to be met together, and what a reader must know of it.
+
+    `contests`: that of the weighted mean first, if there is one, and each that is a must.
+    `notes`: what a criterion counts over, and which weights do not count.
+    """
+
+    contests: list[Contest]
+    notes: list[str]
+
+
+def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighed:
+    """The contest of all workloads whose weights count instead of theirs, if there are several."""
+    mixed: list[Contest] = []
+    musts: list[Contest] = []
+    for contest in contests:
+        if contest.workload in weights and not _is_must(contest):
+            mixed.append(contest)
+        else:
+            musts.append(contest)
+    uncounted = [must.workload for must in musts if must.workload in weights]
+    if len(mixed) < 2:
+        return Weighed(list(contests), _without_a_mean(weights))
+    total = sum(weights[contest.workload] for contest in mixed)
+    parts = [_Part(contest, weights[contest.workload] / total) for contest in mixed]
+    counted = _counted_criteria(parts)
+    mean = _together(parts, counted, weights)
+    notes = [*_by_themselves(uncounted), *_counted_over(counted, parts)]
+    return Weighed([mean, *musts], notes)
+
+
+def _is_must(contest: Contest) -> bool:
+    """Whether it must be met by itself, whatever a tier does in the other workloads."""
+    if contest.slo or contest.overload.asked:
+        return True
+    for criterion in contest.left_out:
+        if any(criterion in tier.values for tier in contest.candidates):
+            return True
+    return any(criterion in REBUILD for criterion in contest.criteria)
+
+
+# ------------------------------------------------------------------ what is said beside a mean
+
+
+def _without_a_mean(weights: Mapping[str, float]) -> list[str]:
+    if not weights:
+        return []
+    return ["Weights do not count: each workload has to be met by itself"]
+
+
+def _by_themselves(workloads: Sequence[str]) -> list[str]:
+    """Of workloads whose weight does not count."""
+    if not workloads:
+        return []
+    have = "has"
+    if len(workloads) > 1:
+        have = "have"
+    return [
+        f"The weight of {listed(workloads)} does not count: it {have} to be met alone"
+    ]
+
+
+def _counted_over(
+    counted: Mapping[Criterion, _Figures], parts: Sequence[_Part]
+) -> list[str]:
+    """Of each criterion that some workloads, or all, do not compare."""
+    texts: list[str] = []
+    workloads = [part.contest.workload for part in parts]
+    for usual, figures in counted.items():
+        have = [part.contest.workload for part in figures.parts]
+        lack = [workload for workload in workloads if workload not in have]
+        if lack:
+            texts.append(_alone(usual.title, have, lack))
+    absent: list[str] = []
+    for usual in (THROUGHPUT, P99):
+        if usual not in counted:
+            absent.append(usual.title)
+    if absent:
+        texts.append(f"In the mean no weighted workload compares {listed(absent)}")
+    return texts
+
+
+def _alone(title: str, have: Sequence[str], lack: Sequence[str]) -> str:
+    compares = "does not compare it"
+    if len(lack) > 1:
+        compares = "do not compare it"
+    over = f"{title} counts over {listed(have)} alone"
+    text = f"{over}: {listed(lack)} {compares}"
+    return text[:1].upper() + text[1:]
+
+
+# ------------------------------------------------------------------ one contest of several
+
+
+def _together(
+    parts: Sequence[_Part],
+    counted: Mapping[Criterion, _Figures],
+    weights: Mapping[str, float],
+) -> Contest:
+    """One contest of all. What forbids an answer of one workload forbids it here."""
+    contests = [part.contest for part in parts]
     first = contests[0]
-    total = sum(weights[contest.workload] for contest in contests)
-    parts = [_Part(contest, weights[contest.workload] / total) for contest in contests]
-    criteria = _alike_criteria(contests)
     return make_contest(
         f"the weighted mean of {_workloads(contests, weights)}",
-        [_mean(name, parts, criteria) for name in _common_tiers(contests)],
+        [_mean(name, parts, counted) for name in _common_tiers(contests)],
         _planned(contests),
         first.margin_pct,
-        tuple(criteria),
+        tuple(counted),
         p99_margin_pct=first.p99_margin_pct,
         share=min(contest.share for contest in contests),
         obstacle=_first_obstacle(contests),
@@ -128,22 +225,41 @@ def _doubts(contests: Sequence[Contest]) -> dict[str, list[Doubt]]:
 # ------------------------------------------------------------------ the mean of a tier
 
 
-def _alike_criteria(
-    contests: Sequence[Contest],
-) -> dict[Criterion, list[Criterion]]:
-    """A usual criterion → what stands for it in each contest; of those that all of them have."""
-    criteria: dict[Criterion, list[Criterion]] = {}
+def _counted_criteria(parts: Sequence[_Part]) -> dict[Criterion, _Figures]:
+    """Each usual criterion that any workload compares, over those that have it."""
+    counted: dict[Criterion, _Figures] = {}
     for usual in USUAL:
-        alike = [_alike(usual, contest) for contest in contests]
-        present = [criterion for criterion in alike if criterion is not None]
-        if len(present) == len(contests):
-            criteria[usual] = present
-    return criteria
+        compared = [_compared_as(usual, part.contest) for part in parts]
+        if not any(compared):
+            continue
+        having: list[_Part] = []
+        criteria: list[Criterion] = []
+        for part, criterion in zip(parts, compared, strict=True):
+            stands_for_it = criterion or _behind_throughput(usual, part.contest)
+            if stands_for_it is not None:
+                having.append(part)
+                criteria.append(stands_for_it)
+        counted[usual] = _Figures(tuple(having), tuple(criteria))
+    return counted
 
 
-def _alike(usual: Criterion, contest: Contest) -> Criterion | None:
+def _compared_as(usual: Criterion, contest: Contest) -> Criterion | None:
     """What a contest compares of that kind: rate, average or tail."""
-    for criterion in contest.criteria:
+    return _first_alike(usual, contest.criteria)
+
+
+def _behind_throughput(usual: Criterion, contest: Contest) -> Criterion | None:
+    """The average latency of a closed loop, for which throughput stands in its own contest."""
+    if usual != AVERAGE or _compared_as(THROUGHPUT, contest) is None:
+        return None
+    for latency in (NEW_ORDER[0], AVERAGE):
+        if contest.candidates and contest.is_known(latency):
+            return latency
+    return None
+
+
+def _first_alike(usual: Criterion, criteria: Sequence[Criterion]) -> Criterion | None:
+    for criterion in criteria:
         is_alike = criterion.is_latency == usual.is_latency
         if is_alike and criterion.is_tail == usual.is_tail:
             return criterion
@@ -151,25 +267,22 @@ def _alike(usual: Criterion, contest: Contest) -> Criterion | None:
 
 
 def _mean(
-    name: str,
-    parts: Sequence[_Part],
-    criteria: Mapping[Criterion, Sequence[Criterion]],
+    name: str, parts: Sequence[_Part], counted: Mapping[Criterion, _Figures]
 ) -> Candidate:
-    """The tier with the weighted means of the repetitions that all its workloads have."""
+    """The tier with the weighted means of the repetitions that all figures have."""
     candidates = [part.candidate(name) for part in parts]
-    shares = [part.weight for part in parts]
+    figures: dict[Criterion, list[dict[int, float]]] = {}
+    for usual, of_criterion in counted.items():
+        figures[usual] = of_criterion.by_repetition(name)
+    numbers = _common_repetitions(figures.values())
     values: dict[Criterion, tuple[float, ...]] = {}
-    numbers: list[int] = []
-    for criterion, alike in criteria.items():
-        figures: list[dict[int, float]] = []
-        for candidate, counterpart in zip(candidates, alike, strict=True):
-            figures.append(candidate.by_repetition(counterpart))
-        numbers = _common_repetitions(figures)
+    for usual, of_workloads in figures.items():
+        shares = counted[usual].shares
         means: list[float] = []
         for number in numbers:
-            in_repetition = [of_workload[number] for of_workload in figures]
+            in_repetition = [of_workload[number] for of_workload in of_workloads]
             means.append(_weighted_mean(in_repetition, shares))
-        values[criterion] = tuple(means)
+        values[usual] = tuple(means)
     return replace(
         candidates[0],
         values=values,
@@ -179,11 +292,18 @@ def _mean(
     )
 
 
-def _common_repetitions(figures: Sequence[Mapping[int, float]]) -> list[int]:
-    """The numbers of which each workload has a figure that a logarithm can be taken of."""
-    numbers = list(figures[0])
-    for of_workload in figures:
-        numbers = [number for number in numbers if of_workload.get(number, 0.0) > 0]
+def _common_repetitions(
+    criteria: Iterable[Sequence[Mapping[int, float]]],
+) -> list[int]:
+    """The numbers of which each figure of each workload can have its logarithm taken."""
+    of_all: list[Mapping[int, float]] = []
+    for of_workloads in criteria:
+        of_all += of_workloads
+    if not of_all:
+        return []
+    numbers = list(of_all[0])
+    for figures in of_all:
+        numbers = [number for number in numbers if figures.get(number, 0.0) > 0]
     return numbers
 
 

@@ -91,6 +91,7 @@ def test_all_workloads_together_have_one_purchase_or_none(several: Answer) -> No
             "Without insert: premium-v2, 85.00 USD a month.",
         ),
         proof="not decided",
+        confidence_pct=90.0,
     )
     assert several.is_for_all and several.purchase is None and several.limits == ()
     assert phrases.headline(several) == "no answer"

@@ -1,0 +1,80 @@
+"""What is proven of the tiers of a cluster for all its workloads together. Pure.
+
+A tier is enough for all workloads if it is for each, so the worst p-value of its claims is that of
+the joint one (intersection-union test, Berger 1982), whatever the number of workloads. The claims
+of all tiers hold together at one level, as those of one workload do: a tier that is proven not to
+be enough for any workload makes none, which by chance leaves out 5 % of those at the margin in
+each, so the level of the others is as much lower. From 20 workloads on nothing would be left of it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from orchestrator.analysis.conclusions import Standing
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.contests import Contest, standing_of, standings_of
+from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.decisions.no_contest import no_contest
+from orchestrator.analysis.statistics import stats
+
+# One more, and the level of their claims would be zero.
+MOST_WORKLOADS = 19
+
+
+def standings(
+    contests: Sequence[Contest], tiers: Sequence[Candidate]
+) -> dict[str, Standing]:
+    """Of each tier for all workloads together."""
+    p_values: dict[str, float] = {}
+    refused: set[str] = set()
+    for tier in tiers:
+        p_values[tier.name] = max(_claim(tier.name, contest) for contest in contests)
+        if refusing(tier.name, contests):
+            refused.add(tier.name)
+    if len(contests) > MOST_WORKLOADS:
+        return _without_level(p_values, refused)
+    claimed = [p_value for name, p_value in p_values.items() if name not in refused]
+    alpha = ONE_SIDED * (1 - len(contests) * ONE_SIDED)
+    level = stats.level_of_claims(claimed, alpha)
+    return standings_of(p_values, level, refused)
+
+
+def _without_level(
+    p_values: Mapping[str, float], refused: set[str]
+) -> dict[str, Standing]:
+    """Those that are refused; nothing can be proven in favour of the others."""
+    of_tiers: dict[str, Standing] = {}
+    for name in p_values:
+        of_tiers[name] = standing_of(1.0, 0.0, refused=name in refused)
+    return of_tiers
+
+
+def _standing(tier: str, contest: Contest) -> Standing:
+    """Of a tier in one workload; open where that has no answer."""
+    if tier in contest.overload.always:
+        return "not enough"
+    if no_contest(contest):
+        return "open"
+    return contest.proof.standings.get(tier, "open")
+
+
+def _claim(tier: str, contest: Contest) -> float:
+    """The p-value of its not being enough for one workload."""
+    if no_contest(contest):
+        return 1.0
+    return contest.proof.claims.get(tier, 1.0)
+
+
+def refusing(tier: str, contests: Sequence[Contest]) -> list[str]:
+    """The workloads for which it is proven not to be enough."""
+    return with_standing(tier, contests, "not enough")
+
+
+def with_standing(
+    tier: str, contests: Sequence[Contest], standing: Standing
+) -> list[str]:
+    """The workloads in which that is proven of it, or is open."""
+    workloads: list[str] = []
+    for contest in contests:
+        if _standing(tier, contest) == standing:
+            workloads.append(contest.workload)
+    return workloads

@@ -1,0 +1,117 @@
+"""The one answer for all workloads of a cluster in words: why a tier is named, or none, and what
+that rests on. Pure."""
+
+from collections.abc import Sequence
+
+from orchestrator.analysis.decisions import remarks
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.cluster_standings import (
+    MOST_WORKLOADS,
+    refusing,
+    with_standing,
+)
+from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.decisions.no_contest import no_contest
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.statistics import looks
+from orchestrator.model import Doubt
+from orchestrator.units import counted, format_quantity, gathered, listed
+
+# ------------------------------------------------------------------ why
+
+
+def why(
+    count: int,
+    contests: Sequence[Contest],
+    tiers: Sequence[Candidate],
+    tier: Candidate | None,
+) -> str:
+    """Why that tier, or none, and not a cheaper one. `count`: of workloads."""
+    workloads = f"all {counted(count, 'workload')} together"
+    if len(contests) == 1:
+        workloads = contests[0].workload
+    if len(contests) > MOST_WORKLOADS:
+        return _too_many(workloads)
+    unanswered = [contest.workload for contest in contests if no_contest(contest)]
+    if tier is None and unanswered:
+        return _no_answer_for(workloads, unanswered)
+    passed_over = tiers
+    text = f"no tier is proven enough for {workloads}"
+    if tier is not None:
+        passed_over = tiers[: tiers.index(tier)]
+        which = "cheapest tier"
+        if contests[0].no_prices:
+            which = "tier with the lowest declared limits"
+        text = f"{tier.name} is the {which} proven enough for {workloads}"
+    why_not = [_why_not(other.name, contests) for other in passed_over]
+    if why_not:
+        return f"{text}: {'; '.join(why_not)}"
+    return text
+
+
+def _too_many(workloads: str) -> str:
+    """What to do instead: a mean counts as one workload."""
+    cannot = f"cannot be proven for more than {MOST_WORKLOADS} workloads"
+    instead = "weigh those that count together (`--weights`), or compare fewer"
+    return f"no tier is named for {workloads}, as one answer {cannot}: {instead}"
+
+
+def _no_answer_for(workloads: str, unanswered: Sequence[str]) -> str:
+    have = "has"
+    if len(unanswered) > 1:
+        have = "have"
+    none = f"no tier can be proven enough for {workloads}"
+    return f"{none}: {listed(unanswered)} {have} no answer"
+
+
+def _why_not(tier: str, contests: Sequence[Contest]) -> str:
+    refused_by = refusing(tier, contests)
+    if refused_by:
+        return f"{tier} is not enough for {listed(refused_by)}"
+    unsure = with_standing(tier, contests, "open")
+    if unsure:
+        return f"whether {tier} is enough for {listed(unsure)} is open"
+    return f"{tier} is proven enough for each, and not yet for all at one level"
+
+
+# ------------------------------------------------------------------ what it rests on
+
+
+def basis(contests: Sequence[Contest]) -> str:
+    """Level, and repetitions and windows of each workload."""
+    runs = gathered(
+        (remarks.runs_in_words(contest), contest.workload) for contest in contests
+    )
+    texts = list(runs)
+    if len(runs) > 1:
+        texts = [f"{text} of {listed(workloads)}" for text, workloads in runs.items()]
+    level = format_quantity(100 * confidence(contests, 1 - ONE_SIDED), "%")
+    return f"that a tier is enough for all holds at {level}; {'; '.join(texts)}"
+
+
+def confidence(contests: Sequence[Contest], usual: float) -> float:
+    """That of the workload which is judged most strictly, where `usual` is that of one look."""
+    share = min(contest.share for contest in contests)
+    return looks.confidence(usual, share)
+
+
+def limited_by(contests: Sequence[Contest]) -> str:
+    """The doubts that limit the answers of any workload, with all their runs; or an empty text."""
+    doubts: list[Doubt] = []
+    limits: list[str] = []
+    for contest in contests:
+        for of_tier in contest.doubts.values():
+            doubts += of_tier
+        scale = f"scale {contest.scale}"
+        if contest.scale and scale not in limits:
+            limits.append(scale)
+    return remarks.limits_in_words([*limits, *kinds.limiting(doubts)])
+
+
+def at_ceiling(contests: Sequence[Contest]) -> str:
+    """The workloads whose rate think time holds; or an empty text."""
+    held = [contest.workload for contest in contests if contest.at_ceiling]
+    if not held:
+        return ""
+    return f"Think time holds throughput of {listed(held)} at its ceiling on every tier"
