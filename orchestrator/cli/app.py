@@ -20,7 +20,7 @@ from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.cli.defaults import GivenDefault
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
-from orchestrator.model import ClusterSpec, Placing
+from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import Collector, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import host
@@ -230,11 +230,13 @@ class App:
         if answer not in ("y", "yes"):
             raise typer.Abort
 
-    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+    def first_run(
+        self, spec: ClusterSpec, world: World, listen: Callable[[Cluster], None]
+    ) -> Iterator[CheckedFact]:
         """Goes through YugabyteDB's checklist."""
         from orchestrator.databases.yugabytedb import checklist
 
-        return checklist.first_run(spec, world)
+        return checklist.first_run(spec, world, listen=listen)
 
 
 def require_writable(cache: Path) -> None:

@@ -339,10 +339,11 @@ def first_run(
     platform: str | None = None,
     profile: Profile | None = None,
     results: Path | None = None,
+    listen: checklist.Listen = checklist.nobody,
 ) -> Iterator[checklist.CheckedFact]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`. On
-    `platform`; `profile`: on the platform and the machines of that, with its release or image.
-    UsageError if it cannot run there."""
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`,
+    and lets `listen` read the cluster. On `platform`; `profile`: on the platform and the machines
+    of that, with its release or image. UsageError if it cannot run there."""
     spec = checklist.spec(version)
     placing = None
     if profile is not None:
@@ -351,7 +352,7 @@ def first_run(
         placing = profile.placing
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
-        findings = app.first_run(spec, world)
+        findings = app.first_run(spec, world, listen)
         yield from checklist.kept(findings, spec, world, results)
 
 

@@ -8,12 +8,13 @@ from typing import Protocol, runtime_checkable
 from rich.markup import escape
 
 from orchestrator import errors, model, powers
-from orchestrator.cli import campaign
+from orchestrator.cli import bundle, campaign
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.load_generators.benchbase import distribution
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.system import files
 from orchestrator.units import format_bytes
 
 
@@ -44,16 +45,26 @@ def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
 
 
 def show_first_run(
-    app: App, version: str | None, platform: str | None, profile: model.Profile | None
+    app: App,
+    version: str | None,
+    platform: str | None,
+    profile: model.Profile | None,
+    bundle_file: Path | None = None,
 ) -> int:
-    """Goes through YugabyteDB's checklist, printing each finding; returns the exit code."""
+    """Goes through YugabyteDB's checklist, printing each finding; returns the exit code. What the
+    servers answered meanwhile is written to `bundle_file`, if it is given."""
+    if bundle_file is not None:
+        files.require_absent(bundle_file)
+    collected = bundle.Collected(app)
     marks = {
         "confirmed": "[green]",
         "not confirmed": "[red]",
         "could not be looked at": "[yellow]",
     }
     findings = []
-    for finding in campaign.first_run(app, version, platform, profile, app.results):
+    for finding in campaign.first_run(
+        app, version, platform, profile, app.results, collected.ask
+    ):
         app.progress.done()
         findings.append(finding)
         if app.out.as_json:
@@ -65,6 +76,8 @@ def show_first_run(
         app.out.print(f"{marks[finding.state]}{finding.state}[/] {line}")
         app.out.print(f"    {escape(finding.seen)}", style="dim")
     app.out.show(findings)
+    if bundle_file is not None:
+        collected.write(bundle_file, findings)
     confirmed = all(finding.state == "confirmed" for finding in findings)
     if confirmed:
         return errors.EXIT_DONE

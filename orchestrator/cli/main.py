@@ -194,22 +194,39 @@ def show_doctor(
     version: str | None = None,
     platform: asked.PlatformOption = None,
     profile: asked.PlacingOption = None,
+    bundle: Path | None = None,
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
-    its image does there."""
+    its image does there; with --bundle, what a running YugabyteDB answers."""
     from orchestrator.cli import doctor, plans
 
     if db is None and version is not None:
         raise errors.UsageError(
             "--version is of the checklist: say --db yugabytedb too"
         )
+    if db is None and bundle is not None:
+        raise typer.Exit(_write_bundle(app, bundle, profile, platform))
     if db is None:
         asked_platform, placing = plans.place(app, profile, platform)
         raise typer.Exit(doctor.show(app, asked_platform, placing))
     placed = None
     if profile:
         placed = plans.placed(app, profile, platform)
-    raise typer.Exit(doctor.show_first_run(app, version, platform, placed))
+    raise typer.Exit(doctor.show_first_run(app, version, platform, placed, bundle))
+
+
+def _write_bundle(
+    app: App, file: Path, profile: str | None, platform: str | None
+) -> int:
+    from orchestrator.cli import bundle, plans
+
+    if profile is None:
+        raise errors.UsageError(
+            "--bundle is of a running cluster",
+            "give the profile of one with --profile; or --db yugabytedb, whose nodes are "
+            "started for it",
+        )
+    return bundle.show(app, file, plans.placed(app, profile, platform))
 
 
 @program.command(name="yugabyte-image")

@@ -56,6 +56,33 @@ def put(new_file: Path, file: Path) -> None:
     sync(file.parent)
 
 
+def require_absent(file: Path) -> None:
+    """UsageError if something has this name, or its folder is not there: a file that others are
+    sent replaces none."""
+    if file.is_symlink() or file.exists():
+        raise UsageError(f"{file} is there already", "name a file that is not there")
+    if not file.parent.is_dir():
+        raise UsageError(
+            f"there is no folder {file.parent}", "make it, or name another"
+        )
+
+
+def write_private(file: Path, text: str) -> None:
+    """Writes a new file that only its user may read. UsageError if something has its name by now, a
+    link among others: nothing is written through it."""
+    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    try:
+        number = os.open(file, how, 0o600)
+    except FileExistsError:
+        require_absent(file)
+        raise
+    with os.fdopen(number, "w", encoding="utf-8") as opened:
+        os.fchmod(number, 0o600)
+        opened.write(text)
+        opened.flush()
+        os.fsync(number)
+
+
 def sync(path: Path) -> None:
     """What was written to a file, or a folder's names, is on the disk when this returns. Some file
     systems refuse that for folders: then their names are as safe as these make them."""

@@ -72,6 +72,11 @@ def port_of(url: str) -> int | None:
     return urllib.parse.urlsplit(url).port
 
 
+def host_of(url: str) -> str:
+    """The host that a URL names; "" if it names none."""
+    return urllib.parse.urlsplit(url).hostname or ""
+
+
 def public_lines(url: str) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with (

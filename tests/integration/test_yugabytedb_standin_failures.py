@@ -3,16 +3,21 @@ and what its first-run checklist says of it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from orchestrator.cli.bundle import Collected
 from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks
 from orchestrator.errors import NodeError
 from orchestrator.powers import Container, ContainerSpec, World
+from tests.apps import an_app
 from tests.clocks import HastyClock
 from tests.fakes import QuietProgress
 from tests.integration.standin_nodes import NETWORK, Switched, spec, up, volumes
@@ -119,8 +124,23 @@ def test_a_disk_loaded_at_another_address_is_not_started(
 
 
 @pytest.mark.slow
-def test_the_first_run_checklist_goes_through(image: str, world: World) -> None:
-    found = list(checklist.first_run(checklist.spec(settings={"image": image}), world))
+def test_the_first_run_checklist_goes_through(
+    image: str, world: World, tmp_path: Path
+) -> None:
+    """And what the nodes answered meanwhile goes into a bundle, but for what is the owner's."""
+    bundle = Collected(an_app(tmp_path))
+    found = list(
+        checklist.first_run(
+            checklist.spec(settings={"image": image}), world, listen=bundle.ask
+        )
+    )
+    bundle.write(tmp_path / "bundle.txt", found)
+    entries = yaml.safe_load((tmp_path / "bundle.txt").read_text())
+    unread = {answer.name for answer in bundle.answers} - {e["id"] for e in entries}
+    assert unread == {"masters"}  # which the stand-in does not have
+    (listed,) = [e["fact"] for e in entries if e["id"] == "yb_servers"]
+    assert [row["host"] for row in listed] == ["node-1", "node-2", "node-3"]
+    assert re.search(r"\d+\.\d+\.\d+\.\d+:", str(entries)) is None
     assert [one.name for one in found] == [fact.name for fact in checklist.lines()]
     open_lines = {one.name for one in found if one.state != "confirmed"}
     assert open_lines & checklist.needed() == set()

@@ -8,9 +8,10 @@ import datetime
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -18,12 +19,14 @@ from orchestrator import __version__, errors
 from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
 from orchestrator.databases.yugabytedb.checks import (
     FACTS,
+    READS,
     Fact,
     Probe,
+    ReadCluster,
     copied,
     described,
 )
-from orchestrator.model import ClusterSpec, NodeSize, Volume
+from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
 from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Network, Platform, World
@@ -73,6 +76,12 @@ def needed() -> set[str]:
 
 # ------------------------------------------------------------------ the run
 
+Listen = Callable[[Cluster], None]
+
+
+def nobody(_cluster: Cluster) -> None:
+    """Reads nothing of a cluster that is up."""
+
 
 def spec(
     version: str | None = None, settings: Mapping[str, str] | None = None
@@ -90,10 +99,12 @@ def first_run(
     connect: sql.Connect = sql.session,
     database: YugabyteDB | None = None,
     facts: Sequence[Fact] = FACTS,
+    listen: Listen = nobody,
 ) -> Iterator[CheckedFact]:
-    """Yields each finding as it is made; another release, or a cluster that does not come up, is
-    one. UnavailableError if the image is not here, or if disks would not outlast their nodes, which
-    start again from them: where volumes are rented, those of the default class do."""
+    """Yields each finding as it is made, and lets `listen` read the three nodes while they are up.
+    Another release, or a cluster that does not come up, is a finding. UnavailableError if the image
+    is not here, or if disks would not outlast their nodes, which start again from them: where
+    volumes are rented, those of the default class do."""
     database = database or YugabyteDB(connect, refuse_other_release=False)
     _require_lasting_disks(world.platform)
     database.check(cluster_spec, world)
@@ -109,7 +120,9 @@ def first_run(
         up.enter_context(platform.volume(secured, "", "", "node-1"))
         network = up.enter_context(platform.network(NETWORK, cluster_spec.nodes))
         trial = _Trial(database, network, connect, world, release)
-        yield from trial.findings(cluster_spec, disks, False, (START, *facts, SETTLE))
+        yield from trial.findings(
+            cluster_spec, disks, False, (START, *facts, SETTLE), listen
+        )
         for fact in (COLD_COPY, SECOND_COPY):
             world.progress.step("starting again from the same disks")
             yield from trial.findings(cluster_spec, disks, True, (fact,))
@@ -149,6 +162,7 @@ class _Trial:
         disks: Sequence[str],
         restored: bool,
         facts: Sequence[Fact],
+        listen: Listen = nobody,
     ) -> Iterator[CheckedFact]:
         """The findings on this cluster; if it does not come up, the first is not confirmed."""
         volumes = [Volume(name, "", restored=restored) for name in disks]
@@ -164,14 +178,27 @@ class _Trial:
                 return
             for fact in facts:
                 self.world.progress.step(f"checking: {fact.claim}")
-                probe = Probe(cluster, self.connect, self.world, self.release)
+                probe = Probe(cluster, self.connect, self.release, self.world)
                 yield finding(fact, probe)
+            listen(cluster)
 
 
 def finding(fact: Fact, probe: Probe) -> CheckedFact:
     """What is seen of one line, without passwords. Any error is one of this line alone."""
+    return _checked(fact, partial(fact.look, probe), probe.cluster)
+
+
+def read_only(reading: ReadCluster) -> Iterator[CheckedFact]:
+    """Yields the lines that can be looked at on a cluster that others run."""
+    for look in READS:
+        yield _checked(described(look), partial(look, reading), reading.cluster)
+
+
+def _checked(
+    fact: Fact, look: Callable[[], tuple[bool, str]], cluster: Cluster
+) -> CheckedFact:
     try:
-        is_true, seen = fact.look(probe)
+        is_true, seen = look()
         state: State = "not confirmed"
         if is_true:
             state = "confirmed"
@@ -179,8 +206,9 @@ def finding(fact: Fact, probe: Probe) -> CheckedFact:
     except Exception as error:
         checked = _of_error(fact, error, "could not be looked at")
     seen = checked.seen
-    for endpoint in probe.cluster.endpoints:
-        seen = seen.replace(endpoint.password, "***")
+    for endpoint in cluster.endpoints:
+        if endpoint.password:
+            seen = seen.replace(endpoint.password, "***")
     return replace(checked, seen=seen)
 
 

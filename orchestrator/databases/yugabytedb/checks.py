@@ -28,14 +28,12 @@ METRICS = (
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A running cluster. `release`: the one that the image's tag names, with its build."""
+class ReadCluster:
+    """A running cluster that is only read. `release`: the one that is expected, with its build."""
 
     cluster: Cluster
     connect: sql.Connect
-    world: World
     release: str
-    batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -45,7 +43,13 @@ class Probe:
         return list(sources(self.nodes, pages.MASTER).values())
 
     def tserver(self) -> str:
-        return next(iter(sources(self.nodes, pages.TSERVER).values()))
+        return self.first(pages.TSERVER)
+
+    def first(self, server: str) -> str:
+        """The page of the first server of this kind. RunError if none is declared."""
+        for url in sources(self.nodes, server).values():
+            return url
+        raise RunError(f"no page of a {server} is declared")
 
     def addresses(self) -> list[sql.Address]:
         return [sql.local(endpoint) for endpoint in self.cluster.endpoints]
@@ -55,6 +59,14 @@ class Probe:
         with self.connect(self.addresses()[0], 120.0) as session:
             rows = [session.rows(statement) for statement in statements][-1]
         return next(iter(rows[0].values()))
+
+
+@dataclass(frozen=True)
+class Probe(ReadCluster):
+    """A running cluster that the checklist may write to and wait for."""
+
+    world: World
+    batch: Callable[[sql.Address, Sequence[str]], None] = sql.batch
 
 
 Look = Callable[[Probe], tuple[bool, str]]
@@ -79,7 +91,7 @@ def described(look: Look, name: str = "") -> Fact:
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
 
-def _banner(probe: Probe) -> tuple[bool, str]:
+def _banner(probe: ReadCluster) -> tuple[bool, str]:
     banner = str(probe.value("SELECT version()"))
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
@@ -134,21 +146,21 @@ def copied(probe: Probe) -> tuple[bool, str]:
     return rows == ROWS, f"{rows} rows"
 
 
-def _counters(probe: Probe, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
+def _counters(probe: ReadCluster, metrics: Sequence[str] = METRICS) -> tuple[bool, str]:
     sampled = counters.storage(http_client.get(f"{probe.tserver()}{counters.PATH}"))
     missing = [name for name in metrics if name not in sampled]
     return not missing, f"missing: {', '.join(missing) or 'none'}"
 
 
-def _statements(probe: Probe) -> tuple[bool, str]:
-    url = next(iter(sources(probe.nodes, pages.YSQL).values()))
+def _statements(probe: ReadCluster) -> tuple[bool, str]:
+    url = probe.first(pages.YSQL)
     counted = counters.statements(
         http_client.get(f"{url}/metrics?reset_histograms=false")
     )
     return bool(counted), str(counted)
 
 
-def _followers(probe: Probe) -> tuple[bool, str]:
+def _followers(probe: ReadCluster) -> tuple[bool, str]:
     """Records how masters that do not lead answer; the adapter accepts any answer of theirs."""
     answers = []
     for url in probe.masters():
@@ -195,7 +207,7 @@ def _leaders(probe: Probe) -> tuple[bool, str]:
     return in_time, str(leaders)
 
 
-def _isolation(probe: Probe) -> tuple[bool, str]:
+def _isolation(probe: ReadCluster) -> tuple[bool, str]:
     """READ COMMITTED takes effect since 2025.2; before, it runs as REPEATABLE READ."""
     since = versions.parse(probe.release).has("read_committed")
     expected = "repeatable read"
@@ -328,3 +340,12 @@ _LOOKS: tuple[Look, ...] = (
     _ulimits,
 )
 FACTS = tuple(described(look) for look in _LOOKS)
+
+# Those that change nothing, and expect nothing that only this program's own clusters have.
+READS: tuple[Callable[[ReadCluster], tuple[bool, str]], ...] = (
+    _banner,
+    _counters,
+    _statements,
+    _followers,
+    _isolation,
+)

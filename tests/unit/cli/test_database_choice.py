@@ -75,7 +75,9 @@ class Checking(App):
 
     found: list[CheckedFact] | None = None
 
-    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+    def first_run(
+        self, spec: ClusterSpec, world: World, listen: object = None
+    ) -> Iterator[CheckedFact]:
         return iter(findings({}) if self.found is None else self.found)
 
 

@@ -64,7 +64,9 @@ class Checking(CampaignApp):
         self.begun.append(where)
         yield fake_world(Log(), self.cache)
 
-    def first_run(self, spec: ClusterSpec, world: World) -> Iterator[CheckedFact]:
+    def first_run(
+        self, spec: ClusterSpec, world: World, listen: Any = None
+    ) -> Iterator[CheckedFact]:
         self.begun.append((spec.version, spec.settings.get("image")))
         yield from ()
 

@@ -140,6 +140,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--version": "--version 2025.2.2.2",
         "--platform": "",
         "--profile": "",
+        "--bundle": "--bundle bundle.txt",
         **JSON,
     },
     "yugabyte-image": {},

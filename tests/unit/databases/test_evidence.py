@@ -11,13 +11,10 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import yaml
 from standin import (
     admin,
     front,
@@ -33,19 +30,12 @@ from standin.texts import line, series
 
 from orchestrator.yugabyte import counters, versions
 from tests import ROOT
+from tests.evidence import Entry, Universe, entries, fits
 
 STANDIN = ROOT / "tests/standin"
 RELEASES = (versions.STUDY, "2024.2.2.2-b2", versions.RECENT)
 KEYS = {"id", "answers", "release", "fact", "with", "source", "seen", "inferred", "from", "holds",
         "entity", "server", "since", "sqlstate"}  # fmt: skip
-
-Entry = dict[str, Any]
-
-
-@cache
-def entries() -> tuple[Entry, ...]:
-    files = sorted((STANDIN / "evidence").glob("*.yaml"))
-    return tuple(entry for file in files for entry in yaml.safe_load(file.read_text()))
 
 
 def of(answer: str) -> list[Entry]:
@@ -231,35 +221,6 @@ def test_read_committed_is_what_the_release_makes_of_it(entry: Entry) -> None:
 
 
 # ------------------------------------------------------------------ pages
-
-
-def fits(said: Any, seen: Any) -> bool:
-    """Whether each key was seen, with a value of the same kind."""
-    if isinstance(said, Mapping):
-        return isinstance(seen, Mapping) and all(
-            key in seen and fits(value, seen[key]) for key, value in said.items()
-        )
-    if isinstance(said, list):
-        return isinstance(seen, list) and (
-            not seen or all(fits(value, seen[0]) for value in said)
-        )
-    number = (int, float)
-    return (isinstance(said, number) and isinstance(seen, number)) or type(
-        said
-    ) is type(seen)
-
-
-class Universe(universe.Universe):
-    """With so many tables, of 1,000 bytes together; no server is asked for them."""
-
-    def __init__(
-        self, keep: Path, release: str = RELEASES[0], tables: int = 2, **more: Any
-    ) -> None:
-        self._tables, servers = tables, keep.with_name("servers.json")
-        super().__init__(keep, metrics.Activity(), release, servers=servers, **more)
-
-    def _look(self) -> tuple[int, int]:
-        return self._tables, 1000
 
 
 @pytest.fixture

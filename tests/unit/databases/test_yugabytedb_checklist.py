@@ -57,7 +57,7 @@ def probe(
     nodes = tuple(Node(f"node-{number}", "database") for number in (1, 2, 3))
     endpoints = tuple(Endpoint(host, 5433, 5433, "u", PASSWORD, "d") for host in HOSTS)
     cluster = Cluster("yugabytedb", release, nodes, endpoints, "net", None)
-    return Probe(cluster, connect, fake_world(), release)
+    return Probe(cluster, connect, release, fake_world())
 
 
 def looked_at(name: str, cluster: Probe) -> CheckedFact:

@@ -1,0 +1,238 @@
+"""`tierbench doctor --bundle FILE`: what a YugabyteDB answers, for whoever mends the stand-in.
+
+The file is there to be sent: what the cluster's owner keeps is taken out, its contents are listed
+before it is written, and it is plain text that can be read through first."""
+
+import datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.markup import escape
+
+from orchestrator import __version__, errors
+from orchestrator.cli.app import App
+from orchestrator.databases.common import container_nodes
+from orchestrator.databases.existing import ExistingCluster, declaration
+from orchestrator.databases.yugabytedb import checklist
+from orchestrator.databases.yugabytedb.checklist import CheckedFact
+from orchestrator.databases.yugabytedb.checks import ReadCluster
+from orchestrator.model import Cluster, ClusterSpec, Node, Profile
+from orchestrator.system import clock, files, http_client, sql
+from orchestrator.yugabyte import (
+    answers,
+    bundle,
+    counters,
+    pages,
+    queries,
+    server_facts,
+    versions,
+)
+from orchestrator.yugabyte.anonymous import Anonymous
+from orchestrator.yugabyte.answers import ServerAnswer
+
+_SQL_S = 30.0
+
+
+def show(
+    app: App, file: Path, profile: Profile, connect: sql.Connect = sql.session
+) -> int:
+    """Writes the bundle of the cluster of a profile that others run; returns the exit code.
+    UsageError if it is no YugabyteDB or the file is there; UnavailableError if nothing answers."""
+    files.require_absent(file)
+    if profile.cluster.database != ExistingCluster.name:
+        raise errors.UsageError(
+            f"{profile.name} is no cluster that others run",
+            "say --db yugabytedb for nodes that the checklist starts, or name the profile of one",
+        )
+    declared = _declared(profile.cluster)
+    cluster = _cluster(declared)
+    _require_yugabytedb(declared, connect)
+    addresses = _addresses(declared)
+    collected: list[ServerAnswer] = []
+    nothing_answers = True
+    for answer in answers.ask(cluster.nodes, connect, addresses):
+        app.progress.step(f"read: {answer.name}")
+        collected.append(answer)
+        nothing_answers = nothing_answers and bool(answer.unread)
+    if nothing_answers:
+        raise errors.UnavailableError(
+            f"nothing of the cluster answers: {collected[-1].unread}",
+            "check hosts, ports, user and the servers' pages under `existing`",
+        )
+    release = profile.cluster.version or _release(collected)
+    reading = ReadCluster(replace(cluster, version=release), connect, release)
+    checked = list(checklist.read_only(reading))
+    entries = _entries(cluster, collected, checked)
+    app.progress.done()
+    listed: list[dict[str, object]] = []
+    for entry in entries:
+        listed.append(
+            {"name": entry.name, "bytes": entry.size_bytes, "unread": entry.unread}
+        )
+    app.out.show(listed, *_listing(file, entries))
+    return _written(app, file, entries, checked)
+
+
+@dataclass
+class Collected:
+    """What the nodes of the checklist answered while they were up."""
+
+    app: App
+    cluster: Cluster | None = None
+    answers: list[ServerAnswer] = field(default_factory=list)
+
+    def ask(self, cluster: Cluster) -> None:
+        """Reads a running cluster."""
+        self.cluster = cluster
+        addresses = [sql.local(endpoint) for endpoint in cluster.endpoints]
+        self.answers += answers.ask(cluster.nodes, sql.session, addresses)
+
+    def write(self, file: Path, checked: Sequence[CheckedFact]) -> None:
+        """UnavailableError if no cluster came up."""
+        if self.cluster is None:
+            raise errors.UnavailableError(
+                f"{file} is not written: no cluster came up",
+                "see the lines of the checklist above",
+            )
+        entries = _entries(self.cluster, self.answers, checked)
+        if not self.app.out.as_json:
+            self.app.out.show(None, *_listing(file, entries))
+        _written(self.app, file, entries, checked)
+
+
+def _today() -> datetime.date:
+    now_s = clock.SystemClock().now()
+    return datetime.datetime.fromtimestamp(now_s, datetime.UTC).date()
+
+
+def _entries(
+    cluster: Cluster, collected: Sequence[ServerAnswer], checked: Sequence[CheckedFact]
+) -> list[bundle.BundleEntry]:
+    """The bundle's entries, without what the cluster's owner keeps."""
+    hosts = list(dict.fromkeys(_hosts(cluster)))
+    anonymous = Anonymous(hosts, _users(cluster), _own_words())
+    lines: list[bundle.CheckedLine] = []
+    for line in checked:
+        lines.append(bundle.CheckedLine(line.name, line.state, line.seen))
+    source = f"tierbench doctor --bundle, {_today()}"
+    return bundle.entries_of(collected, lines, anonymous, source)
+
+
+def _listing(file: Path, entries: Sequence[bundle.BundleEntry]) -> Iterator[str]:
+    yield f"{escape(str(file))} will hold:"
+    for line in bundle.listing(entries):
+        yield f"  {escape(line)}"
+
+
+def _written(
+    app: App,
+    file: Path,
+    entries: Sequence[bundle.BundleEntry],
+    checked: Sequence[CheckedFact],
+) -> int:
+    """Writes what was listed; returns the exit code, as the checklist has it."""
+    title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
+    text = bundle.text(entries, title)
+    files.write_private(file, text)
+    size_bytes = len(text.encode())
+    app.progress.note(
+        f"{file} is written ({size_bytes:,} bytes, mode 0600): read it through, then attach it "
+        "to an issue"
+    )
+    doubtful = [entry.name for entry in entries if entry.unread]
+    doubtful += [line.name for line in checked if line.state != "confirmed"]
+    if doubtful:
+        return errors.EXIT_INCONCLUSIVE
+    return errors.EXIT_DONE
+
+
+# ------------------------------------------------------------------ a cluster that others run
+
+
+def _declared(spec: ClusterSpec) -> declaration.Existing:
+    declared, mistakes = declaration.read(spec)
+    mistakes = (*mistakes, *declaration.unreadable(declared))
+    errors.require_none(
+        mistakes, "the existing cluster cannot be read", "correct the profile"
+    )
+    return declared
+
+
+def _addresses(declared: declaration.Existing) -> list[sql.Address]:
+    addresses: list[sql.Address] = []
+    for server in declared.servers:
+        database = declared.maintenance_database
+        addresses.append(declaration.address(declared, database, server))
+    return addresses
+
+
+def _cluster(declared: declaration.Existing) -> Cluster:
+    """As the profile declares it: nothing is asked. Masters beyond the hosts are nodes, too."""
+    by_name = {
+        pages.MASTER: declared.masters,
+        pages.TSERVER: declared.tservers,
+        pages.YSQL: declared.ysql,
+    }
+    count = max(len(declared.servers), len(declared.masters))
+    nodes: list[Node] = []
+    for number in range(count):
+        urls = {}
+        for name, listed in by_name.items():
+            if number < len(listed):
+                urls[name] = listed[number]
+        nodes.append(Node(f"node-{number + 1}", "database", sources=urls))
+    endpoints = []
+    for server in declared.servers:
+        endpoint = declaration.endpoint(declared, server)
+        endpoints.append(replace(endpoint, database=declared.maintenance_database))
+    return Cluster("yugabytedb", "", tuple(nodes), tuple(endpoints), "")
+
+
+def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) -> None:
+    """UsageError if it says that it is something else. One that does not answer is read on."""
+    try:
+        with connect(_addresses(declared)[0], _SQL_S) as session:
+            banner = queries.banner(session)
+    except errors.RunError:
+        return
+    if versions.banner_number(banner) is None and declared.flavour != "yugabytedb":
+        raise errors.UsageError(
+            f"the server at {declared.servers[0]} is no YugabyteDB",
+            "a bundle is of YugabyteDB's pages: name the profile of one",
+        )
+
+
+def _release(collected: Sequence[ServerAnswer]) -> str:
+    for answer in collected:
+        if answer.question == "/api/v1/version" and not answer.unread:
+            page = answer.content
+            return f"{page.get('version_number')}-b{page.get('build_number')}"
+    return ""
+
+
+# ------------------------------------------------------------------ whose words are taken out
+
+
+def _hosts(cluster: Cluster) -> Iterator[str]:
+    """The hosts in the order of the nodes."""
+    for endpoint in cluster.endpoints:
+        yield endpoint.host
+    for node in cluster.nodes:
+        for name in (pages.TSERVER, pages.MASTER, pages.YSQL):
+            if name in node.sources:
+                yield http_client.host_of(node.sources[name])
+
+
+def _users(cluster: Cluster) -> list[str]:
+    """Without those that every cluster has, or that this program makes."""
+    users = {endpoint.user for endpoint in cluster.endpoints}
+    return sorted(users - {queries.ADMIN, container_nodes.DATABASE})
+
+
+def _own_words() -> set[str]:
+    """Names of counters, flags and servers, in lines of the checklist."""
+    words = {"of", pages.MASTER, pages.TSERVER, pages.YSQL, *counters.UNITS}
+    for kind in ("durability", "explanatory", "execution", "compared"):
+        words.update(server_facts.names_of(kind))
+    return words

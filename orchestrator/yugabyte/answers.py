@@ -1,0 +1,156 @@
+"""What the servers of a running YugabyteDB answer, asked one by one and kept as it came.
+
+For a bundle (`bundle.py`), with which somebody else's cluster can be compared with what this
+program takes for granted of all of them. Every question only reads."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator import errors
+from orchestrator.model import Node, sources
+from orchestrator.system import http_client, sql
+from orchestrator.yugabyte import pages, queries
+
+# Pages that masters answer for the whole cluster.
+OF_CLUSTER = (
+    "/api/v1/cluster-config",
+    "/api/v1/masters",
+    "/api/v1/tablet-servers",
+    "/api/v1/health-check",
+    "/dump-entities",
+)
+OF_SERVER = ("/api/v1/varz", "/api/v1/version")
+_METRICS = "/metrics"
+_KINDS = (pages.MASTER, pages.TSERVER, pages.YSQL)
+# Views and functions of YSQL → the query of sql/ that reads them.
+_QUERIES = {
+    "yb_servers": "own_servers",
+    "pg_settings": "all_settings",
+    "views": "own_views",
+}
+_SQL_S = 60.0
+_KIND_OF_ENTITY = re.compile("[a-z]{1,16}")
+
+
+@dataclass(frozen=True)
+class ServerAnswer:
+    """One answer, of one server or of the leading master. `question`: the page or the view;
+    `entity`: of metrics, whose they are; `unread`: why there is no `content`."""
+
+    name: str
+    question: str
+    content: Any = None
+    server: str = ""
+    entity: str = ""
+    unread: str = ""
+
+
+def ask(
+    nodes: Sequence[Node], connect: sql.Connect, addresses: Sequence[sql.Address]
+) -> Iterator[ServerAnswer]:
+    """Yields each answer as it comes, of all pages that `nodes` declare and of YSQL. An error of
+    one is that answer's."""
+    masters = list(sources(nodes, pages.MASTER).values())
+    for path in OF_CLUSTER:
+        yield _of_leader(masters, path)
+    for kind in (pages.MASTER, pages.TSERVER):
+        urls = sources(nodes, kind)
+        if not urls:
+            yield ServerAnswer(
+                f"{kind} flags", OF_SERVER[0], unread=_not_declared(kind)
+            )
+        for node, url in urls.items():
+            for path in OF_SERVER:
+                yield _page(f"{node} {kind} {_short(path)}", url, path, kind)
+    for kind in _KINDS:
+        yield from _metrics(kind, sources(nodes, kind))
+    yield from _of_ysql(connect, addresses)
+
+
+def _short(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _not_declared(kind: str) -> str:
+    return f"the profile declares no page of a {kind}"
+
+
+def _of_leader(masters: Sequence[str], path: str) -> ServerAnswer:
+    """The first answer of a master; others forward or refuse, depending on the release."""
+    answer = ServerAnswer(_short(path), path, unread=_not_declared(pages.MASTER))
+    for url in masters:
+        answer = _page(_short(path), url, path, pages.MASTER)
+        if not answer.unread:
+            return answer
+    return answer
+
+
+def _page(name: str, url: str, path: str, kind: str) -> ServerAnswer:
+    try:
+        content = json.loads(http_client.get(f"{url}{path}"))
+    except OSError as error:
+        return ServerAnswer(name, path, server=kind, unread=str(error))
+    except ValueError:
+        return ServerAnswer(name, path, server=kind, unread="the page is not JSON")
+    if isinstance(content, dict) and "error" in content:
+        return ServerAnswer(
+            name, path, server=kind, unread="the page holds an error alone"
+        )
+    return ServerAnswer(name, path, content, server=kind)
+
+
+def _metrics(kind: str, urls: Mapping[str, str]) -> Iterator[ServerAnswer]:
+    """Of the first server of this kind the names of its metrics, by whose they are."""
+    for node, url in urls.items():
+        address = f"{url}{_METRICS}?reset_histograms=false"
+        name = f"{node} {kind} metrics"
+        try:
+            with http_client.understood(_METRICS):
+                names = _names_by_entity(json.loads(http_client.get(address)))
+        except OSError as error:
+            yield ServerAnswer(name, _METRICS, server=kind, unread=str(error))
+            return
+        for entity, listed in names.items():
+            yield ServerAnswer(
+                f"{name} of a {entity}", _METRICS, listed, server=kind, entity=entity
+            )
+        return
+
+
+def _names_by_entity(entities: Any) -> dict[str, list[str]]:
+    names: dict[str, set[str]] = {}
+    for entity in entities:
+        kind = str(entity["type"])
+        if not _KIND_OF_ENTITY.fullmatch(kind):
+            kind = "other"
+        listed = names.setdefault(kind, set())
+        for metric in entity["metrics"]:
+            listed.add(str(metric["name"]))
+    return {kind: sorted(listed) for kind, listed in names.items()}
+
+
+def _of_ysql(
+    connect: sql.Connect, addresses: Sequence[sql.Address]
+) -> Iterator[ServerAnswer]:
+    """What the first node's YSQL says of itself and of its cluster."""
+    try:
+        with connect(addresses[0], _SQL_S) as session:
+            release, _, compiled = queries.banner(session).partition(" on ")
+            yield ServerAnswer(
+                "version", "version", {"release": release, "compiled": compiled}
+            )
+            for view, name in _QUERIES.items():
+                yield _rows(session, view, name)
+    except errors.TierbenchError as error:
+        yield ServerAnswer("version", "version", unread=error.what)
+
+
+def _rows(session: sql.Session, view: str, name: str) -> ServerAnswer:
+    try:
+        rows = session.rows(sql.query(__package__, name))
+    except errors.RunError as error:
+        return ServerAnswer(view, view, unread=error.what)
+    return ServerAnswer(view, view, rows)

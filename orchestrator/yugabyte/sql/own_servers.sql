@@ -1,0 +1,3 @@
+-- The servers that a node knows, with all that it says of them.
+
+SELECT * FROM yb_servers()
