@@ -159,7 +159,7 @@ test: setup ## the tests, those with real containers included; some 14 minutes; 
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
-test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: a ninth
+test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: one turn of eleven
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
 soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts
@@ -169,7 +169,7 @@ soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes
 	@$(VENV)/bin/python -m tests.cluster setup
 
-test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: a ninth of its slow ones too
+test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of this machine; builds it first; TURN=: one turn of its slow ones too
 	@$(VENV)/bin/pytest -q -m "kubernetes$(if $(TURN),, and not slow)"$(if $(TURN), --turn $(TURN))
 
 test-fast: $(VENV)/.ready ## tests without Docker, on all cores

@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--turn",
         type=int,
-        help=f"of the slow tests only the share of this turn, 1/{turns.TURNS}",
+        help=f"of the slow tests only those of this turn; there are {turns.TURNS}",
     )
 
 

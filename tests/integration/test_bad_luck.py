@@ -93,15 +93,8 @@ def test_a_taken_port(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*/runs")), "nothing may have been started"
 
 
-@pytest.mark.parametrize(
-    "moment",
-    [
-        pytest.param("loading", marks=pytest.mark.slow),
-        "truth gate",
-        pytest.param("starting", marks=pytest.mark.slow),
-        "measuring",
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
 def test_interrupt(tmp_path: Path, moment: str) -> None:
     workload = fresh_workload(tmp_path) if moment == "loading" else TINY
     program = Program.start(*run_arguments(tmp_path, workload))
@@ -161,6 +154,7 @@ def kill_the_only(role: str) -> None:
     subprocess.run(["docker", "kill", name], check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_a_database_node_dies(tmp_path: Path) -> None:
     program = Program.start(
         *run_arguments(tmp_path, profile=UNLIMITED), "--db", "postgresql"
@@ -186,6 +180,7 @@ def test_the_disk_dies(tmp_path: Path) -> None:
     assert (failed.outcome, repeated.outcome) == ("failed", "done")
 
 
+@pytest.mark.slow
 def test_leftovers_of_a_killed_program_are_removed_by_the_next(
     tmp_path: Path, engine: DockerPlatform
 ) -> None:

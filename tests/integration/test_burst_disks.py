@@ -128,6 +128,7 @@ def test_a_burst_disk_is_drained_before_the_runs_and_not_after(
     )
 
 
+@pytest.mark.slow
 @measured
 def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) -> None:
     tier = a_tier(

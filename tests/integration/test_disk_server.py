@@ -84,6 +84,7 @@ LARGE = (
 )
 
 
+@pytest.mark.slow
 @measured
 def test_the_kernel_counts_what_the_disk_was_asked(world: World) -> None:
     """A loop device with a write cache gets empty flushes, of which the kernel counts some as
@@ -118,6 +119,7 @@ ONE_AT_A_TIME = (
 )
 
 
+@pytest.mark.slow
 @measured
 def test_the_overhead_in_a_window_is_between_what_kernel_and_server_saw(
     world: World,

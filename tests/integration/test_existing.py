@@ -82,6 +82,7 @@ def watched(server: Server) -> Iterator[set[tuple[object, ...]]]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_postgresql_of_others_to_its_report(
     postgresql: Server, tmp_path: Path
 ) -> None:
@@ -258,6 +259,7 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
     assert standin.databases() == before
 
 
+@pytest.mark.slow
 def test_data_are_loaded_once_where_the_owner_keeps_them(
     postgresql: Server, tmp_path: Path
 ) -> None:
@@ -292,6 +294,7 @@ def test_data_are_loaded_once_where_the_owner_keeps_them(
 # ------------------------------------------------------------------ a killed program
 
 
+@pytest.mark.slow
 def test_load_ends_with_its_program_and_its_database_can_be_cleaned_away(
     postgresql: Server, tmp_path: Path
 ) -> None:

@@ -70,9 +70,8 @@ def disturbed(endpoint: Endpoint, statement: str) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["insert", "tpcc"])
 def test_lost_connections_leave_the_same_rows(
     name: str, engine: DockerPlatform, world: World
 ) -> None:
@@ -102,9 +101,8 @@ def test_lost_connections_leave_the_same_rows(
     assert rows[:middle] == rows[middle:]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["insert", "tpcc"])
 def test_an_index_that_is_left_invalid_is_named(
     name: str, engine: DockerPlatform, world: World
 ) -> None:

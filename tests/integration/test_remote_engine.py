@@ -86,6 +86,7 @@ def idle() -> ContainerSpec:
     )
 
 
+@pytest.mark.slow
 def test_ports_are_at_the_engine(
     platform: DockerPlatform, remote: RemoteEngine
 ) -> None:

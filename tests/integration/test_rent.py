@@ -73,6 +73,7 @@ def test_what_does_not_heed_a_signal_ends_too(engine: DockerPlatform) -> None:
         assert ended(container.state)
 
 
+@pytest.mark.slow
 def test_a_disk_ends_and_takes_its_device_and_its_file_along(world: World) -> None:
     signs = SignsOfLife(world.platform._engine, SOON_S)  # type: ignore[attr-defined]
     with device(SMALL, world) as volume:

@@ -131,6 +131,7 @@ def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(
     assert last_s < measure.end_s + 1.5, "the program ran on after its window"
 
 
+@pytest.mark.slow
 def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
     world: World, tmp_path: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
     )
 
 
+@pytest.mark.slow
 def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> None:
     def die(_: float) -> None:
         two.world.platform.container(two.clients[1].container or "").stop(1.0)

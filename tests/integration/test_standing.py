@@ -82,6 +82,7 @@ def test_any_program_gets_a_disk_of_a_tier(
     assert not at.exists()
 
 
+@pytest.mark.slow
 def test_disks_whose_data_and_places_share_a_folder_are_taken_down_in_any_order(
     at: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

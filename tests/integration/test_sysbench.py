@@ -95,6 +95,7 @@ def share_below_a_fifth(rows: set[Row]) -> float:
     return sum(k <= ROWS / 5 for k, _ in rows) / len(rows)
 
 
+@pytest.mark.slow
 def test_keys_follow_the_seed_and_the_distribution_that_was_asked_for(
     world: World, tmp_path: Path
 ) -> None:
@@ -151,6 +152,7 @@ def left_by_threads(out: Path) -> list[dict[str, Any]]:
     return [json.loads(file.read_text()) for file in out.glob("errors-*.json")]
 
 
+@pytest.mark.slow
 def test_connections_share_one_queue_of_what_is_due(
     world: World, tmp_path: Path
 ) -> None:
@@ -193,6 +195,7 @@ def test_a_thread_that_wakes_up_late_is_no_queue_and_in_no_latency(
     assert all(one["total_us"] <= one["count"] * most_us for one in late)
 
 
+@pytest.mark.slow
 def test_arrivals_follow_the_seed_whichever_thread_takes_them(
     world: World, tmp_path: Path
 ) -> None:
@@ -214,6 +217,7 @@ def test_arrivals_follow_the_seed_whichever_thread_takes_them(
     )
 
 
+@pytest.mark.slow
 def test_what_only_the_loader_knows_reaches_the_loader_alone(
     world: World, tmp_path: Path
 ) -> None:

@@ -291,6 +291,7 @@ def test_several_programs_share_the_terminals_and_play_what_one_would(
     assert sorted(found["shared"]) == sorted(found["alone"])
 
 
+@pytest.mark.slow
 def test_the_threads_of_sysbench_share_the_terminals(bench: Bench) -> None:
     """Ten terminals play about seven cards in that time; ten for each thread would play 56."""
     table = bench.run(15.0, 8, think="spec")
@@ -347,6 +348,7 @@ def test_every_transaction_draws_its_district_but_a_stock_level_has_its_terminal
     assert stock_level == [0, 0, 2000, 0, 0, 0, 0, 0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_rolled_back_new_order_has_processed_its_valid_lines(bench: Bench) -> None:
     """The server counts rows that were inserted, those rolled back as well."""
     lines = "SELECT count(*) FROM order_line"

@@ -13,6 +13,7 @@ from unittest import mock
 
 import psycopg
 import pytest
+import yaml
 
 from orchestrator import facts as counted
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
@@ -28,14 +29,18 @@ from orchestrator.run import checks as run_checks
 from orchestrator.run import experiment
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
+from tests import ROOT
 from tests.campaign_tables import OF_LOG, sampled_in
 from tests.fakes import QuietProgress
+from tests.integration.conftest import HERE, Told, measured
 from tests.integration.standin_nodes import NETWORK, TABLE, ask, spec, up, volumes
 from tests.tiers import a_tier
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
 RUNNING = YugabyteDB.running
+TIERS = ("premium", "ultra")
+INSERTS = str(HERE / "workloads" / "short-insert.yaml")
 
 
 def test_three_nodes_take_sql_and_start_again_from_their_disks(
@@ -118,12 +123,10 @@ def psql(cluster: Cluster, world: World) -> str:
     return done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "copies", "slow_s"),
-    [
-        pytest.param(5, 5, "0", marks=pytest.mark.slow, id="five"),
-        pytest.param(3, 1, "4", id="one"),
-    ],
+    [pytest.param(5, 5, "0", id="five"), pytest.param(3, 1, "4", id="one")],
 )
 def test_other_copies_than_three_are_placed_once_all_nodes_are_up(
     count: int, copies: int, slow_s: str, image: str, world: World
@@ -185,37 +188,26 @@ def test_a_cluster_is_started_once_to_see_that_it_does(
 # ------------------------------------------------------------------ the main job
 
 TIER = a_tier("here", "This machine", "none", None, None)
-SMALL = {  # counted in several slices
-    "insert": Dataset(
-        "sysbench-tables", {"tables": 2, "table_size": 2000, "slice_rows": 700}
-    ),
-    "tpcc": Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),
-}
-
-
-def workload(name: str) -> Workload:
-    script = {"insert": "sysbench/insert.lua", "tpcc": "tpcc/tpcc.lua"}[name]
-    return Workload(
-        name=name,
-        title=name,
-        generator="sysbench",
-        script=script,
-        dataset=SMALL[name],
-        scale="smoke",
-        threads=3,
-        loader_threads=2,
-        warmup_s=1.0,
-        measure_s=3.0,
-        statements_per_transaction=10 if name == "insert" else None,
-        options={"think": "none"} if name == "tpcc" else {},
-    )
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param("insert", marks=pytest.mark.slow), "tpcc"]
+TPCC = Workload(
+    name="tpcc",
+    title="tpcc",
+    generator="sysbench",
+    script="tpcc/tpcc.lua",
+    # Counted in several slices.
+    dataset=Dataset("tpcc", {"warehouses": 1, "slice_rows": 40_000}),
+    scale="smoke",
+    threads=3,
+    loader_threads=2,
+    warmup_s=1.0,
+    measure_s=3.0,
+    statements_per_transaction=None,
+    options={"think": "none"},
 )
+
+
+@pytest.mark.slow
 def test_the_main_job_runs_and_its_result_is_marked(
-    name: str, image: str, world: World, tmp_path: Path
+    image: str, world: World, tmp_path: Path
 ) -> None:
     """Loaded in YugabyteDB's own words, run over all nodes, sampled, recorded as a stand-in's."""
     profile = Profile("here", "Does the whole flow work?", TIER, spec(image))
@@ -227,8 +219,8 @@ def test_the_main_job_runs_and_its_result_is_marked(
         repetitions=1,
         margin_pct=5.0,
         profiles=(profile,),
-        workloads=(workload(name),),
-        runs=(Run(1, "here", name, 1),),
+        workloads=(TPCC,),
+        runs=(Run(1, "here", "tpcc", 1),),
         estimate_s=60.0,
     )
     parts = Parts(
@@ -251,3 +243,48 @@ def test_the_main_job_runs_and_its_result_is_marked(
     assert throughput["throughput_per_s"] > 0
     sampled = set(sampled_in(load(folder).runs[0])["metric"])
     assert {"wal_sync_seconds_total", "sql_statements_total"} <= sampled
+
+
+# ------------------------------------------------------------------ two disk tiers
+
+
+def on_stand_in(tier: str, image: str, folder: Path) -> Path:
+    """A file of the tier's shipped profile, whose cluster runs the stand-in's image."""
+    profile = yaml.safe_load((ROOT / f"profiles/{tier}.yaml").read_text())
+    cluster_file = ROOT / f"profiles/clusters/{profile['cluster']}.yaml"
+    cluster = yaml.safe_load(cluster_file.read_text())
+    profile["cluster"] = {**cluster, "settings": {"image": image}}
+    file = folder / f"{tier}.yaml"
+    file.write_text(yaml.safe_dump(profile))
+    return file
+
+
+@measured
+def test_two_disk_tiers_are_compared_to_a_report(
+    image: str, tmp_path: Path, told: Told
+) -> None:
+    """Disks are held to their tiers, and the result says that no YugabyteDB was measured."""
+    profiles = [str(on_stand_in(tier, image, tmp_path)) for tier in TIERS]
+    results = tmp_path / "results"
+    code, text = told(
+        *["compare", "--profiles", " ".join(profiles), "--db", "yugabytedb"],
+        *["--workloads", INSERTS, "--scale", "smoke", "--nodes", "1", "--repeats", "1"],
+        *["--results", str(results)],
+    )
+    assert code == 2, text  # one repetition decides nothing
+    assert "tried again" not in text, "rows are counted right in slices"
+    campaign = load(results / "latest")
+    assert {data.record.profile.name for data in campaign.runs} == set(TIERS)
+    for data in campaign.runs:
+        record = data.record
+        assert record.outcome == "done", record.failure
+        assert record.gate is not None and record.gate.passed, record.gate
+        assert record.facts["database"]["stand_in"] is True
+        values = {m.metric: m.value for m in record.measurements if m.scope == "all"}
+        assert values["throughput_per_s"] > 0
+        sampled = set(sampled_in(data)["metric"])
+        of_server = {"wal_sync_seconds_total", "sql_statements_total"}
+        assert of_server | {"disk_writes_total"} <= sampled, sampled
+    page = (results / "latest" / "report.html").read_text()
+    assert "A stand-in that speaks the database" in page
+    assert "Premium SSD P15" in page and "Ultra Disk" in page

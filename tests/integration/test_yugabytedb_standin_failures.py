@@ -25,6 +25,7 @@ from tests.integration.standin_nodes import NETWORK, Switched, spec, up, volumes
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left", "impatient")]
 
 
+@pytest.mark.slow
 def test_a_start_that_takes_too_long_says_what_was_missing(
     image: str, world: World
 ) -> None:
@@ -46,6 +47,7 @@ class FirstStartOnly(Switched):
         return started
 
 
+@pytest.mark.slow
 def test_with_tls_a_first_start_that_ends_itself_is_made_once_more(
     image: str, world: World
 ) -> None:
@@ -83,6 +85,7 @@ def test_a_node_that_ends_says_why(
     assert part in raised.value.evidence
 
 
+@pytest.mark.slow
 def test_another_release_than_asked_is_refused(image: str, world: World) -> None:
     other = {number: {"STANDIN_VERSION": "2.20.10.0-b29"} for number in (1, 2, 3)}
     with pytest.raises(NodeError) as raised, up(spec(image), world, other):
@@ -92,6 +95,7 @@ def test_another_release_than_asked_is_refused(image: str, world: World) -> None
     )
 
 
+@pytest.mark.slow
 def test_a_killed_node_is_named(image: str, world: World) -> None:
     database = YugabyteDB()
     with up(spec(image), world, database=database) as cluster:
@@ -102,6 +106,7 @@ def test_a_killed_node_is_named(image: str, world: World) -> None:
             database.facts(cluster, world)
 
 
+@pytest.mark.slow
 def test_a_disk_loaded_at_another_address_is_not_started(
     image: str, world: World
 ) -> None:
