@@ -59,7 +59,7 @@ def _on_its_database(
     """On the database that was asked for, else on its own; and how `auto` chose it."""
     cluster = profile.cluster
     asked = request.database
-    if asked == parts.AUTO:
+    if asked == parts.AUTO or plan.is_of_others(cluster):
         asked = cluster.database
     members = app.parts(None).databases
     proven = partial(_proven, cluster, connected, app.cache)

@@ -13,7 +13,15 @@ from statistics import median
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import NoteKind
-from orchestrator.model import STORE, Note, Plan, Profile, Run, Workload
+from orchestrator.model import (
+    STORE,
+    ClusterSpec,
+    Note,
+    Plan,
+    Profile,
+    Run,
+    Workload,
+)
 from orchestrator.planning import (
     disk_matrix,
     factors,
@@ -45,7 +53,7 @@ def fit_to_machines(
     fitted: list[Profile] = []
     for profile in profiles:
         cluster = profile.cluster
-        if cluster.database == EXISTING:
+        if is_of_others(cluster):
             fitted.append(profile)  # not this machine's nodes
             continue
         wanted = nodes or cluster.nodes
@@ -266,28 +274,44 @@ def _names_of(
     return names
 
 
+def is_of_others(cluster: ClusterSpec) -> bool:
+    """Whether others run it: then no option changes what its nodes run."""
+    return cluster.database == EXISTING
+
+
 def check_owners(
     profiles: Sequence[Profile], workloads: Sequence[Workload], database: str
 ) -> None:
     """UsageError where something is asked of a cluster that others run which it cannot give,
-    or of a cluster of ours which only theirs can. `database`: as asked for, or auto."""
+    or of a cluster of ours which only theirs can.
+
+    `database`: of the nodes that are started here, as asked for, or auto.
+    """
     alone = [load.name for load in workloads if load.database is not None]
+    if database not in ("auto", EXISTING) and not _starts_nodes(profiles):
+        raise _not_started_here(profiles[0].name, database)
     for profile in profiles:
-        is_others = profile.cluster.database == EXISTING
-        if is_others and database not in ("auto", EXISTING):
-            raise _not_started_here(profile.name, database)
+        is_others = is_of_others(profile.cluster)
         if database == EXISTING and not is_others:
             raise _no_running_cluster(profile.name)
         if is_others and alone:
             raise _disks_elsewhere(alone, profile.name)
         runs_on = database
-        if database in ("auto", EXISTING):
+        if is_others or database == "auto":
             runs_on = profile.cluster.member
         unfit = _unfit(workloads, takes_files=runs_on in (HDFS, STORE))
         if unfit:
             raise _not_for_this_database(unfit, runs_on)
         if runs_on == HDFS and machines.named(profile):
             raise _not_on_several_engines(profile.name)
+
+
+def _starts_nodes(profiles: Sequence[Profile]) -> bool:
+    """Whether one of them has nodes that are started here."""
+    for profile in profiles:
+        if not is_of_others(profile.cluster):
+            return True
+    return False
 
 
 def _unfit(workloads: Sequence[Workload], takes_files: bool) -> list[str]:
@@ -326,7 +350,8 @@ def _not_for_this_database(workloads: Sequence[str], database: str) -> UsageErro
     return UsageError(
         f"{', '.join(workloads)} cannot run on {database}",
         advice="workloads hdfs-… run on `hdfs` and on stores by URL alone, and these "
-        "take no others: say --db hdfs (DB=hdfs) with them, and leave it out with others",
+        "take no others: say --db hdfs (DB=hdfs) with them, and leave it out with others; "
+        "it goes with stores too, which stay what they are",
     )
 
 

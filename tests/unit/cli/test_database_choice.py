@@ -26,9 +26,14 @@ from orchestrator.model import ClusterSpec, Plan
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine, MachineFacts, World
 from tests.apps import an_app, said_by, with_parts
+from tests.asked import Ask, ask
+from tests.documented import documented_commands, examples
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
 
+__all__ = ["ask"]
+
+ONE_TABLE = "HDFS and a store in one table"
 OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
 NAMES = [fact.name for fact in checklist.lines()]
 
@@ -61,6 +66,28 @@ def asked(database: str = "auto", profiles: tuple[str, ...] = ("premium",)) -> R
 
 def databases(plan: Plan) -> list[str]:
     return [profile.cluster.database for profile in plan.profiles]
+
+
+def test_copies_and_a_store_are_planned_in_one_campaign_as_documented(
+    ask: Ask, tmp_path: Path
+) -> None:
+    """Each profile on what it says, or on what --db says: HDFS twice, and a store as it is."""
+    (one_copy,) = examples("HDFS.md", ONE_TABLE)
+    (my_store,) = examples("HDFS.md", "An object store by its URL")
+    three_clients = my_store.replace(
+        "database: existing", "database: existing\n  nodes: 3"
+    )
+    ((_, *words),) = documented_commands("HDFS.md", ONE_TABLE)
+    profiles = words.index("--profiles") + 1
+    for name, text in (("one-copy.yaml", one_copy), ("my-store.yaml", three_clients)):
+        (tmp_path / name).write_text(text)
+        words[profiles] = words[profiles].replace(name, str(tmp_path / name))
+    planned = ask(words).plan
+    clusters = [profile.cluster for profile in planned.profiles]
+    assert [cluster.member for cluster in clusters] == ["hdfs", "hdfs", "store"]
+    assert [cluster.replication_factor for cluster in clusters] == [3, 1, 1]
+    assert [cluster.nodes for cluster in clusters] == [3, 3, 3]
+    assert {run.workload for run in planned.runs} == {"hdfs-gen", "hdfs-scan"}
 
 
 def findings(unconfirmed: dict[str, State]) -> list[CheckedFact]:

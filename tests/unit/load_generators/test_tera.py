@@ -14,7 +14,15 @@ from orchestrator import load_generators
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.hadoop.pages import Servers
 from orchestrator.load_generators.tera import Tera
-from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize, Placing, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    NodeSize,
+    Placing,
+    Profile,
+    Workload,
+)
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import durations, factors, plan, profiles, sizes
 from orchestrator.powers import Completed, World
@@ -243,9 +251,40 @@ def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
     with pytest.raises(UsageError, match="cannot run on hdfs"):
         plan.check_owners(own, a_plan().workloads, "hdfs")
     plan.check_owners(own, [shipped(name) for name in NAMES], "hdfs")
+    with pytest.raises(UsageError, match="cannot be started as hdfs"):
+        plan.check_owners([of_others(own[0])], [shipped("gen")], "hdfs")
     apart = replace(own[0], placing=Placing(machines=("ssh://db-1", "ssh://db-2")))
     with pytest.raises(UsageError, match="one Docker engine or on Kubernetes"):
         plan.check_owners([apart], [shipped("gen")], "hdfs")
+
+
+def of_others(profile: Profile) -> Profile:
+    """The profile on a store of files that others run."""
+    url = {"url": "abfs://container@account.dfs.core.windows.net"}
+    cluster = replace(profile.cluster, database="existing", existing=url)
+    return replace(profile, cluster=cluster)
+
+
+@pytest.mark.parametrize(
+    ("database", "workload", "refused"),
+    [
+        ("hdfs", "gen", ""),
+        ("auto", "gen", "hdfs-gen cannot run on auto"),
+        ("postgresql", "gen", "hdfs-gen cannot run on postgresql"),
+    ],
+)
+def test_what_is_started_is_said_and_a_store_beside_it_stays_what_it_is(
+    database: str, workload: str, refused: str
+) -> None:
+    (own, *_) = a_plan().profiles
+    own = replace(own, cluster=replace(own.cluster, database="auto"))
+    for both in ([own, of_others(own)], [of_others(own), own]):
+        loads = [shipped(workload)]
+        if refused:
+            with pytest.raises(UsageError, match=refused):
+                plan.check_owners(both, loads, database)
+        else:
+            plan.check_owners(both, loads, database)
 
 
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:
