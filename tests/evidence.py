@@ -44,8 +44,9 @@ class Universe(universe.Universe):
     def __init__(
         self, keep: Path, release: str = versions.STUDY, tables: int = 2, **more: Any
     ) -> None:
-        self._tables, servers = tables, keep.with_name("servers.json")
+        self.relations = [universe.Relation("bench", f"t{n}") for n in range(tables)]
+        servers = keep.with_name("servers.json")
         super().__init__(keep, metrics.Activity(), release, servers=servers, **more)
 
-    def _look(self) -> tuple[int, int]:
-        return self._tables, 1000
+    def _look(self) -> universe.Seen:
+        return universe.Seen(0.0, tuple(self.relations), 1000)

@@ -4,9 +4,11 @@ while the connection stays open: a machine that hangs, a proxy that lost what is
 from __future__ import annotations
 
 import http.server
+import os
+import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 _VERSION = b'{"Version": "29.1.5", "ApiVersion": "1.52", "MinAPIVersion": "1.44"}'
@@ -91,3 +93,23 @@ def silent(
         over.set()
         server.shutdown()
         server.server_close()
+
+
+@contextmanager
+def hanging_up(port: int) -> Iterator[str]:
+    """Ends each connection at its first bytes, as a server of another protocol does. Its URL, of an
+    address that no other process of tests has."""
+    high, low = divmod(os.getpid() % 2**16, 2**8)
+    host = f"127.91.{high}.{low}"
+    with closing(socket.create_server((host, port))) as server:
+        threading.Thread(target=_hang_up, args=[server], daemon=True).start()
+        yield f"http://{host}:{port}"
+        server.shutdown(socket.SHUT_RDWR)  # else who waits in accept() keeps the port
+
+
+def _hang_up(server: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            connection, _ = server.accept()
+            connection.recv(64)
+            connection.close()

@@ -29,6 +29,7 @@ from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
+from orchestrator.yugabyte import pages
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
@@ -168,7 +169,11 @@ def _collectors(
     def machine_of(node: Node) -> powers.Machine:
         return by_name[node.machine]
 
-    return NodeExporterCollector(get, _PATH), DiskCollector(machine_of)
+    def page(url: str, timeout_s: float) -> str:
+        with pages.rpc_port_named(url):
+            return get(url, timeout_s)
+
+    return NodeExporterCollector(page, _PATH), DiskCollector(machine_of)
 
 
 def _first_failure(

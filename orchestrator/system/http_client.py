@@ -77,6 +77,16 @@ def host_of(url: str) -> str:
     return urllib.parse.urlsplit(url).hostname or ""
 
 
+def hung_up(error: OSError) -> bool:
+    """Whether `get` failed because what listens there ended the connection, or speaks no HTTP."""
+    cause: object = error.__cause__
+    if isinstance(cause, urllib.error.URLError):
+        cause = cause.reason
+    if isinstance(cause, ConnectionRefusedError):
+        return False
+    return isinstance(cause, (ConnectionError, http.client.HTTPException))
+
+
 def public_lines(url: str) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
     with (

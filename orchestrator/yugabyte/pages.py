@@ -9,11 +9,11 @@ A build is read from these pages alone: `version()` of every released build prin
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.system.http_client import get_json, understood
+from orchestrator.system.http_client import get_json, hung_up, port_of, understood
 from orchestrator.yugabyte import versions
 
 # The servers' names in a node's `sources`.
@@ -25,6 +25,21 @@ YSQL = "yb-ysql"
 # port by default, and cannot have it beside a tablet server: YugabyteDB's own examples use 9300.
 TSERVER_RPC_PORT = 9100
 NODE_EXPORTER_PORT = 9300
+
+
+@contextlib.contextmanager
+def rpc_port_named(url: str) -> Iterator[None]:
+    """Where the port of tablet servers hung up, the OSError says whose port it is."""
+    try:
+        yield
+    except OSError as error:
+        if port_of(url) != TSERVER_RPC_PORT or not hung_up(error):
+            raise
+        raise OSError(
+            f"{error}. Port {TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet server: "
+            f"beside one, node_exporter listens at another, {NODE_EXPORTER_PORT} in YugabyteDB's "
+            "examples"
+        ) from error
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
@@ -152,6 +167,18 @@ def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
     nodes = len(tablet_servers(masters))
     counts = Counter(tables)
     return {table: count for table, count in counts.items() if count < nodes}
+
+
+def few_in_words(tables: Mapping[str, int]) -> str:
+    """What `few_tablets` returned, for a warning before anything is measured."""
+    fewest = min(tables, key=lambda name: tables[name])
+    names = fewest
+    if len(tables) > 1:
+        names = f"{fewest} and {len(tables) - 1} more"
+    return (
+        f"tables and indexes have fewer tablets than there are nodes ({names}; {fewest} has "
+        f"{tables[fewest]}): not every node works on them"
+    )
 
 
 @understood("/api/v1/cluster-config, /api/v1/varz")

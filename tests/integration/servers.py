@@ -123,8 +123,9 @@ def postgresql(image: str) -> Iterator[Server]:
 
 
 @contextmanager
-def standin(image: str, nodes: int) -> Iterator[Server]:
-    """The stand-in for YugabyteDB on a network of its own, reached at the nodes' own addresses."""
+def standin(image: str, nodes: int, **switches: str) -> Iterator[Server]:
+    """The stand-in for YugabyteDB on a network of its own, reached at the nodes' own addresses.
+    `switches`: its environment variables."""
     with ExitStack() as up:
         network = up.enter_context(Network(docker_network_kw={"labels": LABELS}))
         hosts: list[str] = []
@@ -139,6 +140,7 @@ def standin(image: str, nodes: int) -> Iterator[Server]:
                 DockerContainer(image)
                 .with_network(network)
                 .with_command(command)
+                .with_envs(**switches)
                 .with_kwargs(labels=LABELS)
                 .waiting_for(_said("YugabyteDB started successfully"))
             )

@@ -29,6 +29,7 @@ from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import project_files
 from orchestrator.powers import Network, World
 from orchestrator.system import sql, store
+from orchestrator.yugabyte import versions
 from tests import ROOT
 from tests.campaign_tables import sampled_in
 from tests.documented import documented_commands
@@ -55,7 +56,10 @@ SESSIONS = (
 
 @pytest.fixture(scope="module")
 def standin(standin_image: str) -> Iterator[Server]:
-    with servers.standin(standin_image, 3) as server:
+    """As the chart and a manual start leave a cluster of today: no placement was ever set, and a
+    table has one tablet unless it asks for more."""
+    switches = {"STANDIN_PLACEMENT": "none", "STANDIN_VERSION": versions.RECENT}
+    with servers.standin(standin_image, 3, **switches) as server:
         yield server
 
 
@@ -204,12 +208,15 @@ def test_a_cluster_of_the_stand_in_to_its_report(
     assert "my-cluster: not measured; its limits are only declared" in report
     assert "10,000" in report  # what was bought is shown
     assert (folder / "report.html").is_file() and (folder / "verdict.json").is_file()
+    verdict = json.loads((folder / "verdict.json").read_text())
+    few = [doubt for doubt in verdict["doubts"] if doubt["kind"] == "few tablets"]
+    assert few and "1 tablet of a table on 3 nodes" in few[0]["detail"]
     assert standin.databases() == before
 
 
 @pytest.mark.usefixtures("impatient")
 def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
-    standin: Server, world: World
+    standin: Server, world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def of(port: int) -> str:
         return " ".join(f"http://{host}:{port}" for host in standin.hosts)
@@ -238,6 +245,9 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
             sql.Address(host, 5433, "yugabyte", "", "tierbench")
         ) as session:
             session.rows("CREATE TABLE stock (id int PRIMARY KEY) SPLIT INTO 3 TABLETS")
+            # As stock sysbench and BenchBase make theirs.
+            session.rows("CREATE TABLE sbtest1 (id int PRIMARY KEY, k int)")
+            session.rows("CREATE INDEX k_1 ON sbtest1 (k)")
         database.settle(cluster, world)
         database.begin_measuring(cluster, world)
         database.warm(cluster, world)
@@ -248,7 +258,12 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
             sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)
         }
     assert facts["stand_in"] is facts["existing"] is True
-    assert (facts["version"], facts["replication_factor"]) == ("2.18.1.0-b84", 3)
+    assert (facts["version"], facts["replication_factor"]) == (versions.RECENT, 3)
+    assert (
+        "fewer tablets than there are nodes (sbtest1 and 1 more"
+        in capsys.readouterr().err
+    )
+    assert facts["few_tablets"] == {"sbtest1": 1, "k_1": 1}
     assert {
         "wal_bytes_total",
         "sql_statements_total",

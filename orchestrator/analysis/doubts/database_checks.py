@@ -16,6 +16,9 @@ from orchestrator.model import Doubt, Workload
 from orchestrator.units import counted, format_bytes, format_number, listed
 
 OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
+# The generator whose loaders say how many tablets a table gets. Stock sysbench and BenchBase leave
+# that to the servers.
+_ASKS_FOR_TABLETS = "sysbench"
 
 
 def cached(run: RunData, _: Totals) -> Doubts:
@@ -40,7 +43,9 @@ def database(run: RunData, _: Totals) -> Doubts:
     if facts.leaders_moved:
         yield _leaders_moved(facts.leaders_moved)
     if facts.few_tablets:
-        yield _few_tablets(facts.few_tablets, run.record.profile.cluster.nodes)
+        nodes = run.record.profile.cluster.nodes
+        asks = run.record.workload.generator == _ASKS_FOR_TABLETS
+        yield _few_tablets(facts.few_tablets, nodes, asks)
     if facts.pooler:
         yield _connection_pooler(facts.pooler)
 
@@ -181,19 +186,28 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
     )
 
 
-def _few_tablets(tables: Mapping[str, int], nodes: int) -> Doubt:
-    """So many nodes alone do the work on such a table, whatever disks the others have."""
+def _few_tablets(tables: Mapping[str, int], nodes: int, asks: bool) -> Doubt:
+    """So many nodes alone do the work on such a table, whatever disks the others have. `asks`:
+    whether the loader can ask for a number."""
     fewest = min(tables.values())
     names = sorted(tables)
     if len(names) > 3:
         names = [*names[:2], f"{len(names) - 2} more tables and indexes"]
     tablets = counted(fewest, "tablet")
+    advice = (
+        "start the servers with `ysql_num_tablets=-1`, and load again: this loader leaves the "
+        "number of tablets to them"
+    )
+    if asks:
+        advice = (
+            f"ask for `dataset: {{tablets: {nodes}}}`, or start the servers with "
+            "`ysql_num_tablets=-1`"
+        )
     return limits_the_answer(
         "few tablets",
         f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes, so not every node "
         "works on each table, and the disks of the others are not used for it",
-        advice=f"ask for `dataset: {{tablets: {nodes}}}`, or start the servers with "
-        "`ysql_num_tablets=-1`",
+        advice,
     )
 
 

@@ -38,7 +38,7 @@ from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
 from orchestrator.system import host, shell, sql
 from orchestrator.system.sql import Connect
-from orchestrator.yugabyte import counters, queries, versions
+from orchestrator.yugabyte import counters, pages, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _QUIET_S = 3600.0
@@ -182,6 +182,9 @@ class ExistingCluster:
             world.progress.warn(
                 f"{', '.join(idle)} lead no tablet: the other nodes take all load"
             )
+        few_tablets = probe.few_tablets(handle.declared)
+        if few_tablets:
+            world.progress.warn(pages.few_in_words(few_tablets))
         handle.begun = _counted(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -155,7 +155,7 @@ def _with_machine(
     host: Host, url: str, declared: Existing, number: int, where: Places
 ) -> Host:
     """The host with what its node_exporter, which serves `url`, says of it."""
-    with http_client.understood(url), _rpc_port_named(url):
+    with http_client.understood(url), pages.rpc_port_named(url):
         body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
         host = replace(
             host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)
@@ -171,21 +171,6 @@ def _with_machine(
         body = http_client.get(f"{url}?collect[]=netclass")
         host = replace(host, netclass=disks.cards(body))
     return host
-
-
-@contextmanager
-def _rpc_port_named(url: str) -> Iterator[None]:
-    """An OSError of a page at the port of tablet servers says whose port it is."""
-    try:
-        yield
-    except OSError as error:
-        if http_client.port_of(url) != pages.TSERVER_RPC_PORT:
-            raise
-        raise OSError(
-            f"{error}. Port {pages.TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet "
-            f"server: beside one, node_exporter listens at another, {pages.NODE_EXPORTER_PORT} "
-            "in YugabyteDB's examples"
-        ) from error
 
 
 # ------------------------------------------------------------------ against the profile
@@ -289,6 +274,13 @@ def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
     if sum(leaders.values()) < len(leaders):
         return ()
     return tuple(host for host, tablets in leaders.items() if tablets == 0)
+
+
+def few_tablets(declared: Existing) -> dict[str, int]:
+    """`pages.few_tablets` of our database; none if no masters are declared."""
+    if not declared.masters:
+        return {}
+    return pages.few_tablets(declared.masters, declared.database)
 
 
 # ------------------------------------------------------------------ nodes and facts
@@ -399,11 +391,10 @@ def _yugabytedb(
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     if declared.masters:
         placement = server_facts.placement(watched)
-        few_tablets = pages.few_tablets(declared.masters, declared.database)
         facts = replace(
             facts,
             data_bytes=placement.pop("data_bytes"),
-            few_tablets=few_tablets or None,
+            few_tablets=few_tablets(declared) or None,
         )
         more |= placement
     return replace(facts, more=more)

@@ -190,6 +190,9 @@ class YugabyteDB:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Waits until leaders are spread and the disks are quiet, then reads the counters."""
         handle: _Running = cluster.handle
+        few_tablets = _few_tablets(cluster.nodes, handle.unread)
+        if few_tablets:
+            world.progress.warn(pages.few_in_words(few_tablets))
         handle.leaders = handle.readiness.await_balance(cluster.nodes, handle.masters)
         counters.await_quiet(cluster.nodes, world, deadline_s=1800)
         handle.begun = _counters(cluster)

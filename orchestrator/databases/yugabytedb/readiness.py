@@ -235,7 +235,9 @@ def _remembered_masters(node: Node, world: World) -> int:
 
 
 def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str:
-    """The first table of whose tablets one node leads two more than another; empty if none."""
+    """The first table of whose tablets one node leads two more than another; empty if none. Nothing
+    is uneven where a table has fewer tablets than nodes: no balancer could spread them further, and
+    `pages.few_tablets` tells of it."""
     tables: dict[str, dict[str, int]] = {}
     for table, host in leaders.values():
         counts = tables.setdefault(table, dict.fromkeys(hosts, 0))

@@ -21,7 +21,16 @@ _RULES = (
         re.compile(
             rb"\s+SPLIT\s+(INTO\s+\d+\s+TABLETS|AT\s+VALUES\s*\(.*\))", re.I | re.S
         ),
-        b"",
+        lambda clause: _mark(_tablets(clause[1])),
+    ),
+    # Ordered by its first column: a single tablet, unless it is split.
+    (
+        re.compile(
+            rb"(?:PRIMARY\s+KEY|\bINDEX\b[^;]*?\bON\s+[\w.\"]+)\s*"
+            rb"\(\s*\w+\s+(?:ASC|DESC)\b",
+            re.I,
+        ),
+        lambda key: _mark(1) + b" " + key[0],
     ),
     (re.compile(rb"\(\s*\(([^()]*)\)\s*HASH\b", re.I), rb"(\1"),
     (re.compile(rb"\bHASH\b", re.I), b""),
@@ -42,8 +51,21 @@ def narrowed(sql: bytes, version: str) -> bytes:
     return _BOUND.sub(lambda found: found[1] + b"%d" % (int(found[2]) & 0xFFFF), sql)
 
 
+def _tablets(split: bytes) -> int:
+    """Of a clause behind SPLIT: INTO says how many, AT VALUES has a row for each bound."""
+    if split[:2].upper() == b"AT":
+        return split.count(b"(")
+    return int(re.findall(rb"\d+", split)[0])
+
+
+def _mark(tablets: int) -> bytes:
+    """What functions.sql reads, of the last in a statement."""
+    return b" /* tablets %d */" % tablets
+
+
 def rewritten(sql: bytes) -> bytes:
-    """YSQL's grammar → PostgreSQL's: sharding words and COPY's own options fall away."""
+    """YSQL's grammar → PostgreSQL's: sharding words and COPY's own options fall away; how many
+    tablets a table or index gets stays, in a comment."""
     if not _REWRITTEN.match(sql):
         return sql
     for pattern, replacement in _RULES:

@@ -12,10 +12,10 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from standin import options
 from standin.metrics import Activity
@@ -27,10 +27,32 @@ DEAD_AFTER_S = 3.0  # of the real one: 60
 VOTING = 3
 MOVE_S = 1.0  # what moving leaders takes
 _SERVERS = Path("/run/standin/servers.json")
-_LOOK = """SELECT count(*), pg_database_size(current_database())
+_DATABASES = """SELECT datname FROM pg_database
+WHERE NOT datistemplate AND datname NOT IN ('postgres', 'yugabyte') ORDER BY oid"""
+# Tables and indexes of a database, each with its tablets, 0 where nobody said how many.
+_RELATIONS = """SELECT c.relname, coalesce(s.tablets, 0)
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+LEFT JOIN pg_catalog.standin_tablets s ON s.relation = c.oid
 WHERE c.relkind IN ('r', 'i') AND n.nspname = 'public'
-  AND NOT EXISTS (SELECT FROM pg_index k WHERE k.indexrelid = c.oid AND k.indisprimary)"""
+  AND NOT EXISTS (SELECT FROM pg_index k WHERE k.indexrelid = c.oid AND k.indisprimary)
+ORDER BY c.oid"""
+_SIZE = "SELECT pg_database_size(current_database())"
+
+
+class Relation(NamedTuple):
+    """A table or index. `split`: the tablets that were asked for it; 0: none were."""
+
+    database: str
+    name: str
+    split: int = 0
+
+
+class Seen(NamedTuple):
+    """What PostgreSQL says of all databases of users, and when (monotonic)."""
+
+    at_s: float
+    relations: tuple[Relation, ...] = ()
+    size_bytes: int = 0
 
 
 @dataclass
@@ -74,7 +96,7 @@ class Universe:
             1,
         )  # yugabyted sets it itself
         self.members: dict[str, Member] = {}
-        self._seen: tuple[float, int, int] = (0.0, 0, 0)
+        self._seen = Seen(0.0)
         if keep.is_file():
             kept = json.loads(keep.read_text())
             self.copies = kept["copies"]
@@ -110,11 +132,24 @@ class Universe:
         return not (self._again and 0 <= at_s < MOVE_S)
 
     def tablets(self) -> int:
-        """How many tablets a table gets."""
+        """How many tablets a table gets that says nothing about it."""
         given = int(self._flags["ysql_num_tablets"])
         if given > 0:
             return given
         return int(self._flags["ysql_num_shards_per_tserver"]) * len(self.members)
+
+    def _leaders(self, relations: Sequence[Relation]) -> list[list[int]]:
+        """Of each relation the numbers of the members that lead its tablets."""
+        leaders = []
+        for number, relation in enumerate(relations):
+            tablets = relation.split or self.tablets()
+            leaders.append(
+                [
+                    self._leader(number, len(relations), tablet)
+                    for tablet in range(tablets)
+                ]
+            )
+        return leaders
 
     def _leader(self, table: int, tables: int, tablet: int) -> int:
         """The number of the member that leads a tablet: after a new start as elections left them,
@@ -124,15 +159,6 @@ class Universe:
         if not self._again or is_at_rest or table < tables // 2:
             return number
         return 0
-
-    def _leads(self, tables: int, number: int) -> int:
-        """How many tablets the member leads."""
-        led = [
-            self._leader(table, tables, tablet)
-            for table in range(tables)
-            for tablet in range(self.tablets())
-        ]
-        return led.count(number)
 
     def _alive(self, member: Member) -> bool:
         return time.monotonic() - member.heard_at < DEAD_AFTER_S
@@ -169,9 +195,12 @@ class Universe:
         return (200, {}) if done else (400, {"error": "not enough nodes"})
 
     def _tablet_servers(self, _: Query) -> tuple[int, Any]:
-        tables, size = self._look()
+        seen = self._look()
         with self._lock:
             rows = {}
+            led = [
+                number for table in self._leaders(seen.relations) for number in table
+            ]
             for number, member in enumerate(self.members.values()):
                 cloud, region, zone = member.zone.split(".")
                 alive = self._alive(member)
@@ -179,11 +208,11 @@ class Universe:
                     "time_since_hb_sec": round(time.monotonic() - member.heard_at, 2),
                     "status": "ALIVE" if alive else "DEAD",
                     "num_sst_files": member.files,
-                    "total_sst_file_size_bytes": size,
-                    "uncompressed_sst_file_size_bytes": 2 * size,
+                    "total_sst_file_size_bytes": seen.size_bytes,
+                    "uncompressed_sst_file_size_bytes": 2 * seen.size_bytes,
                     "path_metrics": [{"path": "/home/yugabyte/yb_data/data"}],
-                    "user_tablets_total": tables * self.tablets() if alive else 0,
-                    "user_tablets_leaders": self._leads(tables, number) if alive else 0,
+                    "user_tablets_total": len(led) if alive else 0,
+                    "user_tablets_leaders": led.count(number) if alive else 0,
                     "cloud": cloud,
                     "region": region,
                     "zone": zone,
@@ -211,54 +240,54 @@ class Universe:
         return 200, content
 
     def _entities(self, _: Query) -> tuple[int, Any]:
-        """Who leads the tablets of each table adds up to `_leads`."""
-        count, _size = self._look()
+        """Who leads the tablets of each table adds up to what `_tablet_servers` lists."""
+        relations = self._look().relations
         with self._lock:
             members = list(self.members.values())
-            each = range(self.tablets())
-            led = {
-                (table, tablet): members[self._leader(table, count, tablet)].uuid
-                for table in range(count)
-                for tablet in each
-            }
-            copies = [
-                {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"}
-                for m in members
-            ]
-        names = [f"table{number}" for number in range(count)]
-        tablets = [
-            {
-                "table_id": name, "tablet_id": f"{name}-{number}", "state": "RUNNING",
-                "replicas": copies,
-                "leader": led[table, number],
-            }
-            for table, name in enumerate(names)
-            for number in each
-        ]  # fmt: skip
-        return 200, {
-            "keyspaces": [
-                {"keyspace_id": "1", "keyspace_name": "bench", "keyspace_type": "ysql"}
-            ],
-            "tables": [
-                {
-                    "table_id": name,
-                    "keyspace_id": "1",
-                    "table_name": name,
-                    "state": "RUNNING",
-                }
-                for name in names
-            ],
-            "tablets": tablets,
-        }
+            leaders = self._leaders(relations)
+        copies = [
+            {"type": "VOTER", "server_uuid": m.uuid, "addr": f"{m.host}:9100"}
+            for m in members
+        ]
+        tables = []
+        tablets = []
+        for relation, led in zip(relations, leaders, strict=True):
+            identity = f"{relation.database}.{relation.name}"
+            tables.append(
+                {"table_id": identity, "keyspace_id": relation.database,
+                 "table_name": relation.name, "state": "RUNNING"}
+            )  # fmt: skip
+            for number, member in enumerate(led):
+                tablets.append(
+                    {"table_id": identity, "tablet_id": f"{identity}-{number}",
+                     "state": "RUNNING", "replicas": copies, "leader": members[member].uuid}
+                )  # fmt: skip
+        databases = dict.fromkeys(relation.database for relation in relations)
+        keyspaces = [
+            {"keyspace_id": name, "keyspace_name": name, "keyspace_type": "ysql"}
+            for name in databases
+        ]
+        return 200, {"keyspaces": keyspaces, "tables": tables, "tablets": tablets}
 
-    def _look(self) -> tuple[int, int]:
-        """Tables and indexes of the generator's database, and its size; once in two seconds."""
-        at, tables, size = self._seen
-        if time.monotonic() - at > 2.0:
-            command = ["psql", "-XAtq", "-h", "/run/standin", "-p", "6432", "-U", "yugabyte",
-                       "-d", "bench", "-c", _LOOK]  # fmt: skip
-            done = subprocess.run(command, capture_output=True, text=True)
-            if done.returncode == 0:
-                tables, size = (int(part) for part in done.stdout.split("|"))
-            self._seen = (time.monotonic(), tables, size)
-        return tables, size
+    def _look(self) -> Seen:
+        """Of the PostgreSQL behind; once in two seconds."""
+        now_s = time.monotonic()
+        if now_s - self._seen.at_s <= 2.0:
+            return self._seen
+        relations: list[Relation] = []
+        size_bytes = 0
+        for (database,) in _rows("yugabyte", _DATABASES):
+            for name, split in _rows(database, _RELATIONS):
+                relations.append(Relation(database, name, int(split)))
+            for (size,) in _rows(database, _SIZE):
+                size_bytes += int(size)
+        self._seen = Seen(now_s, tuple(relations), size_bytes)
+        return self._seen
+
+
+def _rows(database: str, statement: str) -> list[list[str]]:
+    """None if there is no such database any more, or no server yet."""
+    command = ["psql", "-XAtq", "-h", "/run/standin", "-p", "6432", "-U", "yugabyte",
+               "-d", database, "-c", statement]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True)
+    return [line.split("|") for line in done.stdout.splitlines()]

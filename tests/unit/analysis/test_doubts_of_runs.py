@@ -370,8 +370,22 @@ def test_tables_with_fewer_tablets_than_nodes() -> None:
     doubt = the("few tablets", small(change=facts(few_tablets=tables)))
     assert doubt.text.startswith("order_line and stock: as few as 1 tablet of a table")
     assert doubt.effect == "limits"
+    assert "dataset: {tablets: 1}" in doubt.advice
     assert "ysql_num_tablets=-1" in doubt.advice
     assert "few tablets" not in kinds(small())
+
+
+@pytest.mark.parametrize("generator", ["sysbench-stock", "benchbase"])
+def test_loaders_that_cannot_ask_for_tablets_are_not_told_to(generator: str) -> None:
+    """Their tables are doubted as ours are, and the servers alone decide."""
+
+    def change(record: Record) -> Record:
+        few = facts(few_tablets={"sbtest1": 1})(record)
+        return replace(few, workload=replace(few.workload, generator=generator))
+
+    doubt = the("few tablets", small(change=change))
+    assert "ysql_num_tablets=-1" in doubt.advice
+    assert "dataset" not in doubt.advice
 
 
 BY_HASH = {"yb_use_hash_splitting_by_default": "on"}

@@ -30,9 +30,11 @@ from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
+from orchestrator.yugabyte.pages import TSERVER_RPC_PORT
 from tests import ROOT, pages
 from tests.apps import an_app, tierbench, with_parts
 from tests.fake_existing import POSTGRESQL, Server, database
+from tests.silent_peers import hanging_up
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
@@ -341,6 +343,19 @@ def test_an_exporter_that_does_not_answer_is_named(
         == EXIT_UNAVAILABLE
     )
     assert "nothing was read: 127.0.0.1:9 sdc: " in capsys.readouterr().err
+
+
+def test_the_rpc_port_of_a_tablet_server_is_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
+    with hanging_up(TSERVER_RPC_PORT) as url:
+        words = ("--exporter", url, "--device", "sdc", "--last", "5s")
+        code = tierbench(app, "observe", *words, "--results", str(tmp_path))
+    assert code == EXIT_UNAVAILABLE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Port 9100 is the RPC port of a YugabyteDB tablet server" in said
+    assert "9300 in YugabyteDB's examples" in said
 
 
 class Interrupted(MadeUpClock):

@@ -455,3 +455,43 @@ def test_a_table_has_as_many_tablets_as_the_flags_say(
     led = [row["user_tablets_leaders"] for row in servers.values()]
     assert sum(led) == 6 * tablets and max(led) - min(led) <= 1
     assert (tmp_path / "tablets").read_text() == str(tablets)
+
+
+@pytest.mark.parametrize(
+    ("statement", "tablets"),
+    [
+        ("CREATE TABLE t (a int, PRIMARY KEY (a HASH))", None),
+        ("CREATE TABLE t (a int PRIMARY KEY) SPLIT INTO 5 TABLETS", 5),
+        ("CREATE INDEX i ON t (k) SPLIT INTO 4 TABLETS", 4),
+        ("CREATE TABLE t (a int, PRIMARY KEY (a ASC))", 1),
+        ("CREATE TABLE t (a int, b int, PRIMARY KEY (a HASH, b ASC))", None),
+        ("CREATE TABLE t (a int, b int, PRIMARY KEY ((a) HASH, b ASC))", None),
+        ("CREATE INDEX i ON t (k ASC)", 1),
+        ("CREATE INDEX IF NOT EXISTS i ON public.t (k DESC, a ASC)", 1),
+        ("CREATE TABLE t (a int, PRIMARY KEY (a ASC)) SPLIT AT VALUES ((10), (20))", 3),
+        ("CREATE INDEX i ON t (k ASC) SPLIT AT VALUES ((10, 1), (20, 2), (30, 3))", 4),
+    ],
+)
+def test_a_statement_says_how_many_tablets_it_asks_for(
+    statement: str, tablets: int | None
+) -> None:
+    """Ordered keys have one, unless they are split; of hashed ones flags decide."""
+    assert of("split")
+    marks = re.findall(rb"/\* tablets (\d+) \*/", front.rewritten(statement.encode()))
+    assert (int(marks[-1]) if marks else None) == tablets
+
+
+def test_a_table_that_asks_for_tablets_has_those(tmp_path: Path) -> None:
+    leader = Universe(tmp_path / "universe.json", "2025.2.1.0-b141", tables=0)
+    for number in (1, 2, 3):
+        leader.hear(f"10.0.0.{number}", f"cloud.region.zone{number}", 1)
+    leader.relations = [
+        universe.Relation("bench", "plain"),
+        universe.Relation("bench", "split", 3),
+        universe.Relation("tierbench", "of_others", 6),
+    ]
+    page = leader.pages()["/dump-entities"]({})[1]
+    counts = Counter(tablet["table_id"] for tablet in page["tablets"])
+    assert counts == {"bench.plain": 1, "bench.split": 3, "tierbench.of_others": 6}
+    ((servers),) = leader.pages()["/api/v1/tablet-servers"]({})[1].values()
+    assert sum(row["user_tablets_leaders"] for row in servers.values()) == 10

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +32,7 @@ from tests.fake_existing import (
 )
 from tests.fakes import FakePlatform, FarPlatform, QuietProgress
 from tests.pages import FLAGS, serving
+from tests.silent_peers import hanging_up
 
 __all__ = ["a_cache"]  # each test has one of its own
 
@@ -194,22 +192,18 @@ def test_a_chart_that_sets_no_placement_keeps_as_many_copies_as_its_masters_flag
 
 def test_the_rpc_port_of_a_tablet_server_is_told_as_such() -> None:
     """It hangs up on whoever speaks HTTP, and node_exporter has the same port by default."""
-    address = ("127.0.91.1", pages.TSERVER_RPC_PORT)  # that nobody else here has
-    with closing(socket.create_server(address)) as server:
-        threading.Thread(target=_hang_up, args=[server], daemon=True).start()
-        declared, _ = declaration.read(
-            spec(node_exporters=" ".join([f"http://{address[0]}:{address[1]}"] * 3))
-        )
+    with hanging_up(pages.TSERVER_RPC_PORT) as url:
+        declared, _ = declaration.read(spec(node_exporters=" ".join([url] * 3)))
         with pytest.raises(OSError, match="RPC port of a YugabyteDB tablet server"):
             probe.look(declared, Server().connect)
 
 
-def _hang_up(server: socket.socket) -> None:
-    with suppress(OSError):
-        while True:
-            connection, _ = server.accept()
-            connection.recv(64)
-            connection.close()
+def test_a_node_exporter_that_is_down_is_not_taken_for_a_tablet_server() -> None:
+    urls = " ".join([f"http://127.0.91.3:{pages.TSERVER_RPC_PORT}"] * 3)
+    declared, _ = declaration.read(spec(node_exporters=urls))
+    with pytest.raises(OSError, match="refused") as refused:
+        probe.look(declared, Server().connect)
+    assert "RPC" not in str(refused.value)
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,9 @@ def test_tables_with_fewer_tablets_than_nodes_are_told(master: Server) -> None:
     assert len(pages.tablet_servers([master.url])) == 3
     few = pages.few_tablets([master.url], container_nodes.DATABASE)
     assert few == {"order_line": 1, "stock": 1}
+    warning = pages.few_in_words(few)
+    assert "(order_line and 1 more; order_line has 1)" in warning
+    assert "(stock; stock has 2)" in pages.few_in_words({"stock": 2})
 
 
 def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
