@@ -118,6 +118,31 @@ def _count(value: Any) -> int:
     return number
 
 
+@dataclass(frozen=True)
+class Masters:
+    """The masters of a cluster as one of them lists them, `host:port` each. `leader`: the host that
+    it takes for the leader; "" if none."""
+
+    leader: str
+    addresses: tuple[str, ...]
+
+
+@understood("/api/v1/masters")
+def masters_listed_by(master: str) -> Masters:
+    """What one master says, in order. Believe the leader alone: a follower's page was seen to show
+    masters of long ago."""
+    leader = ""
+    addresses: list[str] = []
+    for row in get_json(f"{master}/api/v1/masters")["masters"]:
+        if "registration" not in row:  # one that did not answer
+            continue
+        at = row["registration"]["private_rpc_addresses"][0]
+        addresses.append(f"{at['host']}:{at['port']}")
+        if row["role"] == "LEADER":
+            leader = str(at["host"])
+    return Masters(leader, tuple(sorted(addresses)))
+
+
 def leaders(masters: Sequence[str]) -> dict[str, int]:
     """Host → the tablets of users' tables that its tablet server leads."""
     return {server.host: server.user_leaders for server in tablet_servers(masters)}

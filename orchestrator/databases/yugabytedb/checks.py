@@ -183,15 +183,16 @@ def _commands(probe: Probe) -> tuple[bool, str]:
 
 
 def _masters(probe: Probe) -> tuple[bool, str]:
-    files = {node.name: nodes.remembered(node, probe.world) for node in probe.nodes}
-    masters: dict[str, str] = {}
-    for name, content in files.items():
-        masters[name] = str(content.get("current_masters", ""))
-    address = str(files[probe.nodes[0].name].get("advertise_address"))
+    first = probe.nodes[0]
+    address = str(nodes.remembered(first, probe.world).get("advertise_address"))
     same = address == probe.cluster.endpoints[0].host
-    counts = [len(text.split(",")) for text in masters.values()]
-    complete = all(count == len(probe.nodes) for count in counts)
-    return same and complete, f"{masters} (written once a minute)"
+    listed = nodes.leaders_list(probe.nodes, probe.world)
+    remembered: dict[str, tuple[str, ...]] = {}
+    for node in probe.nodes:
+        remembered[node.name] = nodes.remembered_masters(node, probe.world)
+    complete = all(masters == listed for masters in remembered.values())
+    seen = f"{remembered}; the leader lists {listed} (files are written once a minute)"
+    return same and complete, seen
 
 
 def _leaders(probe: Probe) -> tuple[bool, str]:

@@ -17,6 +17,7 @@ from orchestrator.errors import NodeError, RunError, TierbenchError
 from orchestrator.model import ClusterSpec, Node, Volume
 from orchestrator.powers import Completed, Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction, shell
+from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
 # What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
@@ -204,6 +205,27 @@ def remembered(node: Node, world: World) -> dict[str, object]:
     if isinstance(content, dict):
         return content
     return {}
+
+
+def remembered_masters(node: Node, world: World) -> tuple[str, ...]:
+    """The masters that the node's own file names, `host:port` each, in order."""
+    names = str(remembered(node, world).get("current_masters", ""))
+    return tuple(sorted(name for name in names.split(",") if name))
+
+
+def leaders_list(up: Sequence[Node], world: World) -> tuple[str, ...]:
+    """The masters as their leader lists them. OSError if no master says that it leads."""
+    failures: list[str] = []
+    for node in up:
+        try:
+            listed = pages.masters_listed_by(node.sources[pages.MASTER])
+        except OSError as error:
+            failures.append(str(error))
+            continue
+        own = remembered(node, world).get("advertise_address")
+        if own == listed.leader:
+            return listed.addresses
+    raise OSError("; ".join(failures) or "no master says that it leads")
 
 
 # ------------------------------------------------------------------ what may fail

@@ -144,15 +144,19 @@ class Readiness:
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
-        masters. yugabyted writes it once a minute. Past the deadline it is only noted."""
+        masters as the leader lists them. yugabyted writes it once a minute, and gives its tablet
+        server what it says: with a wrong list YSQL of a restored node never came up. Past the
+        deadline it is only noted."""
+
+        def unlike() -> str:
+            voting = up[: self._factor]
+            return self._unlike(up, nodes.leaders_list(voting, self._world))
+
+        remembered = self._unread.patiently("the leader's list of masters", unlike)
 
         def forgotten() -> str:
             raise_if_dead(up, self._world)
-            for node in up:
-                masters = _remembered_masters(node, self._world)
-                if masters < self._factor:
-                    return f"{node.name} remembers {masters} of {self._factor} masters"
-            return ""
+            return remembered()
 
         clock = self._world.clock
         state = wait_while(
@@ -160,6 +164,17 @@ class Readiness:
         )
         if state:
             self._unread.note("the masters that each node remembers", state)
+
+    def _unlike(self, up: Sequence[Node], masters: Sequence[str]) -> str:
+        """The first node whose file names others than these; "" if none does."""
+        for node in up:
+            known = nodes.remembered_masters(node, self._world)
+            if known != masters:
+                names = ", ".join(known) or "none"
+                return (
+                    f"{node.name} names {names}; the leader lists {', '.join(masters)}"
+                )
+        return ""
 
     def await_balance(self, up: Sequence[Node], masters: str) -> Leaders:
         """Waits until the leaders of each table are spread and nothing moves any more; only warns
@@ -226,12 +241,6 @@ class Readiness:
                 f"{moved} of {len(begun.tablets)} tablets have another leader since"
             )
         return "; ".join(texts) or None
-
-
-def _remembered_masters(node: Node, world: World) -> int:
-    """How many masters the node's own file names."""
-    names = str(nodes.remembered(node, world).get("current_masters", ""))
-    return sum(name != "" for name in names.split(","))
 
 
 def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str:

@@ -179,6 +179,7 @@ class Universe:
             "/api/v1/tablet-servers": self._tablet_servers,
             "/api/v1/health-check": self._health,
             "/api/v1/cluster-config": self._config,
+            "/api/v1/masters": self._masters,
             "/dump-entities": self._entities,
             "/standin/beat": self._beat,
             "/standin/place": self._place,
@@ -229,6 +230,23 @@ class Universe:
             "under_replicated_tablets": short,
         }
         return 200, answer
+
+    def _masters(self, _: Query) -> tuple[int, Any]:
+        """The first node leads as long as it is up."""
+        rows = []
+        for host in self.masters():
+            cloud, region, zone = self.members[host].zone.split(".")
+            at = {"host": host, "port": 7100}
+            registration = {
+                "private_rpc_addresses": [at],
+                "http_addresses": [{"host": host, "port": 7000}],
+                "cloud_info": {"placement_cloud": cloud, "placement_region": region,
+                               "placement_zone": zone},
+                "placement_uuid": "",
+            }  # fmt: skip
+            role = "LEADER" if host == next(iter(self.members)) else "FOLLOWER"
+            rows.append({"registration": registration, "role": role})
+        return 200, {"masters": rows}
 
     def _config(self, _: Query) -> tuple[int, Any]:
         if not self._sets_placement:

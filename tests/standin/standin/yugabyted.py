@@ -29,7 +29,8 @@ from standin.words import VERSION, fail, fail_killed, get, say
 RUN = Path("/run/standin")
 _PLACE = ("cloud_provider", "cloud_region", "cloud_zone")
 _OF_LEADER = (
-    "/api/v1/tablet-servers", "/api/v1/health-check", "/api/v1/cluster-config", "/dump-entities",
+    "/api/v1/tablet-servers", "/api/v1/health-check", "/api/v1/cluster-config", "/api/v1/masters",
+    "/dump-entities",
 )  # fmt: skip
 _PG_ARGS = (
     "shared_buffers=32MB",

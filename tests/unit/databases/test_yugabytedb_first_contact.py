@@ -7,7 +7,7 @@ Method: pure functions, pages that answer as told, made-up clock. Facts: docs/YU
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -289,6 +289,56 @@ def test_nothing_is_measured_before_the_leaders_of_each_table_are_spread(
 def test_leaders_that_stay_uneven_end_no_run_but_are_told(master: Server) -> None:
     told = balanced(master, lambda: CROWDED, fake_world())
     assert "a is led by {'10.0.0.11': 0, '10.0.0.12': 2" in str(told())
+
+
+def listing(leader: str, hosts: Sequence[str]) -> tuple[int, str]:
+    """The page of a master that takes `leader` for the leader."""
+    rows = []
+    for host in hosts:
+        at = {"private_rpc_addresses": [{"host": host, "port": 7100}]}
+        role = "LEADER" if host == leader else "FOLLOWER"
+        rows.append({"registration": at, "role": role})
+    return 200, json.dumps({"masters": rows})
+
+
+@pytest.mark.parametrize(
+    ("second_remembers", "noted"),
+    [
+        (HOSTS, None),
+        (("10.0.0.91", "10.0.0.92", "10.0.0.93"), "node-2 names 10.0.0.91:7100"),
+        (HOSTS[:2], "node-2 names 10.0.0.11:7100, 10.0.0.12:7100; the leader lists"),
+    ],
+)
+def test_each_node_must_remember_the_masters_that_the_leader_lists(
+    second_remembers: Sequence[str], noted: str | None
+) -> None:
+    """Three others are as many: with them a real node never came up again. A follower's page is of
+    long ago."""
+    follower, leader = Server(), Server()
+    follower.pages["/api/v1/masters"] = listing("10.0.0.91", ["10.0.0.91"])
+    leader.pages["/api/v1/masters"] = listing(HOSTS[1], HOSTS)
+
+    def file(name: str, _: Sequence[str]) -> str:
+        number = int(name[-1])
+        known = second_remembers if number == 2 else HOSTS
+        masters = ",".join(f"{host}:7100" for host in known)
+        host = HOSTS[number - 1]
+        return json.dumps({"current_masters": masters, "advertise_address": host})
+
+    world = fake_world()
+    world = replace(world, platform=FakePlatform(answer=file))
+    unread = Unread(world)
+    urls = (follower.url, leader.url, follower.url)
+    up = [
+        Node(f"node-{number}", "database", sources={pages.MASTER: url})
+        for number, url in enumerate(urls, start=1)
+    ]
+    with closing(follower), closing(leader):
+        readiness(world, unread).await_remembered_masters(up)
+    if noted is None:
+        assert unread.text() is None
+    else:
+        assert noted in str(unread.text())
 
 
 def test_leaders_are_read_of_one_database_by_table() -> None:
