@@ -22,13 +22,16 @@ from pydantic import TypeAdapter
 from orchestrator import powers, units
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, RunError, UsageError
-from orchestrator.platforms.common.lifecycle import patiently
+from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, host, shell, sql
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
-# A backend notices that its client is gone only when it next reads from it.
+# A backend notices that its client is gone only when it next reads from it. Where servers pool
+# sessions, YugabyteDB's connection manager keeps an idle one for `ysql_conn_mgr_idle_time`: 180 s
+# on a real 2025.2.2.2.
 _IN_USE = "is being accessed by other users"
+IN_USE_S = 240.0
 
 Confirm = Callable[[str, bool], bool]
 
@@ -76,11 +79,16 @@ class Place:
             ) as session:
                 yield session
         except RunError as error:
-            raise RunError(
-                error.what,
-                advice=f"the user {declared.user} must be allowed to create and drop "
-                f"the database {self.name}",
-            ) from error
+            advice = (
+                f"the user {declared.user} must be allowed to create and drop the database "
+                f"{self.name}"
+            )
+            if _IN_USE in error.what:
+                advice = (
+                    f"end the sessions in the database {self.name}: pg_stat_activity lists them. A "
+                    "pooler may keep them"
+                )
+            raise RunError(error.what, advice) from error
 
     def mark(self, session: sql.Session) -> str | None:
         """The comment on it, "" without one; None if it is not there."""
@@ -104,8 +112,11 @@ class Place:
         may_pass: Callable[[Exception], bool],
         how: str = "",
     ) -> bool:
-        """Drops it if its comment, read in the same session, says so; again for a minute where an
-        error may pass. Returns whether it was there."""
+        """Drops it if its comment, read in the same session, says so. Again for IN_USE_S while
+        somebody is connected to it, and for a minute where another error may pass. Returns whether
+        it was there."""
+        clock = self.world.clock
+        begun_s = clock.monotonic()
 
         def drop() -> bool:
             with self.outside() as session:
@@ -114,7 +125,18 @@ class Place:
                     session.rows(f'DROP DATABASE "{self.name}"{how}')
                 return mark is not None
 
-        return patiently(drop, self.world.clock, may_pass)
+        def may_still_pass(error: Exception) -> bool:
+            waited_s = clock.monotonic() - begun_s
+            if _IN_USE not in str(error):
+                return may_pass(error) and waited_s < PATIENCE_S
+            self.world.progress.step(
+                f"waiting until nobody is connected to the database {self.name}: servers that "
+                "pool sessions keep them for minutes",
+                IN_USE_S - waited_s,
+            )
+            return True
+
+        return patiently(drop, clock, may_still_pass, IN_USE_S)
 
 
 @dataclass(frozen=True)
@@ -224,11 +246,11 @@ class OwnDatabase(Place):
         return True
 
     def _drop(self, ours: Callable[[str], bool]) -> bool:
-        """Waits a little until nobody is connected to it. `ours` raises if it must stay."""
+        """Waits until nobody is connected to it. `ours` raises if it must stay."""
         how = ""
         if self.force:
             how = " WITH (FORCE)"
-        return self.drop_if(ours, lambda error: _IN_USE in str(error), how)
+        return self.drop_if(ours, lambda _error: False, how)
 
     def run(self, verb: Literal["save", "restore"], snapshot: Path) -> None:
         """Has the owner's command keep the database that was just loaded, of which `snapshot` tells

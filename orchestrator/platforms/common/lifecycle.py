@@ -27,10 +27,11 @@ def patiently(
     call: Callable[[], Answer],
     clock: powers.Clock,
     may_pass: Callable[[Exception], bool],
+    patience_s: float = PATIENCE_S,
 ) -> Answer:
-    """Calls at least twice, and until a minute has passed, while what is raised `may_pass`; then
-    raises the last error as it is. A call in which nothing came for as long is not made again."""
-    end = clock.monotonic() + PATIENCE_S
+    """Calls at least twice, and until `patience_s` is over, while what is raised `may_pass`; then
+    raises the last error as it is. A call in which nothing came for a minute is not made again."""
+    end = clock.monotonic() + patience_s
     pause_s = _FIRST_PAUSE_S
     again = False
     while True:

@@ -279,6 +279,45 @@ def test_dropping_waits_for_sessions_that_have_not_noticed_their_end() -> None:
     assert "tierbench" not in server.databases
 
 
+class Steps(QuietProgress):
+    """Keeps what it was said to wait for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[str] = []
+
+    def step(self, text: str, expected_s: float | None = None) -> None:
+        self.steps.append(text)
+
+
+def test_dropping_waits_longer_than_a_pooler_keeps_idle_sessions() -> None:
+    """YugabyteDB's connection manager does for 180 s (`ysql_conn_mgr_idle_time`), and FORCE is
+    there only from 2025.1 on. What is waited for is said."""
+    server, progress = Server(), Steps()
+    asked = world(progress)
+    with database(server).running(spec(), (), Network("net", ()), asked):
+        begun_s = asked.clock.monotonic()
+        server.busy = 27  # tries, the last after 180 s
+    assert 180 < asked.clock.monotonic() - begun_s < 200
+    assert "tierbench" not in server.databases
+    waiting = "waiting until nobody is connected to the database tierbench"
+    assert progress.steps[-1].startswith(waiting)
+
+
+def test_a_database_that_others_use_stays_and_says_whom_to_look_for() -> None:
+    server = Server()
+    with pytest.raises(RunError, match="accessed by other users") as raised:
+        owned = owned_database.OwnDatabase(
+            declaration.read(spec())[0], server.connect, world(), Terminal()
+        )
+        server.databases["tierbench"] = set()
+        server.comments["tierbench"] = ""
+        server.busy = 10**6
+        owned.drop_if(lambda _mark: True, lambda _error: False)
+    assert "pg_stat_activity" in raised.value.advice
+    assert "allowed to create" not in raised.value.advice
+
+
 def test_postgresql_ends_their_sessions_where_it_can() -> None:
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     with running(server, spec(maintenance_database="postgres")):
