@@ -222,8 +222,8 @@ def leaders_list(up: Sequence[Node], world: World) -> tuple[str, ...]:
         except OSError as error:
             failures.append(str(error))
             continue
-        own = remembered(node, world).get("advertise_address")
-        if own == listed.leader:
+        address = remembered(node, world).get("advertise_address")
+        if address == listed.leader:
             return listed.addresses
     raise OSError("; ".join(failures) or "no master says that it leads")
 

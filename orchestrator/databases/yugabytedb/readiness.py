@@ -168,9 +168,9 @@ class Readiness:
     def _unlike(self, up: Sequence[Node], masters: Sequence[str]) -> str:
         """The first node whose file names others than these; "" if none does."""
         for node in up:
-            known = nodes.remembered_masters(node, self._world)
-            if known != masters:
-                names = ", ".join(known) or "none"
+            remembered = nodes.remembered_masters(node, self._world)
+            if remembered != masters:
+                names = ", ".join(remembered) or "none"
                 return (
                     f"{node.name} names {names}; the leader lists {', '.join(masters)}"
                 )
