@@ -288,7 +288,7 @@ def check_owners(
     `database`: of the nodes that are started here, as asked for, or auto.
     """
     alone = [load.name for load in workloads if load.database is not None]
-    if database not in ("auto", EXISTING) and not _starts_nodes(profiles):
+    if database not in ("auto", EXISTING) and not _started(profiles):
         raise _not_started_here(profiles[0].name, database)
     for profile in profiles:
         is_others = is_of_others(profile.cluster)
@@ -306,12 +306,13 @@ def check_owners(
             raise _not_on_several_engines(profile.name)
 
 
-def _starts_nodes(profiles: Sequence[Profile]) -> bool:
-    """Whether one of them has nodes that are started here."""
+def _started(profiles: Sequence[Profile]) -> int:
+    """How many of them have nodes that are started here."""
+    count = 0
     for profile in profiles:
         if not is_of_others(profile.cluster):
-            return True
-    return False
+            count += 1
+    return count
 
 
 def _unfit(workloads: Sequence[Workload], takes_files: bool) -> list[str]:
