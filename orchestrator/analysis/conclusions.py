@@ -15,6 +15,8 @@ from orchestrator.units import format_change
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Standing = Literal["enough", "not enough", "open"]
 ObjectiveWord = Literal["met", "missed", "open"]
+# For what alone an answer holds, because the disks were hardly asked.
+MootWord = Literal["cached data", "this machine", "short windows"]
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,7 @@ class Decision:
     without_prices: str = ""
     # The level, repetitions and windows that its figures rest on, in words.
     basis: str = ""
+    moot: tuple[MootWord, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from orchestrator.analysis.answers.record import (
     ProofWord,
     TierLimit,
 )
-from orchestrator.analysis.answers.sureness import campaign_sureness
+from orchestrator.analysis.answers.sureness import MOOT, campaign_sureness
 from orchestrator.analysis.answers.to_buy import disks_to_buy
 from orchestrator.analysis.conclusions import (
     Bottleneck,
@@ -59,7 +59,10 @@ def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
 
 
 def is_undecided(answer: Answer) -> bool:
-    """Whether a workload has no answer, or one beside which a cheaper tier is open."""
+    """Whether a workload has no answer, one beside which a cheaper tier is open, or one to a
+    question that is moot."""
+    if answer.sureness.word in MOOT.values():
+        return True
     return any(part.proof in _UNDECIDED for part in answer.parts)
 
 

@@ -1,8 +1,18 @@
 """How sure the answer of a campaign is, as a whole. Pure."""
 
+from collections.abc import Mapping
+
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import Sureness, SurenessWord, Tally
+from orchestrator.analysis.conclusions import MootWord
+
+# What an answer holds for, where something makes the question moot; the first that is so counts.
+MOOT: Mapping[MootWord, SurenessWord] = {
+    "cached data": "for cached data only",
+    "this machine": "for this machine only",
+    "short windows": "for short windows only",
+}
 
 
 def campaign_sureness(asked: Asked) -> Sureness:
@@ -21,21 +31,35 @@ def campaign_sureness(asked: Asked) -> Sureness:
             few = ": with one run of each there is no telling a difference from chance"
         text = f"No workload has an answer{few}.{lost}"
         return Sureness("not conclusive", text, tally)
-    chosen = "".join(f"{asked.opening(why)} " for why in _without_prices(asked))
-    text = f"{chosen}{_tally_in_words(tally)}.{lost}"
+    sentences = [asked.opening(why) for why in _without_prices(asked)]
+    sentences += _moot_in_words(asked)
+    sentences.append(f"{_tally_in_words(tally)}.{lost}")
+    text = " ".join(sentences)
     return Sureness(_word(asked, tally), text, tally)
 
 
 def _word(asked: Asked, tally: Tally) -> SurenessWord:
     """Conclusive if every workload has an answer by price, no cheaper tier is open beside it,
-    and every planned run left figures."""
+    every planned run left figures, and nothing makes the question moot."""
     if tally.workloads_answered < tally.workloads or tally.runs_lost:
         return "partly conclusive"
+    for moot in _moot_by_word(asked):
+        return MOOT[moot]
     if _without_prices(asked):
         return "enough; price open"
     if any(decision.cheaper_open for decision in asked.verdict.decisions):
         return "enough; cheaper not excluded"
     return "conclusive"
+
+
+def _moot_by_word(asked: Asked) -> dict[MootWord, list[str]]:
+    """What makes questions moot → the workloads whose it does; in the order of `MOOT`."""
+    workloads: dict[MootWord, list[str]] = {}
+    for word in MOOT:
+        for decision in asked.verdict.decisions:
+            if word in decision.moot:
+                workloads.setdefault(word, []).append(decision.workload)
+    return workloads
 
 
 def _without_prices(asked: Asked) -> list[str]:
@@ -67,6 +91,22 @@ def _tally(asked: Asked) -> Tally:
 
 
 # ------------------------------------------------------------------ in words
+
+_MOOT_TEXTS: Mapping[MootWord, str] = {
+    "cached data": "Most runs of {} had all data in the cache, so disks were hardly read: "
+    "load more data than the cache holds.",
+    "this machine": "This machine was the limit of {}, so what the disks can do was not "
+    "measured: use a larger one.",
+    "short windows": "Most runs of {} were measured for less than 30 s, in which background "
+    "writes do not show: take a larger --scale.",
+}
+
+
+def _moot_in_words(asked: Asked) -> list[str]:
+    texts: list[str] = []
+    for word, workloads in _moot_by_word(asked).items():
+        texts.append(_MOOT_TEXTS[word].format(units.listed(workloads)))
+    return texts
 
 
 def _tally_in_words(tally: Tally) -> str:

@@ -18,7 +18,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     Criterion,
 )
-from orchestrator.analysis.decisions.levels import ONE_SIDED, SHOWN
+from orchestrator.analysis.decisions.levels import DISCARDED, ONE_SIDED, SHOWN
 from orchestrator.analysis.decisions.objective_tests import (
     ObjectiveTest,
     objective_test,
@@ -110,8 +110,6 @@ class Contest:
             return f"{doubt.text} ({doubt.kind}): {doubt.advice}"
         if self.slo:
             return ""  # an SLO asks nothing of the other tiers
-        if self.absent:
-            return f"{units.listed(self.absent)} left no figures to hold it against"
         return self._lacking() or self._held_back(candidate)
 
     def _lacking(self) -> str:
@@ -310,9 +308,9 @@ def _proof(contest: Contest) -> Proof:
     """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
     worst p-value is that of the claim (intersection-union test, Berger 1982).
 
-    A tier that misses an objective makes no claim, nor one with a comparison outside the margin. By
-    chance that leaves out 5 % of those at the margin, so the claims of the others have 95 % of the
-    level (discarding, Zhao, Small and Su 2019).
+    A tier that misses an objective makes no claim, nor one with a comparison that is rather outside
+    the margin than within (`DISCARDED`). By chance that leaves out 10 % of those at the margin, so
+    the claims of the others have 90 % of the level (discarding, Zhao, Small and Su 2019).
     """
     tiers = contest.candidates
     compared = {tier.name: _comparisons_of(tier, contest) for tier in tiers}
@@ -326,12 +324,12 @@ def _proof(contest: Contest) -> Proof:
         for name, tests in tested.items():
             claims[name] = _worst_of_tests(tests)
     else:
-        alpha *= 1 - ONE_SIDED
+        alpha *= 1 - DISCARDED
         for name, comparisons in compared.items():
             claims[name] = _worst_of_comparisons(comparisons, contest)
             if _worse(comparisons, contest):
                 outside.add(name)
-            if any(comparison.outside for comparison in comparisons):
+            if any(pair.p_within <= DISCARDED for pair in comparisons):
                 silent.add(name)
     for tier in tiers:
         if contest.barred(tier):
@@ -448,4 +446,27 @@ def _ratio(
     if not common.candidate:
         return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     confidence = looks.confidence(SHOWN, contest.share)
+    beside = _of_the_same_two(candidate, other, criterion, contest)
+    if beside:
+        return stats.ratio_of_two_blocks(
+            common.other, common.candidate, beside, confidence
+        )
     return stats.ratio_of_means(common.other, common.candidate, confidence)
+
+
+def _of_the_same_two(
+    candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
+) -> list[list[float]]:
+    """The figures of all further tiers, where each tier has the same two repetitions; else none."""
+    numbers = candidate.by_repetition(criterion).keys()
+    if len(numbers) != 2:
+        return []
+    figures: list[list[float]] = []
+    for tier in contest.candidates:
+        by_repetition = tier.by_repetition(criterion)
+        if by_repetition.keys() != numbers:
+            return []
+        if tier is candidate or tier is other:
+            continue
+        figures.append([by_repetition[number] for number in numbers])
+    return figures

@@ -22,6 +22,7 @@ from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.cluster_decision import decide_cluster
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import SHOWN
+from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.decisions.no_contest import no_contest, of_one_repetition
 from orchestrator.analysis.decisions.values import causes_of
 from orchestrator.analysis.doubts import kinds
@@ -149,10 +150,12 @@ def is_open(contest: Contest) -> bool:
 
 def _may_be_decided(candidate: Candidate, contest: Contest) -> bool:
     """Whether runs like those at hand can say that a tier is enough, or that it is not. One that
-    misses the SLO and is open all the same was held back by this machine."""
+    misses the SLO and is open all the same was held back by this machine; of a figure that a run
+    lacks, more such runs say nothing."""
     tests = contest.proof.objectives[candidate.name]
-    held_back = any(test.missed for test in tests)
-    return not held_back and not contest.barred(candidate)
+    if any(test.missed or test.is_lacking for test in tests):
+        return False
+    return not contest.barred(candidate)
 
 
 # ------------------------------------------------------------------ the answer
@@ -180,5 +183,6 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),
         without_prices=remarks.without_prices(candidate, contest),
+        moot=moot(candidate, contest),
         cheaper_open=(*(tier.name for tier in still_open), *contest.absent),
     )

@@ -9,3 +9,5 @@ from orchestrator.analysis.statistics import stats
 ONE_SIDED = 1 - stats.CONFIDENCE
 # The confidence of the intervals that are shown: 90 %.
 SHOWN = 1 - 2 * ONE_SIDED
+# A claim whose p-value is above 1 − this is not made, so that it costs the others no level.
+DISCARDED = 0.1

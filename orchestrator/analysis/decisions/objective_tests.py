@@ -25,6 +25,11 @@ class ObjectiveTest:
     p_value: float = 1.0
     missed: bool = False
 
+    @property
+    def is_lacking(self) -> bool:
+        """Whether a run has no such figure, so that nothing can be told of it."""
+        return self.value is None
+
     def __str__(self) -> str:
         return f"{format_objective(self.objective)}: {self.measured}"
 

@@ -232,10 +232,13 @@ def _more(unsure: Comparison, contest: Contest) -> str:
 def _open_slo(candidate: Candidate, contest: Contest) -> str:
     tests = contest.proof.objectives[candidate.name]
     level = contest.proof.level
-    unsure = listed([str(test) for test in tests if test.p_value > level])
+    open_tests = [test for test in tests if test.p_value > level]
+    unsure = listed([str(test) for test in open_tests])
     losers = offers.passed_over(candidate, contest, "not enough")
     missed = [_missed(loser, contest).text for loser in losers]
     more = "more repetitions are needed"
+    if any(test.is_lacking for test in open_tests):
+        more = "measure for longer, so that every run has the figure"
     if candidate.cause in HARNESS_CAUSES:
         more = "this machine was the limit, so what the disk could do was not measured"
     unproven = f"whether {candidate.name} meets {unsure} is not proven"

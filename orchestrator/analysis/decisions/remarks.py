@@ -227,7 +227,8 @@ def _not_compared(contest: Contest) -> list[str]:
 def _absent(tiers: Sequence[str]) -> str:
     if not tiers:
         return ""
-    return f"Not considered, having no figures: {listed(tiers)}"
+    left = f"Left out, having no figures of every run: {listed(tiers)}"
+    return f"{left}; what the disk can do is not known"
 
 
 # ------------------------------------------------------------------ beside every answer

@@ -15,6 +15,7 @@ from scipy import special
 CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
 _FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR  # which is of either side
+_FREEDOM_OF_TWO_BLOCKS = 1.5
 MIN_BEYOND = (
     10  # observations beyond a percentile, without which it is one or two outliers
 )
@@ -125,6 +126,32 @@ def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
         return Ratio(math.exp(float(logs.mean())), None, None, None)
     error = spread_of_logs(logs, floor) / math.sqrt(logs.size)
     return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
+
+
+def ratio_of_two_blocks(
+    baseline: Sequence[float],
+    contender: Sequence[float],
+    others: Sequence[Sequence[float]],
+    confidence: float = CONFIDENCE,
+) -> Ratio:
+    """The same of two blocks, of which one difference of differences is all that a pair has: its
+    spread is taken of all treatments, `others` being those beside the pair.
+
+    The mean variance of all pairs of k is 2 ÷ k of the sum of all treatments' variances. Times
+    k ÷ 2 it is on average never below that of any pair, whichever treatment has the noise. It has
+    between one degree of freedom (one has all the noise) and k − 1 (all have the same): 1.5 are
+    taken (docs/ERROR-RATES.md). ValueError as `ratio_of_means`, and if there are not two blocks.
+    """
+    changes: list[float] = []  # of each treatment, from the first block to the second
+    for values in (baseline, contender, *others):
+        if len(values) != 2:
+            raise ValueError("two blocks need two values of each treatment")
+        first, second = logs_for_ratio(values)
+        changes.append(float(second - first))
+    variance = len(changes) * float(np.var(changes, ddof=1)) / 4
+    error = max(math.sqrt(variance), _FLOOR_OF_CHANGES / math.sqrt(2))
+    change = float(_changes(baseline, contender).mean())
+    return ratio_by_t(change, error, _FREEDOM_OF_TWO_BLOCKS, confidence)
 
 
 def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -> Ratio:

@@ -117,6 +117,9 @@ def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
     return Cause("shared_cap", text + memory_too(values))
 
 
+_BURST_TIME_PCT = 50.0  # of the seconds, above the base rate
+
+
 def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
     """The machine's, if that is what the tier's limit comes from."""
     of_vm = _limit_of_vm(kind, values, tier)
@@ -140,7 +143,11 @@ def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
 
 
 def _is_in_burst(values: Evidence) -> bool:
-    return (values.burst_credit_left_pct or 0.0) > 0
+    """Credit is left, and most seconds drew on it: what a moment below the base saves up in an
+    empty bucket is no burst."""
+    has_credit = (values.burst_credit_left_pct or 0.0) > 0
+    above_pct = values.time_above_base_pct
+    return has_credit and (above_pct is None or above_pct >= _BURST_TIME_PCT)
 
 
 def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:

@@ -427,12 +427,12 @@ def test_no_tier_is_named_whose_price_is_known_to_be_above_anothers() -> None:
     assert decide(other, cheap, unknown).tier == "premium"
 
 
-def test_an_absent_tier_is_named_and_leaves_it_open() -> None:
-    """As one with a single run does; that runs fail on a tier is no evidence against it."""
+def test_an_absent_tier_is_named_and_bars_no_other() -> None:
+    """It may be enough: that runs fail on a tier is no evidence against it."""
     tiers = ["premium", "premium-v2", "ultra"]
     found = decide(candidate("premium-v2", FAST), candidate("ultra", FAST), tiers=tiers)
-    assert found.tier is None
-    assert "premium left no figures to hold it against" in found.reason
+    assert (found.tier, found.cheaper_open) == ("premium-v2", ("premium",))
+    assert "Left out, having no figures of every run: premium" in found.reason
 
 
 def test_of_a_campaign_new_orders_are_what_counts() -> None:
@@ -446,7 +446,8 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
     first, *others = campaign.runs
     without = replace(first, record=replace(first.record, measurements=()))
     found = decision.decide_all(replace(campaign, runs=(without, *others)), ())[0][0]
-    assert "premium left no figures to hold it against" in found.reason
+    assert found.tier == "premium-v2"
+    assert "Left out, having no figures of every run: premium" in found.reason
 
 
 @pytest.mark.parametrize(

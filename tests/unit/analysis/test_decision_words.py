@@ -36,7 +36,10 @@ def said_of(contest: Contest) -> list[str]:
 @pytest.mark.parametrize(
     ("contest", "text"),
     [
-        (a_contest(absent=("io2",)), "Not considered, having no figures: io2"),
+        (
+            a_contest(absent=("io2",)),
+            "Left out, having no figures of every run: io2; what the disk can do is not known",
+        ),
         (
             a_contest(at_ceiling=True),
             "Think time holds throughput at its ceiling on every tier: latency ranks",

@@ -230,3 +230,46 @@ def test_steadiness_needs_enough_finite_values() -> None:
     assert stats.steadiness(times, [0.0] * 25) is None
     flat = stats.steadiness(times, [5.0] * 25)
     assert flat is not None and flat.steady and flat.drift_pct == pytest.approx(0)
+
+
+# ------------------------------------------------------------------ two blocks of several tiers
+
+
+def test_of_two_blocks_the_spread_is_that_of_all_treatments() -> None:
+    """Changes of 2, 4 and 0 % from block to block: their variance is 4, and k ÷ 4 of it 3."""
+    first, second, third = ([1.0, math.exp(change)] for change in (0.02, 0.04, 0.0))
+    found = stats.ratio_of_two_blocks(first, second, [third])
+    assert found.error == pytest.approx(math.sqrt(3) / 100)
+    assert found.ratio == pytest.approx(math.exp(0.01))
+    assert found.freedom == 1.5
+
+
+def test_two_treatments_have_no_more_than_their_own_spread() -> None:
+    first, second = [1.0, 1.02], [1.1, 1.05]
+    alone = stats.ratio_of_means(first, second)
+    assert stats.ratio_of_two_blocks(first, second, []).error == pytest.approx(
+        alone.error
+    )
+
+
+@pytest.mark.parametrize(
+    "spreads", [(3, 3, 3), (1, 6, 3), (6, 3, 1), (0.5, 5, 2), (5, 2, 0.5)]
+)
+def test_a_claim_of_two_blocks_at_the_margin_is_false_in_few(
+    spreads: tuple[float, float, float],
+) -> None:
+    """4.5 % is the level of a claim; the standard error of 2,000 is 0.5 %."""
+    random = np.random.default_rng(8)
+    false = 0
+    for _ in range(2000):
+        values = np.exp(random.normal(0, 1, (3, 2)) * np.array(spreads)[:, None] / 100)
+        left, right, beside = values.tolist()
+        found = stats.ratio_of_two_blocks(left, right, [beside])
+        false += 1 - found.chance_beyond(1.0) <= 0.045
+    assert false / 2000 <= 0.055
+
+
+def test_blocks_other_than_two_are_refused() -> None:
+    three = [1.0, 1.1, 1.2]
+    with pytest.raises(ValueError, match="two values"):
+        stats.ratio_of_two_blocks(three, three, [three])
