@@ -46,6 +46,7 @@ class ClusterSpec:
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    version_of: Mapping[str, str] = field(default_factory=dict)
     # What was declared of others' cluster.
     existing: Mapping[str, str] = field(default_factory=dict)
     clients: int = 1  # containers that carry its load together

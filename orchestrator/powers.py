@@ -242,6 +242,15 @@ class Images(Protocol):
     def id(self, tag: str) -> str | None:
         """Returns the id of the image that a tag names now; None if it is not here."""
 
+    @property
+    def architecture(self) -> str:
+        """Of the machines that run images, as images name it (amd64, arm64); "" where it is not
+        known or machines differ."""
+
+    def mismatch(self, tag: str) -> str:
+        """Returns how the architecture of an image that is here differs from that of its engine, in
+        words; "" if it does not, or if that is not known."""
+
     def pull(self, tag: str) -> bool:
         """Returns whether the image could be pulled."""
 

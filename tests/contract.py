@@ -93,6 +93,7 @@ class Lifecycle:
     def test_an_image_that_does_not_exist(self, platform: Platform) -> None:
         assert not platform.images.present("nobody.test/none:0")
         assert platform.images.id("nobody.test/none:0") is None
+        assert platform.images.mismatch("nobody.test/none:0") == ""
         assert "nobody.test/none:0" in platform.images.ways_to_get("nobody.test/none:0")
 
 

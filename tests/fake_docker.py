@@ -116,9 +116,22 @@ class Family:
         return self._engine.add(self._kind, name, attrs)
 
 
-class NoImages:
-    def get(self, tag: str) -> Any:
-        raise ImageNotFound(f"No such image: {tag}")
+@dataclass
+class Image:
+    id: str
+    attrs: dict[str, Any]
+
+
+@dataclass
+class Images:
+    """Those that are here: tag → the architecture for which one is built."""
+
+    built_for: dict[str, str] = field(default_factory=dict)
+
+    def get(self, tag: str) -> Image:
+        if tag not in self.built_for:
+            raise ImageNotFound(f"No such image: {tag}")
+        return Image(f"id of {tag}", {"Architecture": self.built_for[tag]})
 
 
 class Api:
@@ -185,7 +198,7 @@ class Engine:
             Family(self, "volume"),
         )
         self.networks, self.api = Family(self, "network"), Api(self)
-        self.images = NoImages()
+        self.images = Images()
 
     def called(self, call: str) -> None:
         self.calls.append(call)

@@ -9,6 +9,7 @@ from typing import Any
 
 from orchestrator.errors import RunError
 from orchestrator.guards import GuardBeats
+from orchestrator.platforms.common import architectures
 from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
@@ -49,6 +50,8 @@ class Engine:
     here: set[str] = field(default_factory=set)
     fails: Exception | None = None
     groups: str | None = "2"
+    architecture: str = "amd64"
+    built_for: dict[str, str] = field(default_factory=dict)
     beats: GuardBeats = field(default_factory=GuardBeats)
 
     def share(self, beats: GuardBeats) -> None:
@@ -107,6 +110,10 @@ class Engine:
 
     def present(self, tag: str) -> bool:
         return tag in self.here
+
+    def mismatch(self, tag: str) -> str:
+        built_for = self.built_for.get(tag, self.architecture)
+        return architectures.mismatch(built_for, self.architecture)
 
     def id(self, tag: str) -> str | None:
         return f"id of {tag}" if tag in self.here else None

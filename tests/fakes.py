@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.errors import RunError
+from orchestrator.platforms.common import architectures
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.dry import NobodyElse
@@ -102,7 +103,9 @@ class Talk:
 
 class FakeImages:
     """The `Images` protocol. Those of `here` are here (tag → id), those of `registry` can be
-    pulled."""
+    pulled. The engine's `architecture` is not known; those of `built_for` are for another one."""
+
+    architecture = ""
 
     def __init__(
         self,
@@ -111,6 +114,7 @@ class FakeImages:
         asked: list[tuple[Any, ...]],
     ) -> None:
         self.here, self._registry, self._asked = _ids(here), _ids(registry), asked
+        self.built_for: dict[str, str] = {}
 
     ways_to_get = DockerImages.ways_to_get
 
@@ -119,6 +123,9 @@ class FakeImages:
 
     def id(self, tag: str) -> str | None:
         return self.here.get(tag)
+
+    def mismatch(self, tag: str) -> str:
+        return architectures.mismatch(self.built_for.get(tag, ""), self.architecture)
 
     def pull(self, tag: str) -> bool:
         self._asked.append(("pull", tag))

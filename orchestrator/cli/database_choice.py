@@ -97,18 +97,28 @@ def _node_size(
 
 
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
-    """The cluster of that database, with the size and the settings that the profile has for it."""
-    unknown = {*cluster.node_of, *cluster.settings_of} - set(databases())
+    """The cluster of that database, with the size, release and settings that the profile has for
+    it."""
+    named = {*cluster.node_of, *cluster.settings_of, *cluster.version_of}
+    unknown = named - set(databases())
     if unknown:
         raise UsageError(
-            "`node_of` or `settings_of` of the cluster names "
+            "`node_of`, `settings_of` or `version_of` of the cluster names "
             f"{listed(sorted(unknown))}",
             advice=f"write the name of a database: {listed(list(databases()))}",
         )
     node = cluster.node_of.get(name, cluster.node)
     settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
+    version = cluster.version_of.get(name, cluster.version)
     return replace(
-        cluster, database=name, node=node, node_of={}, settings=settings, settings_of={}
+        cluster,
+        database=name,
+        node=node,
+        node_of={},
+        settings=settings,
+        settings_of={},
+        version=version,
+        version_of={},
     )
 
 
@@ -124,7 +134,8 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
 
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
+    started = on_database(cluster, PREFERRED)
     try:
-        return checklist.passed(cluster, connected(), folder)
+        return checklist.passed(started, connected(), folder)
     except UnavailableError:
         return ""

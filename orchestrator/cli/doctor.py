@@ -98,7 +98,8 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
     """Whether an image of ours is there; open where a campaign brings it by itself."""
     subject = f"image {tag}"
     if platform.images.present(tag):
-        return Finding(subject, True, "there")
+        wrong = platform.images.mismatch(tag)
+        return Finding(subject, not wrong, wrong or "there")
     if isinstance(platform, DockerMachines):
         text = "`tierbench setup` builds it; a campaign brings it"
         return Finding(subject, None, text)

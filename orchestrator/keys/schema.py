@@ -254,6 +254,7 @@ class ClusterYaml(Strict):
     existing: Mapping[str, Texts] = {}
     node_of: Mapping[str, Mapping[str, NodeKey]] = {}
     settings_of: Mapping[str, Mapping[str, Mapping[str, Text]]] = {}
+    version_of: Mapping[str, Text] = {}
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -278,6 +279,7 @@ class ClusterYaml(Strict):
             "port": self.port,
             "node_of": self.node_of,
             "settings_of": self.settings_of,
+            "version_of": self.version_of,
             "network": self.network_bytes_per_s,
             "client": self.client == "beside",
         }

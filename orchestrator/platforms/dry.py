@@ -23,6 +23,11 @@ class DryContainer:
 
 
 class _AllImages:
+    architecture = ""
+
+    def mismatch(self, tag: str) -> str:
+        return ""
+
     def present(self, tag: str) -> bool:
         return True
 

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
 from orchestrator.model import DeviceCap
+from orchestrator.platforms.common import architectures
 from orchestrator.powers import ContainerSpec, Mount, Platform, Progress, World
 
 BASE_REPOSITORY = "debian"
@@ -57,6 +58,11 @@ def need(root: Path, name: str, platform: Platform) -> str:
             f"the image {image} is not here",
             advice="run `tierbench setup`: it builds our images",
         )
+    architectures.require_native(
+        image,
+        platform.images,
+        f"remove it there (`docker rmi {image}`); then `tierbench setup` builds its own",
+    )
     return image
 
 

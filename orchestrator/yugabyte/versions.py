@@ -10,10 +10,10 @@ from typing import NamedTuple
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.yugabyte import releases
 
-STUDY = "2.18.1.0-b84"  # what the published study measured
-RECENT = "2025.2.1.0-b141"  # a long-term-support release of 2026
-PINNED = (STUDY, RECENT)
-DEFAULT = STUDY
+# What is started where a profile names no release: of the newest series with long-term support.
+DEFAULT = "2025.2.6.0-b111"
+STUDY = "2.18.1.0-b84"  # what the published study measured; its profiles name it
+PINNED = (STUDY, DEFAULT)
 
 # Images for ARM end so, beside those of the same release for x86-64.
 ARM = "-aarch64"
@@ -77,7 +77,7 @@ def _no_release(text: str) -> str:
         )
     return (
         f"{text!r} is not a release with its build: write the tag of the image, "
-        f"such as {STUDY} or {newest}"
+        f"such as {newest}"
     )
 
 

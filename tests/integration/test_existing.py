@@ -58,7 +58,7 @@ SESSIONS = (
 def standin(standin_image: str) -> Iterator[Server]:
     """As the chart and a manual start leave a cluster of today: no placement was ever set, and a
     table has one tablet unless it asks for more."""
-    switches = {"STANDIN_PLACEMENT": "none", "STANDIN_VERSION": versions.RECENT}
+    switches = {"STANDIN_PLACEMENT": "none", "STANDIN_VERSION": versions.DEFAULT}
     with servers.standin(standin_image, 3, **switches) as server:
         yield server
 
@@ -258,7 +258,7 @@ def test_a_running_cluster_of_others_is_used_and_left_as_it_was(
             sample.metric for sample in YugabyteDBCollector().read(cluster.nodes, 100.0)
         }
     assert facts["stand_in"] is facts["existing"] is True
-    assert (facts["version"], facts["replication_factor"]) == (versions.RECENT, 3)
+    assert (facts["version"], facts["replication_factor"]) == (versions.DEFAULT, 3)
     assert (
         "fewer tablets than there are nodes (sbtest1 and 1 more"
         in capsys.readouterr().err

@@ -24,7 +24,7 @@ from tests.integration.servers import LABELS
 
 pytestmark = pytest.mark.docker
 
-RELEASES = os.environ.get("YUGABYTEDB_VERSIONS", versions.STUDY).split()
+RELEASES = os.environ.get("YUGABYTEDB_VERSIONS", versions.DEFAULT).split()
 GIB = 2**30
 READY_S = 300
 STARTED = "YugabyteDB started successfully"

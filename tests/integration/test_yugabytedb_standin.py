@@ -29,6 +29,7 @@ from orchestrator.run import checks as run_checks
 from orchestrator.run import experiment
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
+from orchestrator.yugabyte import versions
 from tests import ROOT
 from tests.campaign_tables import OF_LOG, sampled_in
 from tests.fakes import QuietProgress
@@ -68,7 +69,7 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(
             assert ask(cluster, 3, "SELECT count(*) FROM stock") == [(900,)]
             again = database.facts(cluster, world).recorded()
     assert facts["stand_in"] is again["stand_in"] is True
-    assert facts["version"] == "2.18.1.0-b84"
+    assert facts["version"] == versions.DEFAULT
     assert (facts["replication_factor"], facts["replicas_in_sync"]) == (3, 2)
     assert list(facts["leaders"].values()) == [1, 1, 1]
     assert len(set(facts["zones"].values())) == 3
@@ -85,11 +86,13 @@ def test_three_nodes_take_sql_and_start_again_from_their_disks(
 def test_tls_is_between_nodes_and_to_clients_and_durable_is_read_back(
     image: str, world: World, tmp_path: Path
 ) -> None:
+    """As the published study had it, with its release."""
     here = replace(world, cache=tmp_path)
     database = YugabyteDB()
-    with up(
-        spec(image, tls="on", durability="durable"), here, database=database
-    ) as cluster:
+    secured = spec(image, tls="on", durability="durable")
+    asked = replace(secured, version=versions.STUDY)
+    switches = {number: {"STANDIN_VERSION": versions.STUDY} for number in (1, 2, 3)}
+    with up(asked, here, switches, database) as cluster:
         assert len(cluster.endpoints[0].password) >= 20
         with pytest.raises(
             psycopg.OperationalError, match="password authentication failed"

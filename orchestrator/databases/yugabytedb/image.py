@@ -1,7 +1,8 @@
 """The image that nodes run: which tags may hold it, whether one is here, and how to get one.
 
 Tags in the order in which they are tried: the profile's `image`; else YugabyteDB's own, then ours,
-built from a downloaded distribution (`make yugabyte-image TARBALL=…`)."""
+built from a downloaded distribution (`make yugabyte-image TARBALL=…`). On machines with ARM
+YugabyteDB's own ends in `-aarch64`: its plain tags are for x86-64 alone."""
 
 import re
 import shutil
@@ -13,9 +14,9 @@ from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import architectures
 from orchestrator.powers import Platform
-from orchestrator.yugabyte import releases
-from orchestrator.yugabyte.versions import Version, dotted, parse
+from orchestrator.yugabyte import releases, versions
 
 OFFICIAL = releases.REPOSITORY
 PACKED = "tierbench/yugabytedb"
@@ -23,18 +24,24 @@ _TARBALL = re.compile(
     r"yugabyte-(\d+(?:\.\d+)+-b\d+)-(?:linux|el8|centos)-(x86_64|aarch64)\.tar"
 )
 _DOWNLOADS = "https://downloads.yugabyte.com"
+# Architecture → the end of a distribution's name.
+_BUILDS = {architectures.X86: "linux-x86_64", architectures.ARM: "el8-aarch64"}
 
 
-def tags(settings: Settings) -> tuple[str, ...]:
-    """The tags that may hold the image, the preferred one first."""
+def tags(settings: Settings, architecture: str = "") -> tuple[str, ...]:
+    """The tags that may hold the image on machines of an architecture, the preferred one first."""
     if settings.image:
         return (settings.image,)
-    return f"{OFFICIAL}:{settings.version}", f"{PACKED}:{settings.version}"
+    official = f"{OFFICIAL}:{settings.version}"
+    packed = f"{PACKED}:{settings.version}"
+    if architecture == architectures.ARM:
+        return official + versions.ARM, packed, official
+    return official, packed
 
 
 def chosen(settings: Settings, platform: Platform) -> str:
     """The first tag whose image is here; the preferred one if there is none."""
-    candidates = tags(settings)
+    candidates = tags(settings, platform.images.architecture)
     for tag in candidates:
         if platform.images.present(tag):
             return tag
@@ -42,22 +49,28 @@ def chosen(settings: Settings, platform: Platform) -> str:
 
 
 def need(settings: Settings, platform: Platform) -> str:
-    """The tag to run. UnavailableError, with all ways to get the image, if it is not here."""
+    """The tag to run. UnavailableError, with all ways to get the image, if it is not here, or is
+    for another architecture."""
     tag = chosen(settings, platform)
+    ways = advice(settings, platform)
     if not platform.images.present(tag):
-        raise UnavailableError(
-            f"the image {tag} is not here", advice=advice(settings, platform)
-        )
+        raise UnavailableError(f"the image {tag} is not here", advice=ways)
+    architectures.require_native(tag, platform.images, ways)
     return tag
 
 
 def advice(settings: Settings, platform: Platform) -> str:
     """All ways to get the image."""
-    ways = platform.images.ways_to_get(tags(settings)[0])
+    architecture = platform.images.architecture
+    ways = platform.images.ways_to_get(tags(settings, architecture)[0])
     if settings.image:
-        return f"{ways}, or take `image` out of the profile"
-    number = dotted(settings.version.number)
-    file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-linux-x86_64.tar.gz"
+        return (
+            f"{ways}, or take `image` and the end of `version` that names an "
+            "architecture out of the profile"
+        )
+    number = versions.dotted(settings.version.number)
+    build = _BUILDS.get(architecture, _BUILDS[architectures.X86])
+    file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-{build}.tar.gz"
     return (
         f"{ways}; or download {file} and run `make yugabyte-image "
         "TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so "
@@ -73,23 +86,29 @@ def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
     return None
 
 
-def distribution(tarball: Path) -> Version:
-    """The version in a downloaded file's name. UsageError if it is no distribution."""
+def distribution(tarball: Path, architecture: str = "") -> versions.Version:
+    """The version in a downloaded file's name. UsageError if it is no distribution, or none for
+    machines of this architecture."""
     match = _TARBALL.match(tarball.name)
+    build = _BUILDS.get(architecture, _BUILDS[architectures.X86])
+    file = f"yugabyte-<version>-b<build>-{build}.tar.gz"
+    advice = f"TARBALL=…/{file}, as downloaded from {_DOWNLOADS}"
     if match is None or not tarball.is_file():
         raise UsageError(
-            f"{tarball} is not a distribution of YugabyteDB",
-            advice="TARBALL=…/yugabyte-<version>-b<build>-linux-x86_64.tar.gz, as "
-            f"downloaded from {_DOWNLOADS}",
+            f"{tarball} is not a distribution of YugabyteDB", advice=advice
         )
-    return parse(match[1])
+    wrong = architectures.mismatch(architectures.named(match[2]), architecture)
+    if wrong:
+        raise UsageError(f"{tarball} {wrong}", advice=advice)
+    return versions.parse(match[1])
 
 
 def pack(
     tarball: Path, root: Path, platform: Platform, on_line: Callable[[str], None]
 ) -> str:
     """Builds our image `yugabytedb` around the distribution; returns the tag."""
-    tag = f"{PACKED}:{distribution(tarball)}"
+    version = distribution(tarball, platform.images.architecture)
+    tag = f"{PACKED}:{version}"
     with tempfile.TemporaryDirectory(
         dir=tarball.parent, prefix=".tierbench-"
     ) as context:

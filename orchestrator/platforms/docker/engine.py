@@ -15,7 +15,7 @@ from docker.errors import APIError
 from docker.types import Mount, Ulimit
 
 from orchestrator import errors, powers
-from orchestrator.platforms.common import agent, archives, commands
+from orchestrator.platforms.common import agent, architectures, archives, commands
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker import campaigns, images, limits
@@ -55,12 +55,14 @@ class DockerPlatform:
         self.answers = self._engine.answering.answers
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
-        self.images = images.DockerImages(self._engine)
         self._leftovers = Leftovers(self._engine, self.guard)
         networks = Networks(self._engine, self.guard, self._leftovers)
         self.network = networks.network
         self.volume = networks.volume
-        self._machine = self._machine_of(self._info())
+        info = self._info()
+        architecture = architectures.named(info.get("Architecture"))
+        self.images = images.DockerImages(self._engine, architecture)
+        self._machine = self._machine_of(info)
 
     def facts(self) -> dict[str, Any]:
         info = self._info()

@@ -7,7 +7,7 @@ from typing import Any, Self
 from docker.errors import DockerException
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common import commands, lifecycle
+from orchestrator.platforms.common import architectures, commands, lifecycle
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import Images
 from orchestrator.system import at_once
@@ -19,7 +19,8 @@ _KEPT = 5  # of what was told last, as evidence
 class DockerImages(Images):
     """The `Images` protocol on an engine."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, architecture: str = "") -> None:
+        self._architecture = architecture
         self._engine = engine
         self._client = engine.client
 
@@ -28,6 +29,17 @@ class DockerImages(Images):
         return self._engine.find(
             f"looking for image {tag}", lambda: str(images.get(tag).id)
         )
+
+    @property
+    def architecture(self) -> str:
+        return self._architecture
+
+    def mismatch(self, tag: str) -> str:
+        def inspect() -> object:
+            return self._client.images.get(tag).attrs.get("Architecture")
+
+        built_for = self._engine.find(f"looking at image {tag}", inspect)
+        return architectures.mismatch(architectures.named(built_for), self.architecture)
 
     def push(self, tag: str, registry: str) -> None:
         """Pushes an image as `registry`/`tag`. RunError if the registry refuses it."""

@@ -16,6 +16,7 @@ from orchestrator import model, powers
 from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import architectures
 from orchestrator.platforms.common.lifecycle import passed_on
 from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
@@ -208,6 +209,21 @@ class _ImagesOfAll(powers.Images):
             return None
         return " ".join(dict.fromkeys(str(image_id) for image_id in ids))
 
+    @property
+    def architecture(self) -> str:
+        different: set[str] = set()
+        for engine in self._engines:
+            different.add(engine.images.architecture)
+        return architectures.common(different)
+
+    def mismatch(self, tag: str) -> str:
+        """The first engine's that differs, with its name."""
+        for engine in self._engines:
+            wrong = engine.images.mismatch(tag)
+            if wrong:
+                return f"of {engine.known_as} {wrong}"
+        return ""
+
     def pull(self, tag: str) -> bool:
         images = [engine.images for engine in self._engines]
         return all(
@@ -266,22 +282,27 @@ class _GuardOfAll:
                     lacking.append(engine)
             if not lacking:
                 continue
-            if having:
-                source: DockerPlatform | None = having[0]
-            else:
-                source = self._builder(tag)
-            if source is not None:
-                for engine in lacking:
-                    engine.images.take_from(source.images, tag)
+            if not having:
+                having += self._builder(tag)
+            for engine in lacking:
+                self._bring_image(tag, having, engine)
 
-    def _builder(self, tag: str) -> DockerPlatform | None:
+    def _bring_image(
+        self, tag: str, having: Sequence[DockerPlatform], engine: DockerPlatform
+    ) -> None:
+        """From the first of those that have it for the engine's own architecture."""
+        for source in having:
+            if source.images.architecture == engine.images.architecture:
+                engine.images.take_from(source.images, tag)
+                return
+
+    def _builder(self, tag: str) -> list[DockerPlatform]:
         """The engine of the environment, if it answers and has an image."""
         with suppress(TierbenchError):
             here = self._here()
             if here.images.present(tag):
-                return here
-            return None
-        return None
+                return [here]
+        return []
 
 
 def _check_addresses(engines: Sequence[DockerPlatform]) -> None:

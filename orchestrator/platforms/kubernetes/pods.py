@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import commands, lifecycle
+from orchestrator.platforms.common import architectures, commands, lifecycle
 from orchestrator.platforms.kubernetes import manifests, placing, space, trouble
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.pod import Pod
@@ -209,6 +209,19 @@ class ClusterImages:
                 if "@sha256:" in name:
                     return name
         return own_images.name_in_registry(tag)
+
+    @property
+    def architecture(self) -> str:
+        """Of its machines, as their kubelets tell it."""
+        different: set[str] = set()
+        for node in self._placement.find_machines():
+            info = node["status"].get("nodeInfo") or {}
+            different.add(architectures.named(info.get("architecture")))
+        return architectures.common(different)
+
+    def mismatch(self, tag: str) -> str:
+        """No kubelet tells for which architecture an image is."""
+        return ""
 
     def ways_to_get(self, tag: str) -> str:
         return (

@@ -9,7 +9,7 @@ import sys
 import urllib.request
 from typing import Any, NoReturn
 
-VERSION = os.environ.get("STANDIN_VERSION", "2.18.1.0-b84")
+VERSION = os.environ.get("STANDIN_VERSION", "2025.2.6.0-b111")
 
 
 def say(text: str) -> None:

@@ -34,7 +34,7 @@ from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
 __all__ = ["ask"]
 
 ONE_TABLE = "HDFS and a store in one table"
-OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
+OFFICIAL = "yugabytedb/yugabyte:2025.2.6.0-b111"
 NAMES = [fact.name for fact in checklist.lines()]
 
 

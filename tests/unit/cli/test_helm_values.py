@@ -107,7 +107,7 @@ def test_servers_are_as_yugabyted_would_start_them() -> None:
     assert "ysql_pg_conf_csv" not in old["gflags"]["tserver"]
     assert new["gflags"]["tserver"]["yb_enable_read_committed_isolation"] == "true"
     assert new["gflags"]["tserver"]["ysql_pg_conf_csv"] == "yb_enable_cbo=on"
-    own = replace(spec(ysql_pg_conf_csv="yb_enable_cbo=off"), version=versions.RECENT)
+    own = replace(spec(ysql_pg_conf_csv="yb_enable_cbo=off"), version=versions.DEFAULT)
     assert helm_values.values(own, FAST)["gflags"]["tserver"][
         "ysql_pg_conf_csv"
     ].endswith("off")

@@ -25,7 +25,9 @@ KEYS = {
     "cluster.port": "port: 5433",
     "cluster.node_of": "node_of: {yugabytedb: {smoke: {cpus: 1, memory: 1GiB, disk: 8GiB}}}",
     "cluster.settings_of": "settings_of: {yugabytedb: {smoke: {tls: 'on'}}}",
+    "cluster.version_of": "version_of: {yugabytedb: 2025.2.6.0}",
 }
+OF_DATABASES = ("cluster.node_of", "cluster.settings_of", "cluster.version_of")
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -44,7 +46,7 @@ def test_keys_of_nodes_that_are_started_are_refused_of_a_cluster_of_others(
     )
 
 
-@pytest.mark.parametrize("key", ["cluster.node_of", "cluster.settings_of"])
+@pytest.mark.parametrize("key", OF_DATABASES)
 def test_settings_of_an_unknown_database_are_refused(key: str) -> None:
     theirs = OURS.replace("{", f"{{{KEYS[key].replace('yugabytedb', 'yugabytdb')}, ", 1)
     Path("ours.yaml").write_text(f"question: q\ntier: azure/P15\ncluster: {theirs}\n")

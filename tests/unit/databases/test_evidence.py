@@ -33,7 +33,7 @@ from tests import ROOT
 from tests.evidence import Entry, Universe, entries, fits
 
 STANDIN = ROOT / "tests/standin"
-RELEASES = (versions.STUDY, "2024.2.2.2-b2", versions.RECENT)
+RELEASES = (versions.STUDY, "2024.2.2.2-b2", versions.DEFAULT)
 KEYS = {"id", "answers", "release", "fact", "with", "source", "seen", "inferred", "from", "holds",
         "entity", "server", "since", "sqlstate"}  # fmt: skip
 
@@ -352,7 +352,7 @@ def test_statements_are_counted_as_they_were_seen() -> None:
 def test_the_adapter_asks_for_metrics_that_were_seen() -> None:
     """Its request too: a parameter that no server knows would be ignored, silently."""
     kinds = ("tablet", "table", "server")
-    known = {name for kind in kinds for name in evidenced(kind, versions.RECENT)}
+    known = {name for kind in kinds for name in evidenced(kind, versions.DEFAULT)}
     asked = parse_qs(urlsplit(counters.PATH).query)
     for part in asked["metrics"][0].split(","):
         assert any(part in name for name in known), part
@@ -396,7 +396,7 @@ def test_a_bound_of_hash_codes_has_16_bits_where_the_source_narrows_it() -> None
     narrow = front.narrowed(sql, versions.STUDY)
     assert series(entry["release"]) == series(versions.STUDY)[:2]
     assert narrow == sql.replace(b"< 65536", b"< 0") and b">= 60000" in narrow
-    assert front.narrowed(sql, versions.RECENT) == sql
+    assert front.narrowed(sql, versions.DEFAULT) == sql
 
 
 def test_refusals_carry_the_sqlstate_that_was_seen() -> None:

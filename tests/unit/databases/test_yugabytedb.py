@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.cli.database_choice import on_database
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import (
     YugabyteDB,
@@ -24,6 +25,7 @@ from orchestrator.databases.yugabytedb import (
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, NodeSize, Volume
+from orchestrator.planning import project_files
 from orchestrator.powers import Network
 from orchestrator.system.shell import SystemShell
 from orchestrator.yugabyte import counters, releases, versions
@@ -116,12 +118,37 @@ def test_releases_sort_by_time_and_read_back() -> None:
         "2.18.1.0-b85",
         "2.20.10.0-b29",
         "2024.2.2.2-b2",
-        "2025.2.1.0-b141",
+        "2025.2.6.0-b111",
     ]
     read = [versions.parse(name) for name in names]
     assert read == sorted(read)
     assert [str(version) for version in read] == names
-    assert versions.DEFAULT == "2.18.1.0-b84"
+
+
+def test_what_is_started_without_a_release_is_supported_for_long() -> None:
+    series = releases.newest_long_term().name
+    assert versions.DEFAULT.startswith(f"{series}.")
+    assert str(settings.read(THREE)[0].version) == versions.DEFAULT
+
+
+STUDYS = [f"profiles/study/{name}.yaml" for name in ("premium", "premium-v2", "ultra")]
+
+
+@pytest.mark.parametrize(
+    ("profiles", "database", "version"),
+    [
+        (STUDYS, "yugabytedb", versions.STUDY),
+        (STUDYS, "postgresql", None),
+        (["premium", "premium-v2", "ultra"], "yugabytedb", None),
+    ],
+)
+def test_the_studys_release_is_that_of_the_studys_profiles_alone(
+    profiles: list[str], database: str, version: str | None
+) -> None:
+    """A cluster that is like the study's in all else has the release of today."""
+    read, _ = project_files.read(ROOT, profiles, [], "study")
+    clusters = [on_database(profile.cluster, database) for profile in read]
+    assert {cluster.version for cluster in clusters} == {version}
 
 
 @pytest.mark.parametrize(
@@ -207,7 +234,7 @@ def test_the_banner_tells_the_releases_number_and_never_its_build(
     [
         ("2.18.1.0-b84", False),
         ("2025.1.4.0-b103", False),
-        ("2025.2.1.0-b141", True),
+        ("2025.2.6.0-b111", True),
         ("2026.1", True),
     ],
 )
@@ -218,7 +245,7 @@ def test_statistics_are_collected_where_the_planner_uses_them(
 
 
 def test_the_pinned_releases_are_on_both_sides_of_every_difference() -> None:
-    old, new = versions.parse(versions.STUDY), versions.parse(versions.RECENT)
+    old, new = versions.parse(versions.STUDY), versions.parse(versions.DEFAULT)
     since = shipped("orchestrator.yugabyte", "versions.yaml")["since"]
     assert not any(old.has(difference) for difference in since)
     assert all(new.has(difference) for difference in since)
@@ -237,12 +264,12 @@ def test_memory_is_shared_out_of_the_containers_not_the_machines() -> None:
 def test_a_flag_unknown_to_a_release_is_not_passed_to_it() -> None:
     flag = "use_memory_defaults"
     assert flag not in rendered(replace(THREE, version="2.18.1.0-b84"), restored=False)
-    assert flag in rendered(replace(THREE, version="2025.2.1.0-b141"), restored=False)
+    assert flag in rendered(replace(THREE, version="2025.2.6.0-b111"), restored=False)
 
 
 @pytest.mark.parametrize(
     ("release", "expected"),
-    [("2.18.1.0-b84", None), ("2024.2.2.2-b2", None), ("2025.2.1.0-b141", "false")],
+    [("2.18.1.0-b84", None), ("2024.2.2.2-b2", None), ("2025.2.6.0-b111", "false")],
 )
 def test_nothing_is_analysed_in_the_background_of_a_run(
     release: str, expected: str | None
@@ -291,8 +318,9 @@ def test_a_switch_is_read_as_yaml_writes_it(text: str, tls: bool) -> None:
 
 
 def test_a_value_with_commas_is_braced_where_the_release_takes_that() -> None:
-    old = replace(THREE, settings={"ysql_pg_conf_csv": "a=1,b=2"})
-    recent = replace(old, version="2025.2.1.0-b141")
+    with_comma = replace(THREE, settings={"ysql_pg_conf_csv": "a=1,b=2"})
+    old = replace(with_comma, version=versions.STUDY)
+    recent = replace(with_comma, version=versions.DEFAULT)
     assert "ysql_pg_conf_csv={a=1,b=2}" in rendered(recent, restored=False)
     assert mistakes_of(old) == {
         "cluster.settings.ysql_pg_conf_csv": "2.18.1.0-b84 splits flags at every comma, so a value "
@@ -404,8 +432,8 @@ def test_all_mistakes_are_said_at_once() -> None:
 
 # ------------------------------------------------------------------ where the image comes from
 
-OFFICIAL = "yugabytedb/yugabyte:2.18.1.0-b84"
-PACKED = "tierbench/yugabytedb:2.18.1.0-b84"
+OFFICIAL = f"yugabytedb/yugabyte:{versions.DEFAULT}"
+PACKED = f"tierbench/yugabytedb:{versions.DEFAULT}"
 
 
 def test_without_an_image_all_ways_to_get_one_are_said_and_the_exit_code_is_69() -> (
@@ -438,6 +466,70 @@ def platform(*images: str, registry: tuple[str, ...] = ()) -> Any:
     return FakePlatform(images=images, registry=registry)
 
 
+NATIVE = f"{OFFICIAL}-aarch64"
+
+
+def on_arm(*images: str, registry: tuple[str, ...] = ()) -> Any:
+    """An engine on machines with ARM. YugabyteDB's plain tags are for x86-64."""
+    arm = platform(*images, registry=registry)
+    arm.images.architecture = "arm64"
+    arm.images.built_for = {OFFICIAL: "amd64", NATIVE: "arm64"}
+    return arm
+
+
+@pytest.mark.parametrize(
+    ("here", "taken"),
+    [
+        ((OFFICIAL, PACKED, NATIVE), NATIVE),
+        ((OFFICIAL, PACKED), PACKED),
+        ((), NATIVE),
+    ],
+)
+def test_on_machines_with_arm_the_image_is_the_one_for_them(
+    here: tuple[str, ...], taken: str
+) -> None:
+    """The plain one starts under emulation and never becomes healthy."""
+    assert YugabyteDB().image(THREE, fake_world(platform=on_arm(*here))) == taken
+
+
+def test_what_is_pulled_and_downloaded_there_is_for_them_too() -> None:
+    both = (OFFICIAL, NATIVE)
+    assert image.obtain(THREE, on_arm(registry=both)) == NATIVE
+    with pytest.raises(UnavailableError) as raised:
+        YugabyteDB().check(THREE, fake_world(platform=on_arm()))
+    assert raised.value.what == f"the image {NATIVE} is not here"
+    assert f"docker pull {NATIVE}`" in raised.value.advice
+    assert f"yugabyte-{versions.DEFAULT}-el8-aarch64.tar.gz" in raised.value.advice
+
+
+@pytest.mark.parametrize(
+    ("engine", "version", "said"),
+    [
+        (
+            on_arm(OFFICIAL),
+            None,
+            f"the image {OFFICIAL} is built for amd64; the engine runs on arm64",
+        ),
+        (
+            platform(NATIVE),
+            f"{versions.DEFAULT}-aarch64",
+            f"the image {NATIVE} is built for arm64; the engine runs on amd64",
+        ),
+    ],
+)
+def test_an_image_for_another_architecture_is_refused_before_anything_starts(
+    engine: Any, version: str | None, said: str
+) -> None:
+    if not engine.images.architecture:
+        engine.images.architecture = "amd64"
+        engine.images.built_for = {NATIVE: "arm64"}
+    spec = replace(THREE, version=version)
+    with pytest.raises(UnavailableError) as raised:
+        YugabyteDB().check(spec, fake_world(platform=engine))
+    assert raised.value.what == said
+    assert engine.asked == []
+
+
 def test_an_image_is_pulled_only_if_none_is_here() -> None:
     assert image.obtain(THREE, platform(PACKED, registry=(OFFICIAL,))) == PACKED
     assert image.obtain(THREE, platform(registry=(OFFICIAL,))) == OFFICIAL
@@ -445,12 +537,24 @@ def test_an_image_is_pulled_only_if_none_is_here() -> None:
 
 
 def test_a_distribution_is_packed_under_its_own_version(tmp_path: Path) -> None:
-    tarball = tmp_path / "yugabyte-2.18.1.0-b84-linux-x86_64.tar.gz"
+    tarball = tmp_path / f"yugabyte-{versions.DEFAULT}-linux-x86_64.tar.gz"
     tarball.write_text("a distribution")
     engine = platform()
     assert image.pack(tarball, ROOT, engine, lambda _: None) == PACKED
     assert engine.asked == [("build", PACKED, "Dockerfile", "yugabyte.tar.gz")]
     assert [file.name for file in tmp_path.iterdir()] == [tarball.name]
+
+
+def test_a_distribution_for_another_architecture_is_refused(tmp_path: Path) -> None:
+    """Its image would be one for the engine that holds programs for another."""
+    tarball = tmp_path / f"yugabyte-{versions.DEFAULT}-linux-x86_64.tar.gz"
+    tarball.write_text("a distribution")
+    arm = on_arm()
+    with pytest.raises(UsageError, match="built for amd64; the engine runs on arm64"):
+        image.pack(tarball, ROOT, arm, lambda _: None)
+    native = tmp_path / f"yugabyte-{versions.DEFAULT}-el8-aarch64.tar.gz"
+    native.write_text("a distribution")
+    assert image.pack(native, ROOT, arm, lambda _: None) == PACKED
 
 
 def test_a_file_that_is_no_distribution_is_refused(tmp_path: Path) -> None:

@@ -70,8 +70,8 @@ def looked_at(name: str, cluster: Probe) -> CheckedFact:
     [
         (versions.STUDY, "repeatable read", "confirmed"),
         (versions.STUDY, "read committed", "not confirmed"),
-        (versions.RECENT, "read committed", "confirmed"),
-        (versions.RECENT, "repeatable read", "not confirmed"),
+        (versions.DEFAULT, "read committed", "confirmed"),
+        (versions.DEFAULT, "repeatable read", "not confirmed"),
     ],
 )
 def test_the_isolation_expected_is_the_releases_own(
@@ -169,7 +169,7 @@ def test_an_error_of_any_kind_is_one_of_its_line_and_says_no_password() -> None:
 
 class Platform(FakePlatform):
     def __init__(self) -> None:
-        super().__init__(images={"yugabytedb/yugabyte:2.18.1.0-b84": "sha256:84"})
+        super().__init__(images={"yugabytedb/yugabyte:2025.2.6.0-b111": "sha256:84"})
 
     def facts(self) -> dict[str, str]:
         return {"ID": "this-machine"}

@@ -114,7 +114,7 @@ def test_a_flag_that_yugabyted_needs_for_itself_is_refused(name: str) -> None:
 
 def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
     """From 2024.1 on its own flags of masters come last, so ours would only be believed."""
-    for version, given in (("2.18.1.0-b84", True), ("2025.2.1.0-b141", False)):
+    for version, given in (("2.18.1.0-b84", True), ("2025.2.6.0-b111", False)):
         chosen, _ = settings.read(replace(THREE, version=version))
         passed = flags.master_flags(THREE, chosen)
         assert ("master_enable_metrics_snapshotter" in passed) is given
@@ -125,7 +125,7 @@ def test_masters_are_not_given_what_yugabyted_sets_behind_it() -> None:
         )
 
 
-IMAGE = "yugabytedb/yugabyte:2.18.1.0-b84"
+IMAGE = "yugabytedb/yugabyte:2025.2.6.0-b111"
 
 
 @pytest.fixture
@@ -181,7 +181,7 @@ def test_a_masters_flag_that_is_on_no_page_is_only_noted(servers: Server) -> Non
 
 def test_the_balancer_begins_soon_after_a_start() -> None:
     """By default it waits for two minutes: it would move leaders while a run is measured."""
-    for version in ("2.18.1.0-b84", "2025.2.1.0-b141"):
+    for version in ("2.18.1.0-b84", "2025.2.6.0-b111"):
         chosen, _ = settings.read(replace(THREE, version=version))
         assert (
             flags.master_flags(THREE, chosen)["load_balancer_initial_delay_secs"]

@@ -12,7 +12,7 @@ from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from tests.fakes import FakePlatform, fake_world
 
-IMAGE = "yugabytedb/yugabyte:2.18.1.0-b84"
+IMAGE = "yugabytedb/yugabyte:2025.2.6.0-b111"
 SIZE = NodeSize(cpus=8.0, memory_bytes=32 * 2**30, disk_bytes=250 * 10**9)
 
 

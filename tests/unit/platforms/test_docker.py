@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec
+from tests import ROOT
 from tests.fake_docker import RESET, SILENT, Engine, refusal
 
 SPEC = ContainerSpec("tierbench-x", "image", ("true",), "client")
@@ -96,6 +98,41 @@ def test_a_connection_lost_in_a_command_is_renewed(
 ) -> None:
     engine.lasts_s, engine.errors["get container tierbench-x"] = 5.0, [RESET] * 2
     assert ours.once(SPEC, timeout_s=60).exit_code == 0
+
+
+# ------------------------------------------------------------------ architectures
+
+
+@pytest.mark.parametrize(
+    ("engine_says", "image_says", "wrong"),
+    [
+        ("x86_64", "amd64", ""),
+        ("aarch64", "arm64", ""),
+        ("aarch64", "amd64", "is built for amd64; the engine runs on arm64"),
+        ("amd64", "arm64", "is built for arm64; the engine runs on amd64"),
+        ("armv7l", "arm64", ""),  # not compared
+        ("aarch64", "", ""),
+        (None, "amd64", ""),
+    ],
+)
+def test_the_architecture_of_an_image_is_held_against_its_engines(
+    engine: Engine, engine_says: str | None, image_says: str, wrong: str
+) -> None:
+    engine.facts["Architecture"] = engine_says
+    engine.images.built_for["disk:1"] = image_says
+    assert engine.platform().images.mismatch("disk:1") == wrong
+
+
+def test_an_image_of_ours_for_another_architecture_is_said_before_it_starts(
+    engine: Engine,
+) -> None:
+    engine.facts["Architecture"] = "aarch64"
+    tag = own_images.tag(ROOT, "disk")
+    engine.images.built_for[tag] = "amd64"
+    with pytest.raises(UnavailableError, match="built for amd64") as raised:
+        own_images.need(ROOT, "disk", engine.platform())
+    assert "`tierbench setup` builds its own" in raised.value.advice
+    assert not any("create" in call for call in engine.calls)
 
 
 # ------------------------------------------------------------------ removing

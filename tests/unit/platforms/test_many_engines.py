@@ -184,6 +184,23 @@ def test_images_of_ours_are_brought_to_where_they_are_missing() -> None:
     assert not engines["vm2"].asked and not engines[None].asked
 
 
+def test_an_image_of_another_architecture_is_not_brought() -> None:
+    """Programs for x86-64 would be emulated on ARM, or not start at all."""
+    tags = [own_images.tag(ROOT, name) for name in own_images.OURS]
+    together, engines = platform("vm1", "vm2")
+    engines[None].here.update(tags)
+    engines["vm1"].architecture = "arm64"
+    with together.guard.held():
+        assert engines["vm2"].asked == [(tag, None) for tag in tags]
+        assert engines["vm1"].asked == []
+    assert together.images.architecture == ""
+    assert together.images.mismatch(tags[0]) == ""
+    engines["vm2"].built_for = {tags[0]: "arm64"}
+    assert together.images.mismatch(tags[0]) == (
+        f"of {engines['vm2'].known_as} is built for arm64; the engine runs on amd64"
+    )
+
+
 def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -> None:
     tags = {name: own_images.tag(ROOT, name) for name in own_images.OURS}
     together, engines = platform("vm1", "vm2", client_machine="vm1")
