@@ -103,6 +103,8 @@ def _following_from(factor: str) -> tuple[Subject, ...]:
     allowed += _OF_A_VALUE
     if factor in factors.OF_CLUSTER:
         allowed += [Subject(Topic.CLUSTER, factor), *_FOLLOWING_FROM_CLUSTER]
+    if factor == factors.MEMORY:
+        allowed += [Subject(Topic.MEMORY_PER_NODE), *_FOLLOWING_FROM_CLUSTER]
     if factor == factors.WITHOUT:
         # Without the network, clients are in that of the first node and no link is limited.
         allowed += [

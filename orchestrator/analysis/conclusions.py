@@ -229,8 +229,8 @@ class ClusterDecision:
 @dataclass(frozen=True)
 class Law:
     """How a figure follows a factor: as its value to the power of `exponent`, with its interval of
-    90 %. `values`: how many it rests on. `knee`: place of the value behind which figures follow
-    another line, where they follow no such law; None where they do, or two values cannot tell."""
+    90 %. `values`: how many it rests on. `bends`: whether they follow no such law. `knee`: place of
+    the value behind which they then follow another line; None where they bend gently."""
 
     metric: str
     scope: str
@@ -240,6 +240,7 @@ class Law:
     high: float
     values: int
     knee: int | None = None
+    bends: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,21 +32,19 @@ from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import ClusterSpec, Objective
-from orchestrator.planning import factors, profiles, project_files
+from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import format_objective, parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
 from orchestrator.tier_catalog import candidates
 from orchestrator.tier_catalog.catalog import Catalog
-from orchestrator.units import format_bytes, format_quantity, listed, parse_size
+from orchestrator.units import format_quantity, listed
 
 RunArgument = Annotated[
     str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")
 ]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
-MemoryOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
-DataOption = Annotated[str | None, Option(callback=asked.read_by(factors.data_value))]
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
 # Nodes' disks at the scale laptop, at which `init` reads what it writes.
 LEAST_BYTES = 12 * 2**30
@@ -69,35 +67,21 @@ def predict(
     app: App,
     run: RunArgument,
     tier: TiersOption = None,
-    memory: MemoryOption = None,
-    data: DataOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
-    it, with what they did, and all of the catalog; with --memory or --data its own tier."""
-    campaign, predictor = _predictor(app, run, results, memory=memory, data=data)
+    it, with what they did, and all of the catalog."""
+    campaign, predictor = _predictor(app, run, results)
     if tier:
         predictions = list(_predictions(predictor, tier, app.root))
-    elif memory or data:
-        predictions = [_of_its_own_tier(predictor)]
     else:
         predictions = list(predictor.compared())
         predictions += _predictions(predictor, (), app.root)
     hint = []
-    if not (tier or memory or data):
+    if not tier:
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint.append(f"`tierbench analyze {campaign.name}` draws them into its report")
     app.out.show(predictions, _table(predictions, _FIGURE_NAMES), *hint)
-
-
-def _of_its_own_tier(predictor: Predictor) -> Prediction:
-    """What the run's own tier would do, with another memory or with other data."""
-    profile = predictor.measured.record.profile
-    holds = None
-    if profile.cluster.node:
-        holds = profile.cluster.node.disk_bytes
-    _check_room(predictor, profile.name, holds)
-    return predictor.predict(replace(profile.tier, name=profile.name))
 
 
 @asked.takes(in_json=True)
@@ -187,20 +171,12 @@ def _predictor(
     run: str,
     results: Path,
     hour: Hour | None = None,
-    memory: str | None = None,
-    data: str | None = None,
 ) -> tuple[Results, Predictor]:
     """The campaign, and what predicts from that run of it. UsageError if there is none."""
     name, slug = _campaign_and_run(run)
     campaign = store.load(app.folder(results, name))
     measured = _finished_run(campaign, slug)
-    memory_bytes = 0
-    if memory:
-        memory_bytes = parse_size(memory)
-    value = None
-    if data:
-        value = factors.data_value(data)
-    return campaign, Predictor(campaign, measured, hour, memory_bytes, value)
+    return campaign, Predictor(campaign, measured, hour)
 
 
 def _campaign_and_run(text: str) -> tuple[str, str]:
@@ -249,12 +225,11 @@ def _predictions(
         provider, _, _ = row.partition("/")
         on_machine = replace(cluster, vm=vms.get(provider), vm_price=None)
         try:
-            tier, holds = project_files.bought(root, row, on_machine.vm)
-            _check_room(predictor, row, holds)
+            tier, _ = project_files.bought(root, row, on_machine.vm)
             priced = profiles.priced(on_machine, tier, catalog)
             prediction = predictor.predict(replace(tier, name=row), clauses, priced)
         except UsageError:
-            # Of the catalog: not sold so, too small, or of a latency that nobody says.
+            # Of the catalog: not sold so, or of a latency that nobody says.
             if tiers:
                 raise
         else:
@@ -268,18 +243,6 @@ def _catalog_rows(cluster: ClusterSpec, catalog: Catalog) -> Iterator[str]:
         needed_bytes = max(LEAST_BYTES, cluster.node.disk_bytes)
     for keys in candidates.points(catalog, needed_bytes):
         yield candidates.text(keys)
-
-
-def _check_room(predictor: Predictor, tier: str, holds: int | None) -> None:
-    """UsageError if disks of so many bytes (None: unknown) are too small for the data asked for."""
-    if holds is None or holds >= predictor.disk_bytes:
-        return
-    needed = format_bytes(predictor.disk_bytes)
-    raise UsageError(
-        f"so much data takes disks of {needed}, and of {tier} it is known that it holds "
-        f"{format_bytes(holds)}",
-        advice="name a disk that holds it by its row, with --tier",
-    )
 
 
 def _machines(vm: str | None, root: Path) -> dict[str, str]:

@@ -31,6 +31,7 @@ CLIENT = "client"
 CLIENTS = "clients"
 COPIES = "replication_factor"
 DATA = "data"
+MEMORY = "memory"
 NETWORK = "network"
 NODES = "nodes"
 STRIPED = "count"
@@ -57,13 +58,14 @@ _NOUNS: Mapping[str, str] = {
     CLIENTS: "load clients",
     NETWORK: "network",
     DATA: "of data",
+    MEMORY: "of memory a node",
     "tables": "tables",
     "warehouses": "warehouses",
     CACHE: "cache",
     STRIPED: "striped disks",
     THREADS: "threads",
 }
-_WITH_UNITS = (DATA, NETWORK)  # are shown as they were given
+_WITH_UNITS = (DATA, MEMORY, NETWORK)  # are shown as they were given
 
 
 # ------------------------------------------------------------------ one value
@@ -101,17 +103,6 @@ def size_asked(value: Varied) -> DataSize:
     return DataSize(value.value, value.number or 0.0, value.value.endswith("x"))
 
 
-def data_value(text: str) -> Varied:
-    """One value of `data`: `12 tables`, `10GiB`, `4x`. ValueError for any other text."""
-    values = _values(DATA, text.strip(), "factor")
-    number = values[0].number
-    if len(values) > 1 or (number is not None and number % 1):
-        raise ValueError(
-            f"{text} is not one size of data, such as 10GiB or `12 tables`"
-        )
-    return values[0]
-
-
 # What reads a value: its number in a base unit, by which values are ordered; None for a
 # word. ValueError for what is no value of that factor.
 ReadsValue = Callable[[str], float | None]
@@ -133,6 +124,13 @@ def _rate(text: str) -> float:
 
 def _link_rate(text: str) -> float:
     return float(parse_link_rate(text))
+
+
+def _memory(text: str) -> float:
+    size_bytes = float(parse_size(text))
+    if size_bytes <= 0:
+        raise ValueError(f"a node has more memory than {text}")
+    return size_bytes
 
 
 def _bytes_or_times(text: str) -> float:
@@ -176,6 +174,7 @@ OF_CLUSTER: Mapping[str, OfCluster] = {
 READERS: dict[str, ReadsValue] = {
     **{name: key.read for name, key in OF_CLUSTER.items()},
     DATA: _bytes_or_times,
+    MEMORY: _memory,
     STRIPED: _whole,
     CACHE: _read_cache,
 }

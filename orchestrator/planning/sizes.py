@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from orchestrator import errors, facts
+from orchestrator import errors
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
-from orchestrator.planning import costs, factors
+from orchestrator.planning import costs
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.factors import DataSize
 from orchestrator.planning.plan import EXISTING
-from orchestrator.units import format_bytes, format_seconds, listed, parse_size
+from orchestrator.units import format_bytes, format_seconds, parse_size
 
 # The data, their log, and what rewriting leaves until it is cleaned up.
 DISK_PER_DATA = 3
@@ -122,28 +122,6 @@ def _largest_on_nodes(loads: Sequence[Workload]) -> int:
         if load.database is None:
             largest = max(largest, data_bytes(load) or 0)
     return largest
-
-
-def at_data(profile: Profile, load: Workload, value: facts.Varied) -> Workload:
-    """The workload with its data at a value of `data`: a number of one of its keys, or a size.
-
-    UsageError for a number that its data set does not have, or a size of unknown memory.
-    """
-    if value.factor == factors.DATA:
-        return _of_bytes(load, _data_bytes(profile, factors.size_asked(value)))
-    given = load.dataset.parameters
-    keys = [key for key in ("tables", *KEYS) if key in given]
-    if value.factor not in keys:
-        raise _no_such_data(load.name, value.factor, keys)
-    parameters = {**given, value.factor: value.count}
-    return replace(load, dataset=replace(load.dataset, parameters=parameters))
-
-
-def _no_such_data(load: str, key: str, keys: Sequence[str]) -> errors.UsageError:
-    return errors.UsageError(
-        f"the data of {load} have no number of {key}, but of {listed(keys)}",
-        advice='name one of these, as in "12 tables", or a size such as 10GiB',
-    )
 
 
 def _data_bytes(profile: Profile, size: DataSize) -> float:

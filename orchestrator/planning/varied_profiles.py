@@ -11,7 +11,8 @@ from orchestrator.units import counted
 
 
 def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
-    """The cluster at a value of one of its keys (`factors.OF_CLUSTER`); as it is at any other."""
+    """The cluster at a value of one of its keys (`factors.OF_CLUSTER`), or of its nodes' memory; as
+    it is at any other."""
     match value.factor:
         case "nodes":
             return replace(cluster, nodes=value.count)
@@ -21,6 +22,9 @@ def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
             return replace(cluster, clients=value.count)
         case "client":
             return replace(cluster, client=factors.PLACES[value.value])
+        case "memory":
+            node = replace(cluster.size, memory_bytes=value.count)
+            return replace(cluster, node=node)
         case "network":
             return replace(cluster, network_bytes_per_s=value.count)
         case "without":
@@ -88,7 +92,7 @@ def misfit(
         return (
             "each run loads its data, which are in the cache then: vary something else"
         )
-    of_nodes = factor in (factors.NODES, factors.COPIES)
+    of_nodes = factor in (factors.NODES, factors.COPIES, factors.MEMORY)
     if of_nodes and profile.cluster.database == factors.EXISTING:
         return "others run this cluster: vary the data or the load, or attach to two clusters"
     if factor == factors.STRIPED and profile.tier.disk.is_real:

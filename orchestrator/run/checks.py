@@ -272,9 +272,10 @@ def short_memory(plan: Plan, world: World) -> Iterator[str]:
     machines = of_nodes(world.platform)
     most_bytes = 0
     for profile in plan.profiles:
-        cluster = profile.cluster
-        if cluster.node is not None:
-            most_bytes = max(most_bytes, cluster.nodes * cluster.size.memory_bytes)
+        for workload in plan.workloads:
+            cluster = as_used(profile, workload).cluster
+            if cluster.node is not None:
+                most_bytes = max(most_bytes, cluster.nodes * cluster.size.memory_bytes)
     wanted_bytes = math.ceil(most_bytes / len(machines))
     if not wanted_bytes:
         return

@@ -1,10 +1,12 @@
-"""How figures follow a factor: by a power of its value, or by two lines with a knee. Pure.
+"""How figures follow a factor: by a power of its value, by a gentle bend, or with a knee. Pure.
 
 A law is a power of the value: least squares of logarithms over the repetitions that have all
 values, each with a level of its own, as a slow hour slows all of them. It holds unless the means
 are off the line by more than the margin and by more than chance: the test for lack of fit, against
 the spread of repetitions (Draper and Smith, Applied Regression Analysis, 1998, section 2.1). Where
-it does not hold there is a knee: between the two values that leave the best pair of lines."""
+it does not hold it may bend gently, as what saturates does: x / (x + h) has one power far below h
+and another far above, and no value at which one becomes the other. Only what turns faster than that
+has a knee: between the two values that leave the best pair of lines."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -93,8 +95,8 @@ def law(
     lack = _Squares(repetitions * _sum_of_squares(off), count - 2)
     half = _half_of_interval(chance, lack, weight)
     knee: int | None = None
-    beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
-    if beyond_margin and _does_not_fit(lack, chance):
+    bends = _is_off(off, lack, chance, margin_pct)
+    if bends and not _bends_gently(x, means, chance, repetitions, margin_pct):
         knee = _knee(x, means)
     return Law(
         metric=key[0],
@@ -105,7 +107,16 @@ def law(
         high=slope + half,
         values=count,
         knee=knee,
+        bends=bends,
     )
+
+
+def _is_off(
+    off: np.ndarray, lack: _Squares, chance: _Squares, margin_pct: float
+) -> bool:
+    """Whether means are off a curve by more than the margin and by more than chance."""
+    beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
+    return beyond_margin and _does_not_fit(lack, chance)
 
 
 def _sum_of_squares(values: np.ndarray) -> float:
@@ -126,6 +137,58 @@ def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
         return False
     ratio = lack.mean / max(chance.mean, stats.NOISE_FLOOR**2)
     return bool(special.fdtrc(lack.freedom, chance.freedom, ratio) <= LEVEL)
+
+
+# ------------------------------------------------------------------ a gentle bend
+
+# Where it bends, in times the least and the most of the numbers, and how many places are tried.
+_BEND_BELOW = 1 / 16
+_BEND_ABOVE = 16.0
+_BENDS = 65
+# By how much its power may change from far below the bend to far above: that of x / (x + h).
+_MOST_TURN = 1.0
+
+
+def _bends_gently(
+    x: np.ndarray,
+    means: np.ndarray,
+    chance: _Squares,
+    repetitions: int,
+    margin_pct: float,
+) -> bool:
+    """Whether X^b (1 + X/h)^d, with d from -1 to 1, explains the means as a power would have to.
+    `x`: logarithms of X."""
+    off = _off_gentle_bend(x, means)
+    # Four things are fitted, though d within bounds: at least one is left to test.
+    freedom = max(1, len(means) - 4)
+    lack = _Squares(repetitions * _sum_of_squares(off), freedom)
+    return not _is_off(off, lack, chance, margin_pct)
+
+
+def _off_gentle_bend(x: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """What the best of such curves leaves of the means, by least squares of logarithms."""
+    numbers = np.exp(x)
+    least = _BEND_BELOW * numbers.min()
+    most = _BEND_ABOVE * numbers.max()
+    best: np.ndarray = means - means.mean()
+    for bend in np.geomspace(least, most, _BENDS):
+        turn = np.log1p(numbers / bend)
+        off = _off_bend_at(x, turn, means)
+        if _sum_of_squares(off) < _sum_of_squares(best):
+            best = off
+    return best
+
+
+def _off_bend_at(x: np.ndarray, turn: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """`turn`: what is added to the logarithms for each power by which the curve turns."""
+    constant = np.ones(len(means))
+    terms = np.column_stack([constant, x, turn])
+    fitted, *_ = np.linalg.lstsq(terms, means, rcond=None)
+    turned_by = float(np.clip(fitted[2], -_MOST_TURN, _MOST_TURN))
+    rest = means - turned_by * turn
+    line = np.column_stack([constant, x])
+    along, *_ = np.linalg.lstsq(line, rest, rcond=None)
+    return np.asarray(rest - line @ along)
 
 
 # ------------------------------------------------------------------ a knee

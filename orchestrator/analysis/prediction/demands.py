@@ -72,12 +72,10 @@ def model(
         _delays(probe.record, _queueing_as(last, system), disk)
         for probe, system in zip(probes, probed, strict=True)
     ]
-    system = replace(
-        _queueing_as(last, _system(run, disk, cpus)),
-        delay_s=min(delay.transaction_s for delay in delays),
-        sync_s=min(delay.sync_s for delay in delays),
-    )
-    return system, disk
+    undelayed = _queueing_as(last, _system(run, disk, cpus))
+    delay_s = min(delay.transaction_s for delay in delays)
+    sync_s = min(delay.sync_s for delay in delays)
+    return replace(undelayed, delay_s=delay_s, sync_s=sync_s), disk
 
 
 def _queueing_as(
@@ -194,7 +192,7 @@ class _RunTotals:
 class _CountedLoad:
     """What a run's counters say of its load, all of it known.
 
-    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `counted`
+    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `_counted`
     since the begin; seen: what was seen of the first database node.
     """
 
@@ -233,7 +231,7 @@ def _asked(run: RunData, cpus: float | None) -> _CountedLoad:
     database = [node for node in record.nodes if node.role == "database"]
     cpu_s = _cpu_s(run, rate)
     cpu_limits = machines.cpu_limits(record.nodes, cpus)
-    rows = counted(run, COUNTED)
+    rows = _counted(run)
     grown = rows - rows[:1]
     has_samples = grown.shape[0] > 1
     has_limits = all(node.name in cpu_limits for node in database)
@@ -283,21 +281,21 @@ def _grown(record: Record, counter: str) -> float:
     return max(0.0, after - before)
 
 
-def counted(run: RunData, metrics: Sequence[str]) -> np.ndarray:
+def _counted(run: RunData) -> np.ndarray:
     """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
-    was sampled of all database nodes together, in the order of `metrics`. No row without intervals.
+    was sampled of all database nodes together, in the order of `COUNTED`. No row without intervals.
     """
     database = {node.name for node in run.record.nodes if node.role == "database"}
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
     done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
-    rows = np.zeros((len(times_s), 1 + len(metrics)))
+    rows = np.zeros((len(times_s), 1 + len(COUNTED)))
     rows[:, 0] = done[: len(times_s)]
     for samples in run.sampled.by_nodes():
-        is_wanted = samples["node"].isin(database) & samples["metric"].isin(metrics)
+        is_wanted = samples["node"].isin(database) & samples["metric"].isin(COUNTED)
         series = samples[is_wanted].groupby(["node", "metric"], observed=True)
         for (_, metric), sampled in series:
-            column = 1 + metrics.index(str(metric))
+            column = 1 + COUNTED.index(str(metric))
             rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
     return rows
 
@@ -426,7 +424,7 @@ def _measure_s(record: Record) -> float:
 
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. The last quarter's mean
-    stands for what comes after. grown: rows of `counted` since the begin."""
+    stands for what comes after. grown: rows of `_counted` since the begin."""
     has_transactions = np.diff(grown[:, 0]) >= 1
     rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
     first_quarters = rows[: len(rows) * 3 // 4 + 1]

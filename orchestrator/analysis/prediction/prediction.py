@@ -20,7 +20,6 @@ from orchestrator.analysis.prediction.demands import (
     time_at_cap,
 )
 from orchestrator.analysis.prediction.disks import disk_of
-from orchestrator.analysis.prediction.miss_curve import with_memory
 from orchestrator.analysis.prediction.simulation import Simulated, simulate
 from orchestrator.analysis.results import (
     Key,
@@ -31,12 +30,10 @@ from orchestrator.analysis.results import (
     whole,
 )
 from orchestrator.analysis.statistics.stats import percentile_min_count
-from orchestrator.facts import Varied
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
-from orchestrator.planning import costs, durations, factors, sizes
+from orchestrator.planning import costs
 from orchestrator.tier import Tier
-from orchestrator.units import format_bytes
 
 SEEDS = (1, 2, 3)
 # Between runs of one tier, where only one was measured (docs/ERROR-RATES.md).
@@ -70,9 +67,8 @@ TAIL_ERRORS = Errors(1.1, 1.4)  # of percentiles
 class Predictor:
     """Of the cell of a run, whose repetitions give the noise; `measured` is the middle one.
 
-    hour: of an observation, whose load is there in the place of the run's. memory_bytes: of each
-    node; 0: the run's. data: a value of that factor; None: the run's. disk_bytes: what each node's
-    disk must hold, if the data are others. UsageError: nothing can be said.
+    hour: of an observation, whose load is there in the place of the run's. UsageError: nothing can
+    be said.
     """
 
     def __init__(
@@ -80,8 +76,6 @@ class Predictor:
         campaign: Results,
         run: RunData,
         hour: demands.Hour | None = None,
-        memory_bytes: int = 0,
-        data: Varied | None = None,
     ) -> None:
         self._campaign = campaign
         self._runs = _repetitions(campaign, run)
@@ -97,23 +91,6 @@ class Predictor:
         self._asked = self._system
         if hour:
             self._asked = loaded(self.measured, self._system, hour)
-        self._spread = 0.0  # an error of what is asked for, as a logarithm
-        self._memory_bytes = memory_bytes
-        self._changes = _changes_in_words(memory_bytes, data)
-        self.disk_bytes = 0
-        if memory_bytes or data:
-            self._change(memory_bytes, data)
-
-    def _change(self, memory_bytes: int, data: Varied | None) -> None:
-        """Asks with other memory or data, for which disks are then sized."""
-        times = 1.0
-        if data:
-            record = self.measured.record
-            load = sizes.at_data(record.profile, record.workload, data)
-            times = _times_the_data(record.workload, load)
-            self.disk_bytes = _disk_bytes(record.profile, load)
-        changed = with_memory(self.measured, memory_bytes, self._system, times)
-        self._asked, self._spread = changed
 
     def predict(
         self,
@@ -136,7 +113,7 @@ class Predictor:
         if with_vms:
             machine = profile.cluster.vm or ""
         return Prediction(
-            tier.name + self._changes,
+            tier.name,
             upwards,
             limit=there[0].limit,
             figures={name: value for name, value in estimates.items() if value},
@@ -160,11 +137,10 @@ class Predictor:
         return replace(profile, tier=tier, cluster=paid_for)
 
     def _knows_vm_price(self, profile: Profile) -> bool:
-        """Whether machines can be added to the price of disks. A machine with other memory is
-        another one, whose price nobody said."""
+        """Whether machines can be added to the price of disks."""
         price = profile.tier.price
         vm_price = profile.cluster.vm_price
-        if self._memory_bytes or not price or not vm_price:
+        if not price or not vm_price:
             return False
         return vm_price.currency == price.currency
 
@@ -231,7 +207,7 @@ class Predictor:
         missed: float = 0.0,
     ) -> Estimate:
         """With its interval of 90 %; errors are logarithms, and those of the model are of 90 %."""
-        error = math.hypot(model_error, self._spread) / T90
+        error = model_error / T90
         # Of the mean of so many runs, and of the one that is predicted.
         noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
         sd = math.hypot(noise, error, missed)
@@ -282,35 +258,6 @@ def _repetitions(campaign: Results, run: RunData) -> list[RunData]:
         return whole([repetition], FIGURES[0])
 
     return sorted(runs, key=throughput)
-
-
-def _changes_in_words(memory_bytes: int, data: Varied | None) -> str:
-    """` with 4 GiB of memory and twice the data`, behind the name of a tier."""
-    changes = []
-    if memory_bytes:
-        changes.append(f"{format_bytes(memory_bytes)} of memory")
-    if data:
-        changes.append(factors.in_words(data))
-    if not changes:
-        return ""
-    return f" with {' and '.join(changes)}"
-
-
-def _times_the_data(measured: Workload, asked: Workload) -> float:
-    """How many times the measured data these are; infinite if it is not known."""
-    measured_bytes = durations.data_bytes(measured)
-    asked_bytes = durations.data_bytes(asked)
-    if measured_bytes and asked_bytes:
-        return asked_bytes / measured_bytes
-    return math.inf
-
-
-def _disk_bytes(profile: Profile, load: Workload) -> int:
-    """What a node's disk must hold of these data; 0 if the cluster says no size."""
-    (roomy,) = sizes.with_room([profile], durations.data_bytes(load) or 0)
-    if roomy.cluster.node:
-        return roomy.cluster.node.disk_bytes
-    return 0
 
 
 def _currency(tier: Tier) -> str:

@@ -82,6 +82,11 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         return (
             f"follows no one power of {factor}: it bends between {before} and {behind}"
         )
+    if law.bends:
+        return (
+            f"follows no one power of {factor}: it bends gently, with no knee; on the whole as "
+            f"{_power_in_words(law, factor)}"
+        )
     follows = _how_it_follows(law, factor)
     text = f"{follows} as {_power_in_words(law, factor)}{_name_of_law(law)}"
     if law.values == 2:

@@ -85,6 +85,20 @@ def test_a_knee_is_between_the_two_values_where_the_line_changes(
     assert laws.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
 
 
+@pytest.mark.parametrize("half", [1.0, 2.0, 4.0, 8.0, 16.0])
+@pytest.mark.parametrize("noise", [0.0, 0.03])
+def test_what_saturates_bends_and_has_no_knee(half: float, noise: float) -> None:
+    """x / (x + h) has no value at which it turns."""
+    numbers = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+    dice, knees, bends = np.random.default_rng(3), 0, 0
+    for _ in range(50):
+        rows = numbers / (numbers + half) * np.exp(dice.normal(0, noise, (3, 6)))
+        law = laws.law(KEY, list(numbers), rows, 5.0)
+        knees += law.knee is not None
+        bends += law.bends
+    assert knees <= 2 and bends > 25
+
+
 def test_a_bend_within_the_margin_is_no_knee() -> None:
     rows = np.array([[100, 104, 100, 104]] * 3)
     assert laws.law(KEY, list(NUMBERS), rows, 5.0).knee is None
@@ -141,7 +155,10 @@ def changed(campaign: Results, value: str, **changes: object) -> Results:
     )
 
 
-@pytest.mark.parametrize("text", [TABLES, "nodes=3,6,9,12", "threads=1,2,4,8"])
+@pytest.mark.parametrize(
+    "text",
+    [TABLES, "nodes=3,6,9,12", "threads=1,2,4,8", "memory=1GiB,2GiB,4GiB,8GiB"],
+)
 def test_only_the_named_difference_is_allowed(text: str) -> None:
     campaign = campaign_of({"premium": (100, 200, 300, 400)}, text)
     last = campaign.plan.workloads[-1].varied

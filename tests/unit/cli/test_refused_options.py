@@ -122,9 +122,7 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "predict": dict.fromkeys(
-        ("--tier", "--memory", "--data", "--json", "--results"), ""
-    ),
+    "predict": dict.fromkeys(("--tier", "--json", "--results"), ""),
     "advise": dict.fromkeys(
         ("--slo", "--observed", "--tier", "--json", "--results"), ""
     ),

@@ -55,6 +55,8 @@ def test_values_are_in_rising_order_unless_they_are_words(
         ("without=disk,disk", "no factor with its values"),
         ("without=cpu", "a stage is nothing or disk"),
         ("nodes=three,6", "three is no whole number"),
+        ("memory=2,4", "with its unit"),
+        ("memory=0B,4GiB", "a node has more memory than 0B"),
         ("data=20,30", "with its unit"),
         ("data=-1GiB,30GiB", "expected"),
         ("cache=hot,cold", "cold or warm"),
@@ -100,6 +102,20 @@ def test_a_value_changes_one_key_of_the_cluster_alone() -> None:
         )
         changed = replace(profile.cluster, **{of_cluster.field: value})  # type: ignore[arg-type]
         assert used == replace(profile, cluster=changed)
+
+
+def test_memory_is_that_of_each_node_alone() -> None:
+    profile = a_profile(nodes=3)
+    used = []
+    for value in factors.parse("memory=4GiB,2GiB"):
+        used.append(as_used(profile, factors.at(a_workload(), value)))
+    assert [one.cluster.size.memory_bytes for one in used] == [2 * 2**30, 4 * 2**30]
+    node = replace(profile.cluster.size, memory_bytes=2 * 2**30)
+    cluster = replace(profile.cluster, node=node)
+    assert used[0] == replace(profile, cluster=cluster)
+    theirs = replace(profile, cluster=replace(profile.cluster, database="existing"))
+    why = varied_profiles.misfit(theirs, factors.parse("memory=2GiB,4GiB"))
+    assert "others run" in why
 
 
 def test_fewer_nodes_have_the_first_disks() -> None:
