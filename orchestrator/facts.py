@@ -42,7 +42,7 @@ DoubtKind = Literal[
     "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
     "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "not compared",
     "rehearsal",
-    "old price", "equal tiers told apart", "below the noise floor",
+    "old price", "price not verified", "equal tiers told apart", "below the noise floor",
     # noted while it ran
     "leftovers", "teardown", "clock set", "not restored", "gone on despite", "out of order",
     # about the disk of a run
@@ -337,6 +337,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "one disk of several",
     "unlike runs",
     "old price",
+    "price not verified",
     "equal tiers told apart",
     "below the noise floor",
     "teardown",

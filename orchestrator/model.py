@@ -54,6 +54,8 @@ class ClusterSpec:
     # Of the link of each node and client; None: its own.
     network_bytes_per_s: int | None = None
     without: Stage = "nothing"  # what was taken away, to see whether it was the limit
+    # As the profile has them, where another number is started; None: `nodes` are the profile's.
+    profile_nodes: int | None = None
 
     @property
     def member(self) -> str:
@@ -61,6 +63,12 @@ class ClusterSpec:
         if "url" in self.existing:
             return STORE
         return self.database
+
+    @property
+    def nodes_to_buy(self) -> int:
+        """For how many nodes disks are bought: the profile's, also where a small machine starts
+        fewer; those that are started, where more were asked for."""
+        return max(self.nodes, self.profile_nodes or 0)
 
     @property
     def size(self) -> NodeSize:

@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from orchestrator import facts, metrics, model
-from orchestrator.analysis.answers.record import Answer
+from orchestrator.analysis.answers.record import Answer, MonthlyPrice
 from orchestrator.units import format_change
 
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
@@ -339,6 +339,7 @@ class Prediction:
     """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
     `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes, and of
     their machines, each a `machine`, unless that is empty.
+    `price`: the same, with its nodes and where it was read.
     `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
     `measured`: what it did, where it was measured too."""
 
@@ -352,3 +353,4 @@ class Prediction:
     run: str = ""
     measured: Mapping[str, float] = field(default_factory=dict)
     machine: str = ""
+    price: MonthlyPrice | None = None

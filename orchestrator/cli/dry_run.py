@@ -11,9 +11,11 @@ from rich.markup import escape
 from rich.text import Text
 
 from orchestrator import errors, units
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.to_buy import measured_nodes
 from orchestrator.cli import console
 from orchestrator.cli.app import App
-from orchestrator.model import ClusterSpec, Plan
+from orchestrator.model import ClusterSpec, Plan, Profile
 from orchestrator.planning import costs, planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import as_written
@@ -74,6 +76,7 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
         columns = ("Tier", "What", "Where", "Needed", "There")
         yield _table(columns, rows=_space(ahead), title="Space, at most")
     yield _tiers_table(plan, ahead)
+    yield from _price_lists(ahead)
     if ahead.rented:
         yield _rented_table(ahead)
     yield from _checks(ahead)
@@ -169,7 +172,7 @@ def _tiers_table(plan: Plan, ahead: Forecast) -> RenderableType:
     bought = "disks"
     if any(cost.with_vms for cost in ahead.costs):
         bought = "disks and machines"
-    caption = f"what buying the {bought} would cost"
+    caption = f"what buying the {bought} would cost, for all nodes of a profile"
     if not ahead.rented:
         caption += "; nothing is rented"
     columns = ("Tier", "Disk", "Database", "Disks", "A month at list price")
@@ -183,14 +186,40 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         if cost.with_vms:
             disk += f" on {profile.cluster.vm}"
         database = ", ".join(_of_cluster(profile.cluster))
-        yield cost.profile, disk, database, str(cost.disks), _price(cost)
+        yield cost.profile, disk, database, str(cost.disks), _price(cost, profile)
 
 
-def _price(cost: Cost) -> str:
+def _price(cost: Cost, profile: Profile) -> str:
+    """`182.58 USD for 3 nodes (1 is measured)`."""
     price = cost.price
     if price is None or cost.monthly is None:
         return "not known"
-    return f"{cost.monthly:,.2f} {price.currency} ({price.region}, {price.as_of})"
+    cluster = profile.cluster
+    nodes = units.counted(cluster.nodes_to_buy, "node")
+    words = f"{phrases.money(cost.monthly, price.currency)} for {nodes}"
+    few = measured_nodes(cluster)
+    if few is None:
+        return words
+    are = "are"
+    if few == 1:
+        are = "is"
+    return f"{words} ({few} {are} measured)"
+
+
+def _price_lists(ahead: Forecast) -> Iterator[str]:
+    """A line for each list that prices are from, with whose."""
+    tiers_by_list: dict[str, list[str]] = {}
+    for cost in ahead.costs:
+        price = cost.price
+        if price is not None:
+            place = phrases.place_in_words(
+                price.region, price.as_of, price.source, price.verified
+            )
+            tiers_by_list.setdefault(place, []).append(cost.profile)
+    for place, tiers in tiers_by_list.items():
+        yield escape(f"  list prices of {units.listed(tiers)} {place}")
+    if any(cost.price and cost.price.verified is False for cost in ahead.costs):
+        yield "  not verified: `tierbench prices update` asks the provider"
 
 
 def _of_cluster(cluster: ClusterSpec) -> Iterator[str]:

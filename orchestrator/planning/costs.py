@@ -6,6 +6,7 @@ beside the volumes of a run. Snapshots, network and a cloud's fee for the contro
 no part of it.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,9 +86,15 @@ def is_rented(profile: Profile) -> bool:
 
 
 def bought_disks(profile: Profile) -> int:
-    """One for each node, and those that nodes have for their WAL alone."""
-    logs = len(node_disks.log_disks(profile.tier))
-    return profile.cluster.nodes * profile.tier.count + logs
+    """One for each node of the profile, and those that nodes have for their WAL alone."""
+    return profile.cluster.nodes_to_buy * profile.tier.count + log_disks_to_buy(profile)
+
+
+def log_disks_to_buy(profile: Profile) -> int:
+    """As many for each node as those that were measured have."""
+    cluster = profile.cluster
+    measured = len(node_disks.log_disks(profile.tier))
+    return math.ceil(measured * cluster.nodes_to_buy / max(1, cluster.nodes))
 
 
 def disks_monthly(profile: Profile) -> float | None:
@@ -97,20 +104,24 @@ def disks_monthly(profile: Profile) -> float | None:
     log_price = (tier.wal or tier).price
     if price is None or log_price is None or price.currency != log_price.currency:
         return None
-    logs = len(node_disks.log_disks(tier))
-    return price.monthly * profile.cluster.nodes + log_price.monthly * logs
+    of_data = price.monthly * profile.cluster.nodes_to_buy
+    return of_data + log_price.monthly * log_disks_to_buy(profile)
 
 
 def monthly(profile: Profile, with_vms: bool) -> float | None:
-    """That of the disks, and of the cluster's machines if these count; None as above."""
+    """That of the disks, and of the cluster's machines if these count; None as above.
+
+    It is of the profile's nodes (`nodes_to_buy`), however few of them were measured.
+    """
     amount = disks_monthly(profile)
     if amount is None:
         return None
     if with_vms:
         vm = profile.cluster.vm_price
-        if vm is None:
+        price = profile.tier.price
+        if vm is None or price is None or vm.currency != price.currency:
             return None
-        amount += vm.monthly * profile.cluster.nodes
+        amount += vm.monthly * profile.cluster.nodes_to_buy
     return round(amount, 2)
 
 
@@ -196,14 +207,16 @@ def compare_prices(profiles: Sequence[Profile]) -> PriceComparison:
     unpriced_vms: list[str] = []
     if unlike_vms:
         unpriced_vms = _unpriced(vms)
-    with_vms = unlike_vms and not unpriced_vms
     compared = _known(disks)
-    if with_vms:
+    if unlike_vms:
         compared += _known(vms)
     obstacle = _obstacle(compared, _unpriced(disks), unpriced_vms)
     doubt = ""
     if not obstacle:
         doubt = prices.unlike(compared)
+    # Currencies are never added: machines are then told beside the disks.
+    is_one_currency = len(_currencies(compared)) == 1
+    with_vms = unlike_vms and not unpriced_vms and is_one_currency
     return PriceComparison(with_vms, obstacle, doubt)
 
 
@@ -234,10 +247,14 @@ def _obstacle(
     if unpriced_vms:
         names = units.listed(unpriced_vms)
         return f"tiers are on unlike machines, and no price is known for {names}"
-    currencies = list(dict.fromkeys(price.currency for price in compared))
+    currencies = _currencies(compared)
     if len(currencies) > 1:
         return f"prices are in {units.listed(currencies)}"
     return ""
+
+
+def _currencies(compared: Sequence[Price]) -> list[str]:
+    return list(dict.fromkeys(price.currency for price in compared))
 
 
 def notes(plan: Plan) -> tuple[Note, ...]:

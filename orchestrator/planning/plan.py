@@ -62,6 +62,8 @@ def fit_to_machines(
         if wanted != cluster.nodes:
             notes.append(_other_nodes(profile, wanted, bool(nodes), cores))
         copies = min(cluster.replication_factor, wanted)
+        if wanted != cluster.nodes:
+            cluster = replace(cluster, profile_nodes=cluster.nodes)
         cluster = replace(cluster, nodes=wanted, replication_factor=copies)
         fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
     return tuple(fitted), tuple(notes)

@@ -15,7 +15,7 @@ def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
     it is at any other."""
     match value.factor:
         case "nodes":
-            return replace(cluster, nodes=value.count)
+            return replace(cluster, nodes=value.count, profile_nodes=None)
         case "replication_factor":
             return replace(cluster, replication_factor=value.count)
         case "clients":

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from orchestrator import units
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.phrases import closed as closed
 from orchestrator.analysis.answers.phrases import money as money
 from orchestrator.analysis.answers.phrases import ranges as ranges
@@ -107,7 +108,9 @@ def runs_on_each_side(delta: Delta) -> str:
 
 def place(stated: Price) -> str:
     """Where, when and by whom the price was told."""
-    return f"({stated.region}, as of {stated.as_of}; {stated.source})"
+    return phrases.place_in_words(
+        stated.region, stated.as_of, stated.source, stated.verified
+    )
 
 
 def price(stated: Price | None) -> str:

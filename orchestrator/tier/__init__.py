@@ -146,13 +146,18 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Price:
-    """Monthly list price of one disk, with where and when it was read."""
+    """Monthly list price of one disk, with where and when it was read.
+
+    `verified`: whether that was at the provider's own service or page; None: nobody said, as of a
+    price that a profile gives.
+    """
 
     monthly: float
     currency: str
     region: str
     as_of: str
     source: str
+    verified: bool | None = None
 
 
 @dataclass(frozen=True)

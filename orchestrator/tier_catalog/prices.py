@@ -165,6 +165,7 @@ def stated(row: PriceRow, amount: float) -> tier.Price:
         region=row.region,
         as_of=row.date,
         source=row.source.text,
+        verified=row.source.verified,
     )
 
 
@@ -213,6 +214,7 @@ class PriceList(strict_yaml.Strict):
     region: Text
     as_of: Text
     source: Text
+    verified: bool | None = None
     prices: Mapping[str, Mapping[str, Any]]
 
 
@@ -240,7 +242,12 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
 def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     content = strict_yaml.parse(where, text)
     price_list = strict_yaml.validate(PriceList, f"{where}: ", content)
-    sources = {_CITED: {"text": price_list.source, "as_of": price_list.as_of}}
+    source = {
+        "text": price_list.source,
+        "as_of": price_list.as_of,
+        "verified": price_list.verified,
+    }
+    sources = {_CITED: source}
     common = {
         "currency": price_list.currency,
         "region": price_list.region,
@@ -291,13 +298,14 @@ def format_list(
     as_of: str,
     source: str,
 ) -> str:
-    """The text of a list, which `with_prices` reads."""
+    """The text of a list that a provider's own service gave, which `with_prices` reads."""
     rows = {name: dict(components) for name, components in prices.items()}
     content = {
         "currency": currency,
         "region": region,
         "as_of": as_of,
         "source": source,
+        "verified": True,
         "prices": rows,
     }
     written = strict_yaml.written(content)

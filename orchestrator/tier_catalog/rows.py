@@ -40,10 +40,15 @@ Unit = Literal["MB/s", "MiB/s"]
 
 
 class Source(Strict):
-    """A document: who wrote it, title or repository path, and the date its figures are of."""
+    """A document: who wrote it, title or repository path, and the date its figures are of.
+
+    `verified`: of prices, whether they were read at the provider's own service or page, and not in
+    somebody's copy of it; None: nobody said.
+    """
 
     text: Text
     as_of: Text
+    verified: bool | None = None
 
     def __str__(self) -> str:
         return f"{self.text}, {self.as_of}"
@@ -65,7 +70,7 @@ def _cited(value: object, info: ValidationInfo) -> object:
         keys = sources[value]
     text = str(keys.get("text"))
     as_of = str(keys.get("as_of"))
-    return Source.model_construct(text=text, as_of=as_of)
+    return Source.model_construct(text=text, as_of=as_of, verified=keys.get("verified"))
 
 
 Cited = Annotated[Source, BeforeValidator(_cited)]

@@ -12,6 +12,8 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.conclusions import NeighbourTier
 
 NO_ANSWER = "no answer"
+# Of a price that was read in somebody's copy of a provider's list.
+NOT_VERIFIED = "not verified"
 
 
 def headline(answer: Answer) -> str:
@@ -78,10 +80,22 @@ def money(amount: float, currency: str) -> str:
 
 
 def price_in_words(price: MonthlyPrice | None) -> str:
-    """`780.00 USD a month for its disks and machines`; empty if the price is not known."""
+    """`780.00 USD a month for the disks of 3 nodes; 1 was measured`; empty if not known."""
     if price is None:
         return ""
-    return f"{money(price.amount, price.currency)} a month for its {price.covers}"
+    words = f"{money(price.amount, price.currency)} a month"
+    if price.verified is False:
+        words += f", {NOT_VERIFIED},"
+    words += f" for the {price.covers}"
+    if price.nodes is None:
+        return words
+    words += f" of {units.counted(price.nodes, 'node')}"
+    if price.measured_nodes is None:
+        return words
+    were = "were"
+    if price.measured_nodes == 1:
+        were = "was"
+    return f"{words}; {price.measured_nodes} {were} measured"
 
 
 def listed_price_in_words(price: MonthlyPrice | None) -> str:
@@ -91,7 +105,7 @@ def listed_price_in_words(price: MonthlyPrice | None) -> str:
     words = price_in_words(price)
     if not (price.region or price.as_of or price.source):
         return words
-    return f"{words} at list price {where_read(price)}"
+    return f"{words}. At list price {where_read(price)}"
 
 
 def machines_in_words(purchase: DisksToBuy) -> str:
@@ -109,7 +123,15 @@ def machines_in_words(purchase: DisksToBuy) -> str:
 
 def where_read(price: MonthlyPrice) -> str:
     """Where, when and by whom the price was told: `(westus2, as of 2026-01-01; price list)`."""
-    return f"({price.region}, as of {price.as_of}; {price.source})"
+    return place_in_words(price.region, price.as_of, price.source, price.verified)
+
+
+def place_in_words(region: str, as_of: str, source: str, verified: bool | None) -> str:
+    """The same of its parts; one that nobody read at the provider's says so."""
+    words = f"{region}, as of {as_of}; {source}"
+    if verified is False:
+        words += f"; {NOT_VERIFIED}"
+    return f"({words})"
 
 
 def step_in_words(step: NeighbourTier, word: str, currency: str | None) -> str:

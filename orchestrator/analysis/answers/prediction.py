@@ -4,14 +4,12 @@ Pure. A prediction is no measurement, so it names no tier to buy.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import (
     Answer,
     DiskOutlook,
-    MonthlyPrice,
     NextStep,
     PartAnswer,
     SloClause,
@@ -91,19 +89,9 @@ def _steps(names: str, commands: Sequence[str]) -> list[NextStep]:
 
 
 def _outlook(prediction: Prediction) -> DiskOutlook:
-    price: MonthlyPrice | None = None
-    if prediction.monthly_cost is not None and prediction.currency:
-        price = MonthlyPrice(
-            amount=prediction.monthly_cost,
-            currency=prediction.currency,
-            covers="disks",
-            nodes=None,
-        )
-    if price is not None and prediction.machine:
-        price = replace(price, covers="disks and machines")
     return DiskOutlook(
         tier=prediction.tier,
-        price=price,
+        price=prediction.price,
         machine=prediction.machine,
         chance=prediction.chance,
     )

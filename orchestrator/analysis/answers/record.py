@@ -92,9 +92,10 @@ StepKind = Literal["repeat", "measure", "describe"]
 class MonthlyPrice:
     """A list price of a month.
 
-    `nodes`: of so many nodes together; None: of one disk. `region`, `as_of`, `source`: where and
-    when it was read, empty if nobody said. `verified`: whether it stands on a page of the
-    provider's; None: not known.
+    `nodes`: of so many nodes together, which are those of the profile; None: of one disk.
+    `measured_nodes`: how many of them were measured; None: all. `region`, `as_of`, `source`: where
+    and when it was read, empty if nobody said. `verified`: whether that was at the provider's own
+    service or page; None: nobody said.
     """
 
     amount: float
@@ -105,6 +106,7 @@ class MonthlyPrice:
     as_of: str = ""
     source: str = ""
     verified: bool | None = None
+    measured_nodes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,9 @@ class DisksToBuy:
     """A tier, and how many of its disks: what goes on a purchase order.
 
     `title`, `iops`, `bytes_per_s`: of each disk, as declared; None: no limit is declared. `disks`:
-    those of all nodes, of which `striped` make up the one disk of a node. `log_disks`: those for
-    the write-ahead log, of another kind if it has a `log_title`. None, where only a tier is known.
+    those of all `nodes` of the profile, of which `striped` make up the one disk of a node.
+    `log_disks`: those for the write-ahead log, of another kind if it has a `log_title`. None, where
+    only a tier is known.
     `machine`: the size of each node; `machines_price`: of all of them, `machines_in_price`:
     whether `price` has it.
     """

@@ -1,7 +1,8 @@
 """What each tier of a contest costs and gives, what one step up or down in price changes, and which
 of several is preferred. Pure.
 
-Costs are of the disks of all nodes, a month at list price; of machines too, where they are unlike.
+Costs are of the disks of all nodes of the profile, a month at list price; of machines too, where
+they are unlike.
 """
 
 import math
@@ -111,12 +112,21 @@ def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
     if candidate.monthly_cost is None or rate is None:
         return _UnitCost()
     values = candidate.values[rate]
-    cost = _unit(candidate).size * candidate.monthly_cost
+    measured_cost = candidate.monthly_cost * _measured_share(candidate)
+    cost = _unit(candidate).size * measured_cost
     of_mean = cost / (sum(values) / len(values))
     mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
     if mean.low is None or mean.high is None:
         return _UnitCost(of_mean)
     return _UnitCost(of_mean, low=cost / mean.high, high=cost / mean.low)
+
+
+def _measured_share(candidate: Candidate) -> float:
+    """Of the nodes that are bought those that were measured, whose throughput it is."""
+    cluster = candidate.profile.cluster
+    if cluster.profile_nodes is None:
+        return 1.0
+    return cluster.nodes / cluster.nodes_to_buy
 
 
 # ------------------------------------------------------------------ what a tier gives

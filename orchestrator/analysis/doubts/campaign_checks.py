@@ -14,7 +14,7 @@ from orchestrator.model import Doubt, Profile
 from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Price
 from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change, gathered
+from orchestrator.units import format_change, gathered, listed
 
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
@@ -117,6 +117,18 @@ def old_price(campaign: Results) -> Doubts:
         for bought in _bought(profile, with_vms):
             if bought.price and _is_old(bought.price, today):
                 yield _old_price(bought.what, bought.price.as_of, today)
+
+
+def unverified_price(campaign: Results) -> Doubts:
+    """Prices that were read in a copy, of all tiers together."""
+    with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
+    names: list[str] = []
+    for profile in campaign.plan.tiers:
+        for bought in _bought(profile, with_vms):
+            if bought.price and bought.price.verified is False:
+                names.append(bought.what)
+    if names:
+        yield _unverified_price(names)
 
 
 def _bought(profile: Profile, with_vms: bool) -> Iterator[_Priced]:
@@ -314,6 +326,14 @@ def _old_price(what: str, as_of: str, today: date) -> Doubt:
     return is_only_told(
         "old price",
         f"the price of {what} is as of {as_of}, the campaign of {today}",
+        advice="`tierbench prices update` asks the provider; or give `price` in the profile",
+    )
+
+
+def _unverified_price(names: Sequence[str]) -> Doubt:
+    return is_only_told(
+        "price not verified",
+        f"the price of {listed(names)} was read in somebody's copy of the provider's list",
         advice="`tierbench prices update` asks the provider; or give `price` in the profile",
     )
 

@@ -35,6 +35,7 @@ CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
     campaign_checks.not_the_real_disk,
     campaign_checks.vm_caps,
     campaign_checks.old_price,
+    campaign_checks.unverified_price,
     campaign_checks.said_beforehand,
     campaign_checks.comparable,
     gate_checks.gate_drift,

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.analysis.answers.record import PriceScope
+from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
 from orchestrator.analysis.prediction import demands
 from orchestrator.analysis.prediction.demands import (
@@ -107,22 +109,31 @@ class Predictor:
             named(metric, scope): self._estimate(there, (metric, scope), upwards)
             for metric, scope in keys
         }
-        profile = self._paid_for(tier, cluster)
-        with_vms = self._knows_vm_price(profile)
-        machine = ""
-        if with_vms:
-            machine = profile.cluster.vm or ""
-        return Prediction(
+        prediction = Prediction(
             tier.name,
             upwards,
             limit=there[0].limit,
             figures={name: value for name, value in estimates.items() if value},
-            monthly_cost=costs.monthly(profile, with_vms),
+            monthly_cost=None,
             currency=_currency(tier),
             chance=_chance(estimates, slo),
             run=self.measured.record.run.slug,
-            machine=machine,
         )
+        return self._priced(prediction, self._paid_for(tier, cluster))
+
+    def _priced(self, prediction: Prediction, profile: Profile) -> Prediction:
+        """With what the disks of all nodes cost, and their machines where that is known."""
+        scope: PriceScope = "disks"
+        machine = ""
+        with_vms = self._knows_vm_price(profile)
+        if with_vms:
+            scope = "disks and machines"
+            machine = profile.cluster.vm or ""
+        amount = costs.monthly(profile, with_vms)
+        if amount is None:
+            return replace(prediction, machine=machine)
+        price = stated_price(profile, amount, prediction.currency, scope)
+        return replace(prediction, machine=machine, monthly_cost=amount, price=price)
 
     def _is_faster(self, there: Sequence[Simulated]) -> bool:
         there_s = _figure(there, "latency_avg_s")
@@ -130,10 +141,13 @@ class Predictor:
         return there_s / here_s < FASTER
 
     def _paid_for(self, tier: Tier, cluster: ClusterSpec | None) -> Profile:
-        """The run's profile with this tier, and with as many nodes as it had of a cluster."""
+        """The run's profile with this tier, and all of its nodes on machines of a cluster."""
         profile = self.measured.record.profile
-        nodes = self._system.nodes
-        paid_for = replace(cluster or profile.cluster, nodes=nodes)
+        paid_for = replace(
+            cluster or profile.cluster,
+            nodes=self._system.nodes,
+            profile_nodes=profile.cluster.nodes_to_buy,
+        )
         return replace(profile, tier=tier, cluster=paid_for)
 
     def _knows_vm_price(self, profile: Profile) -> bool:

@@ -24,6 +24,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import priced_nodes
 from orchestrator.report.sections.price_charts import price_charts
 from orchestrator.tier import Price
 
@@ -50,7 +51,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
 def table(index: ReportIndex, decision: Decision) -> Table:
     """Of a decision that compared tiers: a column for each, from cheap to dear."""
     offers = decision.offers
-    rows = _standing_rows(decision)
+    rows = _standing_rows(index, decision)
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("enough if this may be lost", offers, margins))
@@ -61,14 +62,15 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     return table_of(rows, ("",), tuple(_remarks(index, decision)))
 
 
-def _standing_rows(decision: Decision) -> list[Row]:
+def _standing_rows(index: ReportIndex, decision: Decision) -> list[Row]:
     """Whether each tier is enough, and what it costs."""
     offers = decision.offers
     standings = [_standing(offer, decision) for offer in offers]
-    monthly_costs = [_monthly_cost(offer, decision) for offer in offers]
+    monthly_costs = [_monthly_cost(index, offer, decision) for offer in offers]
     rows: list[Row] = []
     rows.append(_row("enough", offers, standings))
-    rows.append(_row("a month", offers, monthly_costs))
+    nodes = priced_nodes.nodes_in_words(index, decision)
+    rows.append(_row(f"a month, {nodes}", offers, monthly_costs))
     rows.append(_unit_cost_row(offers))
     return rows
 
@@ -110,13 +112,14 @@ def _standing(offer: Offer, decision: Decision) -> Cell:
     return Cell(_STANDINGS[offer.standing], detail=detail, strong=is_chosen)
 
 
-def _monthly_cost(offer: Offer, decision: Decision) -> Cell:
-    """With its place on the Pareto front, if any tier's is known."""
-    is_compared = any(other.on_front is not None for other in decision.offers)
-    front = ""
-    if is_compared:
-        front = wording.FRONT[offer.on_front]
-    return _money(offer.monthly_cost, offer, front)
+def _monthly_cost(index: ReportIndex, offer: Offer, decision: Decision) -> Cell:
+    """With its place on the Pareto front, if any tier's is known, and whether it is verified."""
+    details: list[str] = []
+    if any(other.on_front is not None for other in decision.offers):
+        details.append(wording.FRONT[offer.on_front])
+    if priced_nodes.is_unverified(index, offer.tier):
+        details.append(phrases.NOT_VERIFIED)
+    return _money(offer.monthly_cost, offer, ", ".join(details))
 
 
 def _unit_cost(offer: Offer) -> Cell:
@@ -218,7 +221,8 @@ def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
     for place, names in names_by_list.items():
         sources.append(f"{units.listed(names)} {place}")
     scope = price_scope(decision)
-    yield f"List prices of the {scope} of all nodes: {'; '.join(sources)}."
+    nodes = priced_nodes.nodes_in_words(index, decision)
+    yield f"List prices of the {scope} of {nodes}: {'; '.join(sources)}."
 
 
 def _names_by_list(index: ReportIndex, decision: Decision) -> dict[str, list[str]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator import metrics
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
 from orchestrator.model import Objective
 from orchestrator.planning.slo import format_objective
@@ -13,6 +14,7 @@ from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+from orchestrator.report.sections import priced_nodes
 
 # How far the axis of costs reaches beyond the dearest tier, whose dot has its name beside it.
 _ROOM = 1.2
@@ -40,10 +42,10 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()
-    drawn = tuple(_price_charts(index, decision.workload, offers))
+    drawn = tuple(_price_charts(index, decision, offers))
     if not drawn:
         return ()
-    return (Charts(drawn, _legend(index, offers), _caption(decision)),)
+    return (Charts(drawn, _legend(index, offers), _caption(index, decision)),)
 
 
 def _legend(index: ReportIndex, offers: Sequence[Offer]) -> tuple[str, ...]:
@@ -51,11 +53,16 @@ def _legend(index: ReportIndex, offers: Sequence[Offer]) -> tuple[str, ...]:
     return tuple(tier for tier in index.tiers if tier in priced)
 
 
-def _caption(decision: Decision) -> str:
+def _caption(index: ReportIndex, decision: Decision) -> str:
+    nodes = priced_nodes.nodes_in_words(index, decision)
+    unverified = ""
+    for offer in decision.offers:
+        if priced_nodes.is_unverified(index, offer.tier):
+            unverified = f", {phrases.NOT_VERIFIED}"
     caption = (
-        "Cost of all nodes at list price, as in the table; dots are means, bars their 95 % "
-        "interval where runs were repeated. Filled: on the Pareto front, as each tier as cheap is "
-        "proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it "
+        f"Cost of {nodes}, at list price{unverified}, as in the table; dots are means, bars their "
+        "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as "
+        "cheap is proven worse in a criterion of the decision. Hollow: another is proven to beat it, or it "
         "is open."
     )
     if not decision.slo:
@@ -64,15 +71,16 @@ def _caption(decision: Decision) -> str:
 
 
 def _price_charts(
-    index: ReportIndex, workload: str, offers: Sequence[Offer]
+    index: ReportIndex, decision: Decision, offers: Sequence[Offer]
 ) -> Iterator[Chart]:
     """Throughput, and latency: each if two tiers or more have it."""
+    workload = decision.workload
     rate = _Drawn(drawn_rate(index.throughput_metric(workload)))
     latency = _drawn_latency(index, workload, offers)
     for drawn in (rate, latency):
         rows = _price_rows(index, workload, offers, drawn)
         if len(rows) > 1:
-            yield _price_chart(index, workload, drawn, rows, offers[0].currency)
+            yield _price_chart(index, decision, drawn, rows, offers[0].currency)
 
 
 # ------------------------------------------------------------------ what is drawn
@@ -146,7 +154,7 @@ def _interval(cell: CellSummary) -> str:
 
 def _price_chart(
     index: ReportIndex,
-    workload: str,
+    decision: Decision,
     drawn: _Drawn,
     rows: Sequence[Mapping[str, Any]],
     currency: str,
@@ -154,7 +162,8 @@ def _price_chart(
     measure = drawn.measure
     axis = _axis(measure)
     heading = f"{measure.title} against price"
-    limits = _limits(index.campaign.plan.workload(workload).slo, drawn)
+    limits = _limits(index.campaign.plan.workload(decision.workload).slo, drawn)
+    nodes = priced_nodes.nodes_in_words(index, decision)
     dearest = max(row["cost"] for row in rows)
     spec = charts.drawing(
         "price",
@@ -162,13 +171,15 @@ def _price_chart(
         heading=heading,
         what=measure.title,
         value=axis,
-        cost=f"cost of all nodes, {currency} a month",
+        cost=f"cost of {nodes}, {currency} a month",
         costs=[0, dearest * _ROOM],
         slo=_lines(limits, axis),
     )
     title = f"{heading}: {axis} against cost a month, {currency}"
     tables = {"offers": rows, "slo": limits}
-    return charts.figure(f"{workload}-price-{measure.file}", title, spec, tables)
+    return charts.figure(
+        f"{decision.workload}-price-{measure.file}", title, spec, tables
+    )
 
 
 def _axis(measure: Measure) -> str:

@@ -436,11 +436,23 @@ def test_how_many_disks_is_not_made_up() -> None:
     ("price", "words"),
     [
         (None, "not known"),
-        (MonthlyPrice(85.0, "USD", "disks", 1), "85.00 USD a month for its disks"),
+        (
+            MonthlyPrice(85.0, "USD", "disks", None),
+            "85.00 USD a month for the disks",
+        ),
         (
             replace(V2_PRICE, covers="disks and machines"),
-            "85.00 USD a month for its disks and machines at list price (westus2, as of "
-            "2026-01-01; example price list)",
+            "85.00 USD a month for the disks and machines of 1 node. At list price (westus2, as "
+            "of 2026-01-01; example price list)",
+        ),
+        (
+            MonthlyPrice(182.58, "USD", "disks", 3, measured_nodes=1),
+            "182.58 USD a month for the disks of 3 nodes; 1 was measured",
+        ),
+        (
+            replace(V2_PRICE, nodes=5, measured_nodes=3, verified=False),
+            "85.00 USD a month, not verified, for the disks of 5 nodes; 3 were measured. At list "
+            "price (westus2, as of 2026-01-01; example price list; not verified)",
         ),
     ],
 )

@@ -371,7 +371,8 @@ def test_prices_of_one_region_and_each_with_a_date_are_one_list(
 ) -> None:
     """Others decide too, and the answer says so and how far they may be off."""
     dearer = at_price("ultra", *other)
-    price = Price(2.0, "USD", *(*other, "a list")[:3])
+    region, as_of, source = (*other, "a list")[:3]
+    price = Price(2.0, "USD", region, as_of, source)
     tier = replace(dearer.profile.tier, price=price)
     dearer = replace(dearer, profile=replace(dearer.profile, tier=tier))
     found = decide(at_price("premium", *one), dearer)

@@ -310,6 +310,17 @@ def test_the_price_of_a_machine_is_old_only_where_it_counts() -> None:
     assert text.startswith("the price of premium's machines is as of 2023-01")
 
 
+def test_a_price_read_in_a_copy_is_not_verified_and_the_command_is_named() -> None:
+    campaign = small()
+    (profile,) = campaign.plan.profiles
+    assert profile.tier.price and "price not verified" not in kinds(campaign)
+    copied = replace(profile.tier.price, verified=False)
+    doubtful = with_tier(campaign, price=copied)
+    found = the("price not verified", doubtful)
+    assert found.text.startswith(f"the price of {profile.name} was read in somebody's")
+    assert "tierbench prices update" in found.advice
+
+
 def test_without_a_price_none_is_old() -> None:
     campaign = with_tier(small(), price=None)
     assert "old price" not in kinds(campaign)

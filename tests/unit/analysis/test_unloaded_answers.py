@@ -228,7 +228,10 @@ def test_shares_have_two_digits() -> None:
 def predicted(tier: str, cost: float | None, chance: float) -> Prediction:
     figures = {"throughput_per_s": Estimate(400.0, 300.0, 500.0)}
     currency = "USD" if cost is not None else ""
-    return Prediction(tier, False, "iops_cap", figures, cost, currency, chance)
+    known = Prediction(tier, False, "iops_cap", figures, cost, currency, chance)
+    if cost is None:
+        return known
+    return replace(known, price=MonthlyPrice(cost, currency, "disks", 3))
 
 
 PREDICTIONS = (
@@ -261,10 +264,8 @@ def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:
     )
     assert part.purchase is None and part.slo == (SloClause("nopm > 9000"),)
     assert part.worth_measuring == (
-        DiskOutlook(
-            "azure/P30", MonthlyPrice(135.0, "USD", "disks", None), chance=0.95
-        ),
-        DiskOutlook("azure/P20", MonthlyPrice(73.0, "USD", "disks", None), chance=0.6),
+        DiskOutlook("azure/P30", MonthlyPrice(135.0, "USD", "disks", 3), chance=0.95),
+        DiskOutlook("azure/P20", MonthlyPrice(73.0, "USD", "disks", 3), chance=0.6),
     )
     assert part.why == ("Worth measuring: azure/P30 and azure/P20.",)
     assert [(step.kind, step.command) for step in answer.next_steps] == [

@@ -76,7 +76,9 @@ def test_order_time_space_and_cost_are_shown(
         "warehouses 100",
         "tpcc (warehouses 100) is loaded once",
         "for the disks of 3 nodes",
-        "114.03 USD (eastus, 2026-09-23)",  # 3 x 38.01
+        "114.03 USD for 3 nodes",  # 3 x 38.01
+        "list prices of premium (eastus, as of 2026-09-23; Microsoft, Azure Retail Prices API",
+        "not verified: `tierbench prices update` asks the provider",
         "not checked Docker engine",
         "Nothing was started.",
     ):
@@ -346,7 +348,8 @@ def test_a_machine_of_the_catalog_has_its_price(
 def test_tiers_on_unlike_machines_are_shown_with_what_both_cost(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """As the answer will count them: 38.01 and 280.32 for a node, or 38.01 and 560.64."""
+    """As the answer will count them: 38.01 and 280.32 for a node, or 38.01 and 560.64, for the
+    three nodes of the profile, of which one is measured."""
     text = P15_VOLUMES.replace("enforcement: storage-class", "enforcement: emulated")
     text = text.replace("platform: kubernetes", "")
     for size in ("Standard_D8s_v5", "Standard_D16s_v5"):
@@ -366,8 +369,9 @@ def test_tiers_on_unlike_machines_are_shown_with_what_both_cost(
     )
     assert dry(*words) == EXIT_DONE
     said = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"on azure/Standard_D8s_v5 \S+ 1 318.33 USD", said)
-    assert re.search(r"on azure/Standard_D16s_v5 \S+ 1 598.65 USD", said)
+    assert re.search(r"on azure/Standard_D8s_v5 \S+ 3 954.99 USD for 3 nodes", said)
+    assert "(1 is measured)" in said
+    assert re.search(r"on azure/Standard_D16s_v5 \S+ 3 1,795.95 USD for 3 nodes", said)
     assert "what buying the disks and machines would cost" in said
     assert compare("insert") == EXIT_DONE
     said = " ".join(capsys.readouterr().out.split())

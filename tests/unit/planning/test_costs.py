@@ -11,8 +11,10 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.errors import UsageError
+from orchestrator.facts import Varied
 from orchestrator.model import Plan, Profile
-from orchestrator.planning import costs, durations, rehearsal
+from orchestrator.planning import costs, durations, rehearsal, varied_profiles
+from orchestrator.planning.plan import fit_to_machines
 from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 from tests.plans import a_plan
@@ -226,3 +228,60 @@ def test_what_prices_do_to_the_answer_is_said_beforehand(
 
 def test_one_tier_is_no_choice_by_price() -> None:
     assert costs.notes(plan_of({"price": None})) == ()
+
+
+# ------------------------------------------------------------------ what buying costs
+
+
+def of_three(change: dict[str, object]) -> Profile:
+    (profile,) = plan_of(change).profiles
+    return profile
+
+
+def started(profile: Profile, nodes: int | None, cores: int = 2) -> Profile:
+    """As a machine of so many cores starts it, or with as many nodes as asked for."""
+    ((fitted,), _) = fit_to_machines([profile], nodes, [cores])
+    return fitted
+
+
+@pytest.mark.parametrize(
+    ("nodes", "measured", "bought"), [(None, 1, 3), (1, 1, 3), (2, 2, 3), (5, 5, 5)]
+)
+def test_the_price_is_that_of_the_profiles_nodes_and_never_of_fewer(
+    nodes: int | None, measured: int, bought: int
+) -> None:
+    fitted = started(of_three({"price": TEN_CENTS}), nodes)
+    assert fitted.cluster.nodes == measured
+    assert costs.bought_disks(fitted) == bought
+    assert costs.monthly(fitted, with_vms=False) == 73.0 * bought
+    on_machines = replace(fitted, cluster=replace(fitted.cluster, vm_price=TEN_CENTS))
+    assert costs.monthly(on_machines, with_vms=True) == 2 * 73.0 * bought
+
+
+def test_disks_for_the_log_are_bought_for_all_nodes_too() -> None:
+    pairs = {
+        f"node-{number}": NodeDisks(f"/mnt/{number}", f"/log/{number}")
+        for number in (1, 2, 3)
+    }
+    fitted = started(of_three({**MOUNTED, "disks": pairs}), 1)
+    assert costs.bought_disks(fitted) == 6
+    assert costs.monthly(fitted, with_vms=False) == 6 * 73.0
+
+
+def test_a_number_of_nodes_that_is_varied_costs_as_many_nodes() -> None:
+    fitted = started(of_three({"price": TEN_CENTS}), 6)
+    one = varied_profiles.on_cluster(fitted.cluster, Varied("tpcc", "nodes", "1", 1))
+    assert costs.monthly(replace(fitted, cluster=one), with_vms=False) == 73.0
+
+
+def test_currencies_are_never_added() -> None:
+    """Disks in USD on unlike machines in EUR: no sum, and a comparison that is refused."""
+    profiles = []
+    for vm in ("azure/D8", "azure/D16"):
+        profile = of_three({"price": TEN_CENTS})
+        cluster = replace(profile.cluster, vm=vm, vm_price=IN_EUROS)
+        profiles.append(replace(profile, name=vm, cluster=cluster))
+    compared = costs.compare_prices(profiles)
+    assert compared.obstacle == "prices are in USD and EUR" and not compared.with_vms
+    assert costs.monthly(profiles[0], with_vms=True) is None
+    assert costs.monthly(profiles[0], with_vms=False) == 3 * 73.0

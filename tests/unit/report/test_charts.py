@@ -328,7 +328,7 @@ def test_price_against_throughput_and_tail() -> None:
     assert {
         tier: row["front"] == "on the front" for tier, row in rows.items()
     } == fronts
-    assert "cost of all nodes, USD a month" in drawn[0].svg
+    assert "cost of 3 nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg
 
 

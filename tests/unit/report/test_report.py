@@ -50,7 +50,7 @@ def test_enough_repetitions_are_conclusive() -> None:
         "1 of 1 workload has an answer; 6 of 6 comparisons came to a verdict."
     )
     assert [answer.tier for answer in document.answers] == ["premium-v2"]
-    assert document.answers[0].price == "255.00 USD a month for its disks"
+    assert document.answers[0].price == "255.00 USD a month for the disks of 3 nodes"
 
 
 def test_a_choice_without_price_is_said_in_the_first_line() -> None:
