@@ -71,7 +71,9 @@ TSERVER: dict[tuple[int, ...], dict[str, str]] = {
     (2025, 2): {
         "yb_enable_read_committed_isolation": "true", "ysql_enable_auto_analyze": "true",
         "ysql_yb_enable_cbo": "legacy_mode", "ysql_pg_conf_csv": "yb_enable_cbo=on",
+        "ysql_enable_write_pipelining": "false", "ysql_yb_ddl_transaction_block_enabled": "false",
     },
+    (2026, 1): {"ysql_yb_ddl_transaction_block_enabled": "true"},
 }  # fmt: skip
 
 _IPV4 = re.compile(r"(\d{1,3}\.){3}\d{1,3}$")

@@ -161,5 +161,39 @@ def test_what_decides_how_statements_run_is_read_back(tells: bool) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "ysql_enable_write_pipelining",
+        "ysql_yb_ddl_transaction_block_enabled",
+        "skip_prefix_locks",
+        "yb_enable_read_committed_isolation",
+    ],
+)
+def test_flags_that_change_what_a_commit_asks_of_the_disk_tell_runs_apart(
+    flag: str,
+) -> None:
+    off, on = (
+        server_facts.execution(Release(False), {"node-1": {flag: value}})
+        for value in ("false", "true")
+    )
+    assert (off[flag], on[flag]) == ("false", "true")
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("yb_pg_stat_plans_track", "all"),
+        ("yb_enable_pg_stat_statements_rpc_stats", "on"),
+        ("yb_enable_pg_stat_statements_docdb_metrics", "on"),
+        ("yb_enable_parallel_append", "on"),
+    ],
+)
+def test_work_beside_each_statement_tells_runs_apart(setting: str, value: str) -> None:
+    """2026.1 turned these on."""
+    session = Release(False, **{setting: value})
+    assert server_facts.execution(session, {})[setting] == value
+
+
 def test_a_release_that_tells_nothing_of_it_is_no_error() -> None:
     assert server_facts.execution(Release(False), {}) == {"isolation": None}
