@@ -63,6 +63,7 @@ class Server:
         default_factory=list
     )  # of one reading after another
     given_process_id: int = 77
+    tablets: list[dict[str, Any]] | None = None  # without a view of them
 
     @contextmanager
     def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
@@ -91,6 +92,10 @@ class Asked:
             return self._of_lease(text)
         if "AS directory" in text:
             return [{"directory": self.server.directory, "tables": self.server.tables}]
+        if "AS has" in text:
+            return [{"has": self.server.tablets is not None}]
+        if "FROM yb_tablet_metadata" in text:
+            return self.server.tablets or []
         if "version()" in text:
             return [{"version": self.server.banner}]
         if "yb_servers" in text:

@@ -182,15 +182,22 @@ def _leader(tablet: Any) -> str:
 
 
 def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
-    """Table or index of a database → its tablets, of those that have fewer than there are nodes.
+    """As `fewer_than_nodes`, of a database as the masters list it."""
+    nodes = len(tablet_servers(masters))
+    return fewer_than_nodes(tablet_leaders(masters, database), nodes)
+
+
+def fewer_than_nodes(
+    tablets: Mapping[str, tuple[str, str]], nodes: int
+) -> dict[str, int]:
+    """Table or index → its tablets, of those that have fewer than there are nodes. `tablets`: as
+    `tablet_leaders` has them.
 
     A node that leads none of a table's tablets does no work for it. A table's tablets are set when
     it is made: by `SPLIT INTO`, else by the flags `ysql_num_tablets` and
     `ysql_num_shards_per_tserver`.
     """
-    tables = [table for table, _ in tablet_leaders(masters, database).values()]
-    nodes = len(tablet_servers(masters))
-    counts = Counter(tables)
+    counts = Counter(table for table, _ in tablets.values())
     return {table: count for table, count in counts.items() if count < nodes}
 
 

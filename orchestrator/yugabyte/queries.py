@@ -21,6 +21,18 @@ def servers(session: Session) -> tuple[str, ...]:
     return tuple(sorted(str(row["host"]) for row in rows))
 
 
+def tablet_leaders(session: Session) -> dict[str, tuple[str, str]] | None:
+    """Tablet of the session's database → its table or index, and the host that leads it, as the
+    masters' page has it. None if the release has no view of them: it came with 2025.2.3."""
+    if not session.rows(query(__package__, "has_tablet_view"))[0]["has"]:
+        return None
+    tablets: dict[str, tuple[str, str]] = {}
+    for row in session.rows(query(__package__, "tablets")):
+        leader, _, _port = str(row["leader"] or "").rpartition(":")
+        tablets[str(row["tablet_id"])] = str(row["name"]), leader
+    return tablets
+
+
 def effective_isolation(session: Session) -> str | None:
     """The isolation level that READ COMMITTED really gives; None if the release cannot tell."""
     for name in ("isolation", "isolation_setting"):

@@ -177,7 +177,9 @@ class ExistingCluster:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _UsedCluster = cluster.handle
         _await_quiet(cluster, world)
-        idle = probe.nodes_without_leaders(handle.declared)
+        idle: tuple[str, ...] = ()
+        if not handle.is_postgresql:
+            idle = probe.nodes_without_leaders(handle.declared, self._connect)
         if idle:
             world.progress.warn(
                 f"{', '.join(idle)} lead no tablet: the other nodes take all load"

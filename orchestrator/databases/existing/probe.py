@@ -1,6 +1,7 @@
 """An existing cluster as its servers describe it: held against the profile, as nodes, as facts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -237,7 +238,10 @@ def notes(
     if "-b" in asked and "-b" in running and asked != running:
         yield f"it runs {running}; the profile says {asked}"
     if observed.flavour == YUGABYTEDB and observed.copies is None:
-        yield "copies and tablets were not checked: declare `existing.masters`"
+        yield (
+            "copies, and tablets before 2025.2.3, were not checked: declare "
+            "`existing.masters`"
+        )
     if observed.flavour == YUGABYTEDB and not declared.tservers:
         yield "durability and compactions are not seen: declare `existing.tservers`"
     if declared.tls not in ("verify-full", "verify-ca"):
@@ -266,11 +270,17 @@ def _notes_on_disks(declared: Existing, observed: Observation) -> Iterator[str]:
         )
 
 
-def nodes_without_leaders(declared: Existing) -> tuple[str, ...]:
-    """The hosts that lead no tablet although there are enough; empty if no masters are declared."""
-    if not declared.masters:
-        return ()
-    leaders = pages.leaders(declared.masters)
+def nodes_without_leaders(declared: Existing, connect: Connect) -> tuple[str, ...]:
+    """The hosts that lead no tablet although there are enough; empty if that is not known. Without
+    masters it is of our own database's tablets alone."""
+    leaders = Counter[str]()
+    if declared.masters:
+        leaders.update(pages.leaders(declared.masters))
+    else:
+        with connect(address(declared, declared.database), 60.0) as session:
+            leaders.update(dict.fromkeys(queries.servers(session), 0))
+            for _, leader in (queries.tablet_leaders(session) or {}).values():
+                leaders[leader] += 1
     if sum(leaders.values()) < len(leaders):
         return ()
     return tuple(host for host, tablets in leaders.items() if tablets == 0)
@@ -347,7 +357,7 @@ def facts(
     )
     if observed.flavour == POSTGRESQL:
         return _postgresql(declared, common, connect)
-    return _yugabytedb(declared, common, watched, connect)
+    return _yugabytedb(declared, observed, common, watched, connect)
 
 
 def _not_counted(observed: Observation, watched: Sequence[Node]) -> dict[str, str]:
@@ -361,11 +371,13 @@ def _not_counted(observed: Observation, watched: Sequence[Node]) -> dict[str, st
 
 def _yugabytedb(
     declared: Existing,
+    observed: Observation,
     common: DatabaseFacts,
     watched: Sequence[Node],
     connect: Connect,
 ) -> DatabaseFacts:
-    """`common` with what the servers' pages say, as far as they are declared."""
+    """`common` with what the servers' pages say, as far as they are declared. Without masters
+    tablets and their leaders are asked of YSQL, of our own database alone."""
     tservers = sources(watched, pages.TSERVER)
     flags = {name: pages.flags(url) for name, url in tservers.items()}
     master_flags: dict[str, Mapping[str, str]] = {}
@@ -397,6 +409,14 @@ def _yugabytedb(
             few_tablets=few_tablets(declared) or None,
         )
         more |= placement
+        return replace(facts, more=more)
+    with connect(address(declared, declared.database), 60.0) as session:
+        tablets = queries.tablet_leaders(session)
+    if tablets is not None and observed.nodes:
+        few_tablets = pages.fewer_than_nodes(tablets, observed.nodes)
+        facts = replace(facts, few_tablets=few_tablets or None)
+        more["tablets"] = len(tablets)
+        more["leaders"] = Counter(leader for _, leader in tablets.values())
     return replace(facts, more=more)
 
 

@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 from standin import options, pages
 from standin.front import PG_PORT, Front
 from standin.metrics import Activity
-from standin.texts import line
+from standin.texts import line, series
 from standin.universe import BEAT_S, Universe
 from standin.words import VERSION, fail, fail_killed, get, say
 
@@ -32,6 +32,8 @@ _OF_LEADER = (
     "/api/v1/tablet-servers", "/api/v1/health-check", "/api/v1/cluster-config", "/api/v1/masters",
     "/dump-entities",
 )  # fmt: skip
+# View of YSQL → the release that brought it, or the first that documents it.
+VIEWS = {"yb_tablet_metadata": (2025, 2, 3)}
 _PG_ARGS = (
     "shared_buffers=32MB",
     "max_connections=300",
@@ -71,6 +73,12 @@ def _place_data(copies: str, base: Path) -> None:
     except OSError:
         fail(line("not_placed", VERSION, copies=copies))
     say(line("placed", VERSION))
+
+
+def views(version: str, folder: Path) -> list[Path]:
+    """The files of the views that a release has."""
+    names = [name for name, since in VIEWS.items() if series(version) >= since]
+    return [folder / f"{name}.sql" for name in names]
 
 
 def isolation(tserver: Mapping[str, str]) -> str:
@@ -245,6 +253,7 @@ class Node:
                 keep, self.activity, VERSION, delay_s, flags=tserver
             )
             self._start_postgres()
+            self._make_views()
         try:
             self._serve_pages(address, first, master, tserver, leads)
         except OSError:
@@ -355,7 +364,13 @@ class Node:
         text = f"local all all trust\nhost all all 0.0.0.0/0 {method}\n"
         (place / "pg_hba.conf").write_text(text)
 
-    def _psql(self, sql: str) -> bool:
+    def _make_views(self) -> None:
+        """Those that the release has, in every database that is made from now on."""
+        for file in views(VERSION, Path("/opt/views")):
+            for database in ("template1", "yugabyte"):
+                self._psql(file.read_text(), database)
+
+    def _psql(self, sql: str, database: str = "yugabyte") -> bool:
         command = [
             "psql",
             "-XAtq",
@@ -365,10 +380,11 @@ class Node:
             str(PG_PORT),
             "-U",
             "yugabyte",
-            "-c",
-            sql,
         ]
-        return subprocess.run(command, capture_output=True).returncode == 0
+        done = subprocess.run(
+            [*command, "-d", database, "-c", sql], capture_output=True
+        )
+        return done.returncode == 0
 
     def _set_password(self) -> None:
         """As the real one: a random one for the administrator, kept in its own file."""

@@ -378,6 +378,21 @@ def test_functions_have_columns_of_the_real_ones() -> None:
         assert set(re.findall(r"OUT (\w+)", arguments)) <= seen, name
 
 
+def test_views_have_columns_of_the_real_ones_from_the_release_that_was_seen() -> None:
+    for name, since in yugabyted.VIEWS.items():
+        assert of(name), f"{name} has no entry in tests/standin/evidence/"
+        code = (STANDIN / f"views/{name}.sql").read_text()
+        (columns,) = re.findall(rf"VIEW pg_catalog\.{name}\s*\(([^)]*)\)", code)
+        seen = {column for entry in of(name) for column in entry["fact"]}
+        assert set(re.findall(r"\w+", columns)) <= seen, name
+        assert min(series(entry["release"]) for entry in of(name)) == since
+    made = {file.stem for file in yugabyted.views(versions.STUDY, STANDIN / "views")}
+    assert made == set()
+    assert {file.stem for file in (STANDIN / "views").glob("*.sql")} == set(
+        yugabyted.VIEWS
+    )
+
+
 def test_words_taken_out_of_sql_are_words_of_real_statements() -> None:
     for pattern, _ in front._RULES:
         assert any(pattern.search(e["fact"].encode()) for e in of("grammar")), (

@@ -265,7 +265,7 @@ def test_what_cannot_be_seen_is_said() -> None:
     progress = QuietProgress()
     database(Server()).check(spec(), world(progress))
     assert [note.split(":")[0] for note in progress.said if "tls" not in note] == [
-        "copies and tablets were not checked",
+        "copies, and tablets before 2025.2.3, were not checked",
         "durability and compactions are not seen",
         "CPU and disk of the nodes are not seen",
     ]

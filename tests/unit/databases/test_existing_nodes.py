@@ -250,6 +250,51 @@ def test_settings_cache_and_what_was_counted_since_measuring_began(
     }
 
 
+def led(*leaders: str) -> list[dict[str, Any]]:
+    """Of two tables, as `yb_tablet_metadata` has them: one tablet for each leader of the first."""
+    rows = [
+        {"tablet_id": f"{number}", "name": "stock", "leader": f"{host}:5433"}
+        for number, host in enumerate(leaders)
+    ]
+    return [*rows, {"tablet_id": "x", "name": "orders", "leader": f"{leaders[0]}:5433"}]
+
+
+def test_without_masters_tablets_and_leaders_are_asked_of_ysql() -> None:
+    """As of a managed cluster, whose masters' pages are closed."""
+    server = Server(tablets=led("10.0.0.11", "10.0.0.12", "10.0.0.13"))
+    with running(server, spec()) as cluster:
+        facts = database(server).facts(cluster, world())
+    assert facts.few_tablets == {"orders": 1}
+    assert facts.more["tablets"] == 4
+    leaders = {"10.0.0.11": 2, "10.0.0.12": 1, "10.0.0.13": 1}
+    assert facts.more["leaders"] == leaders
+
+
+def test_a_release_without_the_view_leaves_tablets_unknown() -> None:
+    server = Server()
+    with running(server, spec()) as cluster:
+        facts = database(server).facts(cluster, world())
+    assert facts.few_tablets is None and "tablets" not in facts.more
+
+
+@pytest.mark.parametrize(
+    ("leaders", "idle"),
+    [
+        (("10.0.0.11", "10.0.0.11", "10.0.0.12"), ["10.0.0.13"]),
+        (("10.0.0.11", "10.0.0.12", "10.0.0.13"), []),
+        (("10.0.0.11",), []),  # too few to lead one each
+    ],
+)
+def test_a_node_without_leaders_is_known_without_masters_too(
+    leaders: tuple[str, ...], idle: list[str]
+) -> None:
+    server, progress = Server(tablets=led(*leaders)), QuietProgress()
+    with running(server, spec()) as cluster:
+        database(server).begin_measuring(cluster, world(progress))
+    said = [line for line in progress.said if "lead no tablet" in line]
+    assert [line.split(" lead no")[0] for line in said] == idle
+
+
 def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> None:
     """PgBouncer 1.18 gave a session process -429256030 while 15452 answered."""
     server, progress = Server(POSTGRESQL, given_process_id=-429256030), QuietProgress()
