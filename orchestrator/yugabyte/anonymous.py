@@ -122,13 +122,13 @@ class Anonymous:
         form = shipped(__package__, "anonymous.yaml")["words"].get(key, "")
         if form and re.fullmatch(form, text):
             return text
+        if key in _listed("named") and _has_form("own_names", text):
+            return text
         if text in self._shown:
             return self._shown[text]
         return self._replaced(text, key)
 
     def _replaced(self, text: str, key: str) -> str:
-        if key in _listed("named") and _has_form("own_names", text):
-            return text
         if key in _listed("assignments"):
             return ",".join(self._assignment(part) for part in text.split(","))
         replacement = self._identity(text) or self._address(text, key)

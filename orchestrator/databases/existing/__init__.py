@@ -177,17 +177,21 @@ class ExistingCluster:
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _UsedCluster = cluster.handle
         _await_quiet(cluster, world)
-        idle: tuple[str, ...] = ()
         if not handle.is_postgresql:
-            idle = probe.nodes_without_leaders(handle.declared, self._connect)
+            self._warn_of_tablets(handle, world)
+        handle.begun = _counted(cluster)
+
+    def _warn_of_tablets(self, handle: _UsedCluster, world: World) -> None:
+        """Of a YugabyteDB on whose tables not every node works."""
+        declared = handle.declared
+        idle = probe.nodes_without_leaders(declared, self._connect)
         if idle:
             world.progress.warn(
                 f"{', '.join(idle)} lead no tablet: the other nodes take all load"
             )
-        few_tablets = probe.few_tablets(handle.declared)
+        few_tablets = probe.few_tablets(declared, handle.observed, self._connect)
         if few_tablets:
             world.progress.warn(pages.few_in_words(few_tablets))
-        handle.begun = _counted(cluster)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""

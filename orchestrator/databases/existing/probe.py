@@ -279,18 +279,27 @@ def nodes_without_leaders(declared: Existing, connect: Connect) -> tuple[str, ..
     else:
         with connect(address(declared, declared.database), 60.0) as session:
             leaders.update(dict.fromkeys(queries.servers(session), 0))
-            for _, leader in (queries.tablet_leaders(session) or {}).values():
-                leaders[leader] += 1
+        for _, leader in (_tablets(declared, connect) or {}).values():
+            leaders[leader] += 1
     if sum(leaders.values()) < len(leaders):
         return ()
     return tuple(host for host, tablets in leaders.items() if tablets == 0)
 
 
-def few_tablets(declared: Existing) -> dict[str, int]:
-    """`pages.few_tablets` of our database; none if no masters are declared."""
-    if not declared.masters:
-        return {}
-    return pages.few_tablets(declared.masters, declared.database)
+def few_tablets(
+    declared: Existing, observed: Observation, connect: Connect
+) -> dict[str, int]:
+    """`pages.few_tablets` of our database; none if neither masters nor YSQL tell them."""
+    if declared.masters:
+        return pages.few_tablets(declared.masters, declared.database)
+    tablets = _tablets(declared, connect)
+    return pages.fewer_than_nodes(tablets or {}, observed.nodes or 0)
+
+
+def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]] | None:
+    """Those of our own database, with their leaders, as YSQL tells them."""
+    with connect(address(declared, declared.database), 60.0) as session:
+        return queries.tablet_leaders(session)
 
 
 # ------------------------------------------------------------------ nodes and facts
@@ -401,20 +410,15 @@ def _yugabytedb(
             pooler = f"its tablet servers run with `{servers.POOLER_FLAG}`"
             facts = replace(facts, pooler=pooler)
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
+    fewest = few_tablets(declared, observed, connect)
+    facts = replace(facts, few_tablets=fewest or None)
     if declared.masters:
         placement = server_facts.placement(watched)
-        facts = replace(
-            facts,
-            data_bytes=placement.pop("data_bytes"),
-            few_tablets=few_tablets(declared) or None,
-        )
+        facts = replace(facts, data_bytes=placement.pop("data_bytes"))
         more |= placement
         return replace(facts, more=more)
-    with connect(address(declared, declared.database), 60.0) as session:
-        tablets = queries.tablet_leaders(session)
-    if tablets is not None and observed.nodes:
-        few_tablets = pages.fewer_than_nodes(tablets, observed.nodes)
-        facts = replace(facts, few_tablets=few_tablets or None)
+    tablets = _tablets(declared, connect)
+    if tablets is not None:
         more["tablets"] = len(tablets)
         more["leaders"] = Counter(leader for _, leader in tablets.values())
     return replace(facts, more=more)
