@@ -15,8 +15,8 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.to_buy import measured_nodes
 from orchestrator.cli import console
 from orchestrator.cli.app import App
-from orchestrator.model import ClusterSpec, Plan, Profile
-from orchestrator.planning import costs, planned_loads
+from orchestrator.model import ClusterSpec, Plan, Profile, Workload
+from orchestrator.planning import boxed_work, costs, planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import as_written
 
@@ -114,16 +114,24 @@ def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         row = [cell.workload, units.named(load.dataset.parameters), str(load.threads)]
         row += [
             units.format_seconds(load.warmup_s),
-            units.format_seconds(load.measure_s),
+            _at_most(load, load.measure_s),
         ]
         if _confirms(plan):
             row.append(units.format_seconds(load.confirm_s))
         row += [
-            units.format_seconds(cell.run_s),
+            _at_most(load, cell.run_s),
             str(cell.runs),
-            units.format_seconds(cell.total_s),
+            _at_most(load, cell.total_s),
         ]
         yield row
+
+
+def _at_most(load: Workload, seconds: float) -> str:
+    """Time of a window, which is the most where a workload ends with its work."""
+    length = units.format_seconds(seconds)
+    if boxed_work.ends_with_work(load):
+        return f"≤ {length}"
+    return length
 
 
 def _confirms(plan: Plan) -> bool:

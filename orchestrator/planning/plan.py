@@ -23,6 +23,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.planning import (
+    boxed_work,
     disk_matrix,
     factors,
     machines,
@@ -419,19 +420,32 @@ class TimeLeft:
 
     def __init__(self) -> None:
         self._seen_s: list[float] = []
+        # Workload that ends with its work → what its runs took, windows included.
+        self._whole_s: dict[str, list[float]] = {}
 
     def before(self, runs: Sequence[Run], plan: Plan) -> float:
         """Seconds that the `runs` take which are not made yet."""
-        if not self._seen_s:
+        if not self._seen_s and not self._whole_s:
             return plan.estimate_s * len(runs) / len(plan.runs)
-        # The median, because the first runs also load data and take the gates.
-        around_s = median(self._seen_s)
         left_s = 0.0
         for run in runs:
-            left_s += run_s(plan.workload(run.workload)) + around_s
+            left_s += self._run_s(plan.workload(run.workload))
         return left_s
 
+    def _run_s(self, workload: Workload) -> float:
+        """The median of what was seen, because first runs also load data and take the gates."""
+        whole_s = self._whole_s.get(workload.name)
+        if whole_s:
+            return median(whole_s)
+        around_s = 0.0
+        if self._seen_s:
+            around_s = median(self._seen_s)
+        return run_s(workload) + around_s
+
     def took(self, workload: Workload, seconds: float) -> None:
+        if boxed_work.ends_with_work(workload):
+            self._whole_s.setdefault(workload.name, []).append(seconds)
+            return
         self._seen_s.append(max(0.0, seconds - run_s(workload)))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from orchestrator import errors
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
-from orchestrator.planning import costs
+from orchestrator.planning import boxed_work, costs
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.planning.factors import DataSize
 from orchestrator.planning.plan import EXISTING
@@ -227,6 +227,8 @@ def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageEr
 def _shorter(load: Workload, share: float) -> Workload:
     if load.settle or load.lost_after_s is not None:
         return load  # its time may be a deadline
+    if boxed_work.ends_with_work(load):
+        return load
     return replace(
         load,
         warmup_s=_share_of(load.warmup_s, share, LEAST_WARMUP_S),

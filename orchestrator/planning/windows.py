@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from orchestrator.model import Note, Workload
+from orchestrator.planning import boxed_work
 from orchestrator.units import counted, format_seconds, listed
 
 INTERVALS = 2  # at least
@@ -83,6 +84,8 @@ def stays(load: Workload) -> str:
         return "a window must hold checkpoints"
     if load.warmup_most_s is not None:
         return "how long its warm-up takes is not known beforehand"
+    if boxed_work.ends_with_work(load):
+        return "it ends when its work is done"
     if load.lost_after_s is not None:
         return "its end is the deadline of a rebuild"
     if _window_s(load) < load.measure_s:

@@ -80,6 +80,10 @@ def test_many_short_windows_take_no_longer(
             {"writes": False, "measure_s": 120.0, "lost_after_s": 9.0},
             "deadline of a rebuild",
         ),
+        (
+            {"writes": False, "measure_s": 120.0, "script": "bulk/scan.lua"},
+            "ends when its work is done",
+        ),
     ],
 )
 def test_a_window_that_must_stay_as_long_stays_and_that_is_said(
