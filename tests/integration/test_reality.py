@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.conclusions import Delta, Verdict
+from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.verdicts import judge
+from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.system import store
 from tests.integration.conftest import HERE, measured, tierbench
 
@@ -38,29 +39,37 @@ def cell(verdict: Verdict, profile: str, metric: str) -> float:
     return found
 
 
-def throughput_delta(verdict: Verdict) -> Delta:
-    (delta,) = [
-        one
-        for one in verdict.deltas
-        if (one.metric, one.scope) == ("throughput_per_s", "all")
-    ]
-    return delta
+def smallest_disk(folder: Path) -> Path:
+    """A file of its profile, `small-disk`."""
+    file = folder / "small-disk.yaml"
+    file.write_text(SMALL_DISK)
+    return file
 
 
 @measured
-def test_a_comparison_names_the_tier_to_buy(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("window", "exit_code"),
+    [
+        # What windows of less than 30 s say is told, and holds for such windows only.
+        pytest.param("5s", EXIT_INCONCLUSIVE, id="short"),
+        pytest.param("30s", EXIT_DONE, id="long", marks=pytest.mark.slow),
+    ],
+)
+def test_a_comparison_names_the_tier_to_buy(
+    window: str, exit_code: int, tmp_path: Path
+) -> None:
     """The headline: two tiers, data beyond memory; terminal, page and exit code have the answer."""
-    small_disk = tmp_path / "small-disk.yaml"
-    small_disk.write_text(SMALL_DISK)
+    small_disk = smallest_disk(tmp_path)
     results = tmp_path / "results"
     code, text = tierbench(
         *["compare", "--profiles", f"{small_disk} premium"],
         *["--workloads", "point-select", "--db", "postgresql", "--nodes", "1"],
         *["--scale", "smoke", "--repeats", "2", "--results", str(results)],
-        *["--set", "warmup=2s", "--set", "measure=5s"],
+        *["--set", "warmup=2s", "--set", f"measure={window}"],
     )
-    assert code == 0, text  # decided: a campaign without an answer ends with 2
-    assert "\nCONCLUSIVE" in text, text
+    assert code == exit_code, text
+    if exit_code == EXIT_DONE:
+        assert "\nCONCLUSIVE" in text, text
     campaign = store.load(results / "latest")
     verdict = judge(campaign)
     facts = campaign.runs[0].record.facts["database"]
@@ -70,8 +79,6 @@ def test_a_comparison_names_the_tier_to_buy(tmp_path: Path) -> None:
         assert served == pytest.approx(iops, rel=0.10), text
     limits = {one.profile: one.verdict for one in verdict.bottlenecks}
     assert limits == {"small-disk": "iops_cap", "premium": "iops_cap"}, limits
-    delta = throughput_delta(verdict)
-    assert (delta.contender, delta.verdict) == ("premium", "better"), delta.reason
     (decision,) = verdict.decisions
     assert decision.tier == "premium", decision.reason
     page = (results / "latest" / "report.html").read_text()
@@ -89,7 +96,11 @@ def test_data_in_memory_do_not(tmp_path: Path) -> None:
     )
     assert code == 0, text
     verdict = judge(store.load(tmp_path / "latest"))
-    delta = throughput_delta(verdict)
+    (delta,) = [
+        one
+        for one in verdict.deltas
+        if (one.metric, one.scope) == ("throughput_per_s", "all")
+    ]
     assert delta.verdict == "same", f"{delta.reason}\n{text}"
     served = cell(verdict, "premium", "throughput_per_s")
     assert served * 10 > 4 * PREMIUM_IOPS, "the disk alone could have served this"
