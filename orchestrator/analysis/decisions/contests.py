@@ -18,6 +18,7 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     Criterion,
 )
+from orchestrator.analysis.decisions.effort import RepetitionEffort
 from orchestrator.analysis.decisions.levels import DISCARDED, ONE_SIDED, SHOWN
 from orchestrator.analysis.decisions.objective_tests import (
     ObjectiveTest,
@@ -60,6 +61,7 @@ class Contest:
     unlike_prices: str = ""  # why prices that are compared may not be
     window_s: float = 0.0  # of its runs, 0 if unlike
     p99_margin_pct: float | None = None  # None if it is that of the others
+    effort: RepetitionEffort = field(default_factory=RepetitionEffort)
 
     def margin_of(self, criterion: Criterion) -> float:
         """In %: how much worse a tier may be in it and still be enough."""
@@ -219,6 +221,7 @@ def make_contest(
     doubts: Mapping[str, Sequence[Doubt]] | None = None,
     scale: str = "",
     window_s: float = 0.0,
+    effort: RepetitionEffort | None = None,
 ) -> Contest:
     """Candidates in the order of preference, and what all of them can be compared in.
 
@@ -250,6 +253,7 @@ def make_contest(
         unlike_prices=unlike_prices,
         window_s=window_s,
         p99_margin_pct=p99_margin_pct,
+        effort=effort or RepetitionEffort(),
     )
 
 

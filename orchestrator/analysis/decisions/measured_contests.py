@@ -14,6 +14,7 @@ from orchestrator.analysis import comparability, overload, results
 from orchestrator.analysis.decisions import candidates
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest, make_contest
+from orchestrator.analysis.decisions.effort import RepetitionEffort
 from orchestrator.analysis.decisions.values import Causes
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
@@ -186,6 +187,7 @@ class _MeasuredContest(ABC):
             doubts=kinds.of_tiers(campaign_plan, self.doubts, names),
             scale=self.campaign.small_scale,
             window_s=self.window_s,
+            effort=RepetitionEffort.of_campaign(self.campaign, self.loads),
         )
 
 

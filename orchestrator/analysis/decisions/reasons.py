@@ -3,19 +3,16 @@
 The rules are in `contests`, `offers` and `decision`; nothing is decided here. What is said beside
 the reason is in `remarks`."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from orchestrator.analysis.decisions import offers
+from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.contests import Comparison, Contest, in_common
-from orchestrator.analysis.decisions.levels import SHOWN
-from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.decisions.contests import Comparison, Contest
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.planning.slo import format_objective
-from orchestrator.units import counted, format_quantity, gathered, listed
+from orchestrator.units import format_quantity, gathered, listed
 
 SERVED = "served rate"  # the criterion, where a tier is overloaded
 NO_FIGURES = "no tier has figures"
@@ -183,14 +180,13 @@ def _why_open(candidate: Candidate, contest: Contest) -> str:
         return f"whether {candidate.name} is enough cannot be told: {barred}"
     if contest.slo:
         return _open_slo(candidate, contest)
-    comparisons = contest.proof.comparisons[candidate.name]
-    level = contest.proof.level
-    unsure = [comparison for comparison in comparisons if comparison.p_value > level]
+    unsure = _unsure(candidate, contest)
     criteria = [comparison.criterion for comparison in unsure]
     unproven = list(dict.fromkeys(criteria))
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
     worst = _worst(unsure)
-    not_proven = f"is not proven: {_in_doubt(worst)}; {_more(worst, contest)}"
+    takes = settled_by(candidate, contest)
+    not_proven = f"is not proven: {_in_doubt(worst)}; {takes}"
     if not proven:
         name = candidate.name
         best = within_margins(contest, unproven)
@@ -214,19 +210,34 @@ def _in_doubt(comparison: Comparison) -> str:
     return str(comparison)
 
 
-def _more(unsure: Comparison, contest: Contest) -> str:
-    """About how many repetitions would prove it or the contrary, at the noise seen so far."""
-    pairs = in_common(unsure.candidate, unsure.other, unsure.criterion)
-    room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
-    confidence = looks.confidence(SHOWN, contest.share)
-    wanted = stats.repetitions_to_reach(pairs.other, pairs.candidate, room, confidence)
-    done = len(pairs.candidate)
-    if wanted is not None:
-        return f"it needs about {counted(max(1, wanted - done), 'more repetition')}"
-    if done < 2:
-        return "more repetitions are needed"
-    most = stats.MAX_REPETITIONS
-    return f"more than {most} repetitions would be needed at this noise"
+def settled_by(candidate: Candidate, contest: Contest) -> str:
+    """What would settle an open tier, and what is at stake; empty if repetitions do not."""
+    if contest.barred(candidate):
+        return ""
+    if contest.slo:
+        takes = _of_clauses(candidate, contest)
+    else:
+        takes = what_it_takes.of_comparison(
+            _worst(_unsure(candidate, contest)), contest
+        )
+    stake = what_it_takes.at_stake(candidate, contest)
+    return "; ".join(text for text in (takes, stake) if text)
+
+
+def _of_clauses(candidate: Candidate, contest: Contest) -> str:
+    """Of the clause that is furthest from being met."""
+    tests = contest.proof.objectives[candidate.name]
+    if any(test.is_lacking for test in tests):
+        return "measure for longer, so that every run has the figure"
+    worst = max(tests, key=attrgetter("p_value"))
+    return what_it_takes.of_objective(worst, candidate, contest)
+
+
+def _unsure(candidate: Candidate, contest: Contest) -> list[Comparison]:
+    """The comparisons that are not proven to be within the margin."""
+    comparisons = contest.proof.comparisons[candidate.name]
+    level = contest.proof.level
+    return [comparison for comparison in comparisons if comparison.p_value > level]
 
 
 def _open_slo(candidate: Candidate, contest: Contest) -> str:
@@ -236,9 +247,7 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     unsure = listed([str(test) for test in open_tests])
     losers = offers.passed_over(candidate, contest, "not enough")
     missed = [_missed(loser, contest).text for loser in losers]
-    more = "more repetitions are needed"
-    if any(test.is_lacking for test in open_tests):
-        more = "measure for longer, so that every run has the figure"
+    more = settled_by(candidate, contest)
     if candidate.cause in HARNESS_CAUSES:
         more = "this machine was the limit, so what the disk could do was not measured"
     unproven = f"whether {candidate.name} meets {unsure} is not proven"

@@ -10,7 +10,7 @@ from orchestrator.analysis.decisions.contests import (
     Contest,
     cost_or_zero,
 )
-from orchestrator.analysis.decisions.reasons import are
+from orchestrator.analysis.decisions.reasons import are, settled_by
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.metrics import METRICS
@@ -57,7 +57,11 @@ def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
     why = "is cheaper"
     if contest.no_prices:
         why = "declares less"
-    return [_open(names, why), _open(rest, "costs the same")]
+    open_cheaper = _open(names, why)
+    if cheaper:
+        takes = settled_by(cheaper[0], contest)
+        open_cheaper = ": ".join(text for text in (open_cheaper, takes) if text)
+    return [open_cheaper, _open(rest, "costs the same")]
 
 
 def _open(tiers: Sequence[str], why: str) -> str:

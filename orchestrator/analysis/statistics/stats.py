@@ -6,7 +6,7 @@ never counted as more. NumPy and SciPy do the maths."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,8 @@ MIN_BEYOND = (
     10  # observations beyond a percentile, without which it is one or two outliers
 )
 MAX_REPETITIONS = 50
+LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
+_SPREAD_HOLDS = 0.8  # of campaigns, in which the range of the spread has the true one
 BATCHES = 10
 MAX_DRIFT_PCT = 10.0
 MAX_HALVES_PCT = 5.0
@@ -170,6 +172,12 @@ def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio
     return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
 
 
+def changes(baseline: Sequence[float], contender: Sequence[float]) -> list[float]:
+    """Logarithms of contender ÷ baseline, block by block. ValueError as `ratio_of_means`."""
+    logs: list[float] = _changes(baseline, contender).tolist()
+    return logs
+
+
 def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
     """Logarithms of contender ÷ baseline, block by block."""
     if not baseline or len(baseline) != len(contender):
@@ -273,8 +281,45 @@ def repetitions_to_reach(
     if len(baseline) < 2 or half_width <= 0:
         return None
     spread = spread_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES)
+
+    def same(_: int) -> float:
+        return confidence
+
+    return _repetitions_at(spread, half_width, same)
+
+
+@dataclass(frozen=True)
+class RepetitionsRange:
+    """Least and most that may be needed; None above `MAX_REPETITIONS`."""
+
+    least: int | None
+    most: int | None
+
+
+def repetitions_range(
+    logs: Sequence[float], half_width: float, confidence_of: Callable[[int], float]
+) -> RepetitionsRange:
+    """Values with which the half width of an interval would be `half_width`, by the interval of the
+    standard deviation that the values so far leave. `confidence_of`: that of the interval after so
+    many. ValueError with fewer than `LEAST_FOR_A_RANGE`."""
+    if len(logs) < LEAST_FOR_A_RANGE:
+        raise ValueError(f"{len(logs)} values tell no range")
+    spread = spread_of_logs(np.asarray(logs), _FLOOR_OF_CHANGES)
+    freedom = len(logs) - 1
+    tail = (1 - _SPREAD_HOLDS) / 2
+    low = spread * math.sqrt(freedom / special.chdtri(freedom, tail))
+    high = spread * math.sqrt(freedom / special.chdtri(freedom, 1 - tail))
+    return RepetitionsRange(
+        least=_repetitions_at(low, half_width, confidence_of),
+        most=_repetitions_at(high, half_width, confidence_of),
+    )
+
+
+def _repetitions_at(
+    spread: float, half_width: float, confidence_of: Callable[[int], float]
+) -> int | None:
     for n in range(2, MAX_REPETITIONS + 1):
-        quantile = t_quantile(0.5 + confidence / 2, n - 1)
+        quantile = t_quantile(0.5 + confidence_of(n) / 2, n - 1)
         if quantile * spread / math.sqrt(n) <= half_width:
             return n
     return None

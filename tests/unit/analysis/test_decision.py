@@ -456,16 +456,16 @@ def test_a_tier_with_a_run_of_no_figure_is_not_considered() -> None:
     [
         (
             [1930.0, 2070, 1990],
-            "it needs about 1 more repetition",
-        ),  # 2.35 × 3.5 % ÷ √4 < 4.9 %
-        ([1900.0, 2000, 2100], "it needs about 2 more repetitions"),
+            "it takes 1 to 17 more repetitions",
+        ),
+        ([1900.0, 2000, 2100], "it takes 2 to 42 more repetitions"),
         (
             [1300.0, 2900, 1900],
             "more than 50 repetitions would be needed at this noise",
         ),
     ],
 )
-def test_an_open_decision_says_about_how_many_repetitions_it_needs(
+def test_an_open_decision_says_how_many_repetitions_it_takes(
     premium: Sequence[float], words: str
 ) -> None:
     assert (

@@ -1,0 +1,76 @@
+"""What one more repetition of a workload takes: its time, what is rented meanwhile, and its level.
+Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Self
+
+from orchestrator.analysis.results import Results
+from orchestrator.model import Workload
+from orchestrator.planning import costs
+from orchestrator.planning.costs import RentedItem
+from orchestrator.units import format_seconds
+
+
+@dataclass(frozen=True)
+class RepetitionEffort:
+    """Of a contest. `repetition_s`: on all its tiers, 0 if that is not known. `looks`: as of the
+    plan. `rented`: what costs by the hour, for `rented_s` of it."""
+
+    repetition_s: float = 0.0
+    looks: Mapping[int, float] = field(default_factory=dict)
+    rented: tuple[RentedItem, ...] = ()
+    rented_s: float = 1.0
+
+    @classmethod
+    def of_campaign(cls, campaign: Results, loads: Sequence[Workload]) -> Self:
+        """By the time from the begin of one run to that of the next, as it was in the median."""
+        plan = campaign.plan
+        runs = len(plan.profiles) * len(loads)
+        return cls(
+            repetition_s=runs * _run_s(campaign),
+            looks=plan.looks,
+            rented=costs.rented(plan),
+            rented_s=max(costs.most_s(plan), 1.0),
+        )
+
+    def share(self, repetitions: int, usual: float) -> float:
+        """Of the usual level, at a look after so many; the last one's if there are more."""
+        if not self.looks:
+            return usual
+        return self.looks.get(repetitions, self.looks[max(self.looks)])
+
+    def in_words(self, least: int, most: int) -> str:
+        """`2 h to 4 h, 12.00 USD to 24.00 USD` of so many repetitions; empty if not known."""
+        if not self.repetition_s:
+            return ""
+        times = [repetitions * self.repetition_s for repetitions in (least, most)]
+        texts = [format_seconds(time_s) for time_s in times]
+        amounts = [
+            costs.total_in_words(self.rented, time_s / self.rented_s)
+            for time_s in times
+        ]
+        parts = [_range(texts), _range(amounts)]
+        return ", ".join(part for part in parts if part)
+
+
+def _run_s(campaign: Results) -> float:
+    """0 with fewer than two runs."""
+    begun_s: list[float] = []
+    for run in campaign.runs:
+        if run.record.phases:
+            begun_s.append(run.record.phases[0].start_s)
+    begun_s.sort()
+    between_s = [later - earlier for earlier, later in pairwise(begun_s)]
+    if not between_s:
+        return 0.0
+    return median(between_s)
+
+
+def _range(texts: Sequence[str]) -> str:
+    least, most = texts
+    if least == most:
+        return least
+    return f"{least} to {most}"

@@ -1,0 +1,108 @@
+"""What an open decision takes: more repetitions, their time and cost, and what is at stake. Pure.
+
+How many is a range, because the noise is known from a few values only: by the interval that holds
+its standard deviation in 80 % of all campaigns. Fewer than three repetitions tell no range. The
+level is that of the decision's claims, at the look that so many repetitions would be."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+from orchestrator.analysis.decisions.candidates import Candidate
+from orchestrator.analysis.decisions.contests import Comparison, Contest, in_common
+from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
+from orchestrator.analysis.statistics import stats
+from orchestrator.units import counted
+
+_MORE = "more repetitions are needed"
+_LESS_NOISE = (
+    "less noise decides it: `--windows many`, longer windows, no other work beside"
+)
+
+
+def of_comparison(unsure: Comparison, contest: Contest) -> str:
+    """What would prove a comparison, or the contrary, at the noise seen so far."""
+    pairs = in_common(unsure.candidate, unsure.other, unsure.criterion)
+    if len(pairs.candidate) < 2:
+        return _MORE
+    room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
+    return _words(stats.changes(pairs.other, pairs.candidate), room, contest)
+
+
+def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) -> str:
+    """The same of a clause of an SLO; of shares of failures, that more are needed."""
+    values = (candidate.measured or {}).get(test.objective, ())
+    is_above_zero = min(values, default=0.0) > 0
+    if not test.value or not is_above_zero:
+        return _MORE
+    room = abs(math.log(test.value / test.objective.limit))
+    return _words(stats.logs_for_ratio(values).tolist(), room, contest)
+
+
+def at_stake(candidate: Candidate, contest: Contest) -> str:
+    """The difference in price to what would be bought instead: the tier that is proven enough, or
+    the dearest that is not excluded. Empty where prices are not known."""
+    instead = _instead(candidate, contest)
+    if contest.no_prices or instead is None:
+        return ""
+    cost = candidate.monthly_cost
+    dearer = instead.monthly_cost
+    if cost is None or dearer is None or dearer <= cost:
+        return ""
+    return f"at stake {dearer - cost:,.2f} {candidate.currency} a month"
+
+
+def _instead(candidate: Candidate, contest: Contest) -> Candidate | None:
+    for tier in contest.standing("enough"):
+        return tier
+    others = [tier for tier in contest.standing("open") if tier is not candidate]
+    if not others:
+        return None
+    return others[-1]
+
+
+# ------------------------------------------------------------------ how many
+
+
+def _words(logs: Sequence[float], room: float, contest: Contest) -> str:
+    done = len(logs)
+    if done < 2:
+        return _MORE
+    if done < stats.LEAST_FOR_A_RANGE:
+        return "a third repetition tells how many more it takes"
+    confidence_of = partial(_confidence, contest)
+    needed = stats.repetitions_range(logs, room, confidence_of)
+    if needed.least is None:
+        return _hopeless()
+    least = max(1, needed.least - done)
+    if needed.most is None:
+        return _perhaps_hopeless(least, contest)
+    most = max(least, needed.most - done)
+    many = f"{least} to {counted(most, 'more repetition')}"
+    if least == most:
+        many = counted(most, "more repetition")
+    parts = [f"it takes {many}", contest.effort.in_words(least, most)]
+    return ", ".join(part for part in parts if part)
+
+
+def _hopeless() -> str:
+    most = stats.MAX_REPETITIONS
+    too_many = f"more than {most} repetitions would be needed at this noise"
+    return f"{too_many}; {_LESS_NOISE}"
+
+
+def _perhaps_hopeless(least: int, contest: Contest) -> str:
+    """The range has no end, as few values may hide much noise."""
+    parts = [
+        f"it takes {least} or more repetitions, perhaps above {stats.MAX_REPETITIONS}"
+    ]
+    time = contest.effort.in_words(least, least)
+    if time:
+        parts.append(f"at least {time}")
+    return f"{', '.join(parts)}; {_LESS_NOISE}"
+
+
+def _confidence(contest: Contest, repetitions: int) -> float:
+    """Of the interval whose bound a claim would need after so many."""
+    share = contest.effort.share(repetitions, contest.share)
+    return 1 - 2 * contest.proof.level * share

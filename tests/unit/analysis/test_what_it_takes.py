@@ -1,0 +1,105 @@
+"""What an open decision says that it takes: repetitions, time, cost, and what is at stake."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis.decisions import decision
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.statistics import looks, stats
+from orchestrator.planning import slo
+from orchestrator.units import format_seconds
+from tests.campaigns import build_campaign
+
+FAST = (600.0, 603.0, 597.0, 601.0, 599.0)
+UNSURE = (560.0, 585.0, 570.0, 590.0, 566.0)  # 4 % below, with noise of 2 %
+NEARLY = (620.0, 565.0, 606.0, 575.0, 594.0)  # 1 % below, with noise of 4 %
+WILD = (420.0, 720.0, 560.0, 810.0, 470.0)
+
+
+def of(rates: Mapping[str, Sequence[float]], **shape: object) -> Results:
+    repetitions = len(next(iter(rates.values())))
+    return build_campaign(
+        profiles=tuple(rates),
+        workloads=["insert"],
+        repetitions=repetitions,
+        values={(tier, "insert"): values for tier, values in rates.items()},
+        frames=False,
+        **shape,  # type: ignore[arg-type]
+    )
+
+
+def reason(campaign: Results) -> str:
+    return decision.decide_all(campaign, ())[0][0].reason
+
+
+def test_an_open_decision_weighs_itself() -> None:
+    """Two runs of 130 s a repetition; a month of three disks costs 676.32 USD more on ultra."""
+    text = reason(of({"premium": NEARLY, "ultra": FAST}))
+    found = re.search(r"it takes (\d+) to (\d+) more repetitions, ", text)
+    assert found, text
+    least, most = int(found[1]), int(found[2])
+    assert 1 <= least < most
+    times = f"{format_seconds(260 * least)} to {format_seconds(260 * most)}"
+    assert f"more repetitions, {times}; at stake" in text
+    assert "; at stake 676.32 USD a month" in text
+
+
+def test_a_cheaper_open_tier_beside_the_one_named_says_it_too() -> None:
+    text = reason(of({"premium": UNSURE, "premium-v2": FAST, "ultra": FAST}))
+    assert text.startswith("premium-v2 is the cheapest tier proven")
+    assert "Whether premium, which is cheaper, is enough is open: it takes" in text
+    assert "at stake 151.32 USD a month" in text
+
+
+def test_two_repetitions_tell_no_range() -> None:
+    text = reason(of({"premium": UNSURE[:2], "ultra": FAST[:2]}))
+    assert "a third repetition tells how many more it takes" in text
+    assert "it takes" not in text.replace("more it takes", "")
+
+
+def test_hopeless_noise_says_what_would_lower_it() -> None:
+    text = reason(of({"premium": WILD, "ultra": FAST}))
+    assert "repetitions" in text
+    assert "`--windows many`, longer windows" in text
+
+
+def test_the_level_is_that_of_the_looks_to_come() -> None:
+    """Judged again after every repetition, more of them are needed than at once."""
+    once = of({"premium": UNSURE, "ultra": FAST})
+    growing = replace(once, plan=replace(once.plan, looks=looks.shares(3, 30)))
+    assert _least(reason(growing)) > _least(reason(once))
+
+
+def _least(text: str) -> int:
+    return int(text.partition("it takes ")[2].partition(" ")[0])
+
+
+def test_an_slo_in_doubt_says_how_many_too() -> None:
+    campaign = of({"premium": UNSURE, "ultra": FAST})
+    loads = slo.applied(campaign.plan.workloads, "throughput > 568", "--slo")
+    plan = replace(campaign.plan, workloads=loads)
+    text = reason(replace(campaign, plan=plan))
+    assert "ultra is the cheapest tier proven to meet" in text
+    assert "Whether premium, which is cheaper, is enough is open: it takes" in text
+
+
+@pytest.mark.parametrize("count", [3, 5, 10])
+def test_the_range_of_the_spread_holds_in_four_of_five(count: int) -> None:
+    """With a normal spread of 3 %: of 400 ranges the standard error is 2 %."""
+    import numpy as np
+
+    random = np.random.default_rng(4)
+    wanted = stats.repetitions_range
+    true = 0.03 / math.sqrt(12) * 1.0
+    held = 0
+    for _ in range(400):
+        found = wanted(random.normal(0, 0.03, count).tolist(), true, lambda _n: 0.6827)
+        least, most = found.least or 51, found.most or 51
+        held += least <= 13 and most >= 12
+    assert 0.72 <= held / 400 <= 0.9
