@@ -34,6 +34,9 @@ class _AllImages:
     def id(self, tag: str) -> str:
         return tag
 
+    def ways_to_get(self, tag: str) -> str:
+        return f"have {tag}"
+
 
 class _OnThisComputer:
     images = _AllImages()
