@@ -16,7 +16,7 @@ from orchestrator import __version__
 from orchestrator.analysis import overload
 from orchestrator.cli import concluding, plans
 from orchestrator.cli.app import App, TimeIsUp
-from orchestrator.cli.database_choice import on_database
+from orchestrator.cli.database_choice import end_of_support, on_database
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
@@ -350,6 +350,9 @@ def first_run(
         spec = _of_profile(profile, version)
         platform = profile.platform
         placing = profile.placing
+    old = end_of_support(spec, app.clock)
+    if old:
+        app.progress.warn(old)
     with app.at_work(platform, placing) as world:
         image.obtain(spec, world.platform)
         findings = app.first_run(spec, world, listen)

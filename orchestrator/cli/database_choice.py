@@ -4,6 +4,7 @@ images that can be had are brought."""
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 
@@ -12,12 +13,13 @@ from orchestrator.cli import reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Request
 from orchestrator.databases import PREFERRED, choose, databases
-from orchestrator.databases.yugabytedb import checklist, image
+from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
 from orchestrator.planning import machines, plan, sizes
 from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
 from orchestrator.units import listed
+from orchestrator.yugabyte import releases
 
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
 
@@ -41,6 +43,9 @@ def with_databases(
         chosen.append(bound)
         if note:
             choices[note] = None
+        old = end_of_support(bound.cluster, app.clock)
+        if old:
+            choices[Note("other", old)] = None
     if request.node_size:
         size = _node_size(chosen, connected, request.node_size)
         chosen = [sizes.with_node(profile, size) for profile in chosen]
@@ -65,6 +70,15 @@ def _on_its_database(
     proven = partial(_proven, cluster, connected, app.cache)
     name, note = choose(asked, members, proven, start_failure)
     return replace(profile, cluster=on_database(cluster, name)), note
+
+
+def end_of_support(cluster: ClusterSpec, clock: powers.Clock) -> str:
+    """That a YugabyteDB would be started whose release is out of support, or soon will be."""
+    if cluster.database != PREFERRED:
+        return ""
+    release = str(settings.read(cluster)[0].version)
+    today = datetime.fromtimestamp(clock.now(), UTC).date()
+    return releases.end_of_support(release, today)
 
 
 def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
@@ -108,14 +122,14 @@ def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
             advice=f"write the name of a database: {listed(list(databases()))}",
         )
     node = cluster.node_of.get(name, cluster.node)
-    settings = {**cluster.settings, **cluster.settings_of.get(name, {})}
+    in_force = {**cluster.settings, **cluster.settings_of.get(name, {})}
     version = cluster.version_of.get(name, cluster.version)
     return replace(
         cluster,
         database=name,
         node=node,
         node_of={},
-        settings=settings,
+        settings=in_force,
         settings_of={},
         version=version,
         version_of={},

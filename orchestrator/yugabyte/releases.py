@@ -1,7 +1,7 @@
 """Series of YugabyteDB that users run: until when they are supported, and their newest images."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cache
 
 from orchestrator.keys.strict_yaml import shipped
@@ -9,6 +9,8 @@ from orchestrator.keys.strict_yaml import shipped
 # Where YugabyteDB publishes its images.
 REPOSITORY = "yugabytedb/yugabyte"
 LONG_TERM = "long-term"
+# So long before its end of life who starts a series is told: an upgrade takes a quarter to plan.
+NEAR = timedelta(days=90)
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,30 @@ def newest_long_term() -> ReleaseSeries:
     """The series that a new cluster is best started with."""
     supported = [row for row in series() if row.support == LONG_TERM]
     return supported[-1]
+
+
+def end_of_support(release: str, today: date) -> str:
+    """That the series of a release is past its end of life, or near it, and which one is not;
+    "" for any other, and for one that is not listed."""
+    row = _series_of(release)
+    if row is None or today + NEAR < row.end_of_life:
+        return ""
+    if row.end_of_life <= today:
+        reaches = "has been past its end of life since"
+    else:
+        reaches = "reaches its end of life on"
+    best = newest_long_term()
+    return (
+        f"YugabyteDB {row.name}, of which {release} is, {reaches} {row.end_of_life}; "
+        f"{best.newest} is supported until {best.end_of_life}"
+    )
+
+
+def _series_of(release: str) -> ReleaseSeries | None:
+    for row in series():
+        if release.startswith(f"{row.name}."):
+            return row
+    return None
 
 
 def tag_of(release: str) -> str | None:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +26,8 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Plan
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine, MachineFacts, World
+from orchestrator.yugabyte import versions
+from tests import ROOT
 from tests.apps import an_app, said_by, with_parts
 from tests.asked import Ask, ask
 from tests.documented import documented_commands, examples
@@ -115,6 +118,35 @@ def go_through(
     app = Checking(**vars(an_app(cache, engine, clock=FakeClock())), found=found)
     list(campaign.first_run(app, None))
     return said_by(app)
+
+
+STUDYS = str(ROOT / "profiles/study/premium.yaml")
+
+
+@pytest.mark.parametrize(
+    ("profile", "database", "notes"),
+    [
+        (STUDYS, "yugabytedb", 1),
+        (STUDYS, "postgresql", 0),
+        ("premium", "yugabytedb", 0),
+    ],
+)
+def test_a_release_out_of_support_is_a_note_of_the_plan(
+    profile: str, database: str, notes: int, tmp_path: Path
+) -> None:
+    app = an_app(tmp_path, clock=FakeClock())
+    app.clock.sleep(datetime(2026, 11, 29, tzinfo=UTC).timestamp())
+    request = replace(asked(database, (profile,)), scale="study")
+    made = plans.make_plan(app, request)
+    said = [note.text for note in made.notes if "past its end of life" in note.text]
+    assert len(said) == notes
+
+
+def test_the_checklist_says_it_too(engine: Engine, tmp_path: Path) -> None:
+    app = Checking(**vars(an_app(tmp_path, engine, clock=FakeClock())))
+    app.clock.sleep(datetime(2026, 11, 29, tzinfo=UTC).timestamp())
+    list(campaign.first_run(app, versions.STUDY))
+    assert any("past its end of life since 2025-02-16" in line for line in said_by(app))
 
 
 def test_an_image_alone_is_no_reason_to_take_yugabytedb(

@@ -7,6 +7,7 @@ files per release (`make golden`), whose change is reviewed against that documen
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,25 @@ def test_releases_sort_by_time_and_read_back() -> None:
     read = [versions.parse(name) for name in names]
     assert read == sorted(read)
     assert [str(version) for version in read] == names
+
+
+@pytest.mark.parametrize(
+    ("release", "day", "said"),
+    [
+        (versions.STUDY, "2025-02-15", "2.18, of which 2.18.1.0-b84 is, reaches"),
+        (versions.STUDY, "2025-02-16", "past its end of life since 2025-02-16"),
+        ("2024.2.11.0-b36", "2026-11-29", ""),
+        ("2025.1.4.0-b103", "2026-11-29", "end of life on 2027-01-23"),
+        (versions.DEFAULT, "2026-11-29", ""),
+        ("2.25.2.0-b359", "2026-11-29", ""),  # not listed
+    ],
+)
+def test_who_starts_a_release_out_of_support_is_told(
+    release: str, day: str, said: str
+) -> None:
+    text = releases.end_of_support(release, date.fromisoformat(day))
+    assert said in text and bool(said) is bool(text)
+    assert not text or text.endswith("; 2025.2.6.0-b111 is supported until 2028-06-11")
 
 
 def test_what_is_started_without_a_release_is_supported_for_long() -> None:
