@@ -53,6 +53,7 @@ DoubtKind = Literal[
     "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
     "warm-up given up", "unsteady throughput", "short window", "short rebuild", "few checkpoints",
+    "limited by this machine",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "replica missing", "data in memory", "copies differ",
@@ -307,6 +308,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "short rebuild",
     "few checkpoints",
     "data fits in the cache",
+    "limited by this machine",
     "host saturated",
     "machine shared",
     "leaders moved",

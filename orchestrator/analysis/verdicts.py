@@ -20,7 +20,7 @@ from orchestrator.analysis.conclusions import (
     ExcludedRun,
 )
 from orchestrator.analysis.decisions import decision, factors
-from orchestrator.analysis.doubts import campaign_checks, kinds
+from orchestrator.analysis.doubts import campaign_checks, kinds, limit_checks
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
@@ -34,7 +34,10 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
     of_cells = bottlenecks.bottlenecks(campaign)
     changes = deltas(campaign)
     floor = noise_floor(campaign)
-    doubts = kinds.find(campaign)
+    doubts = (
+        *kinds.find(campaign),
+        *limit_checks.this_machine(campaign, of_cells),
+    )
     decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
     varied = factors.concluded(campaign, of_cells, decisions)
     verdict = conclusions.Verdict(

@@ -146,8 +146,8 @@ def compare_results(
 
     if app.out.as_json and as_markdown:
         raise UsageError("--json and --markdown are two forms: give one")
-    before = store.load(app.folder(results, a), tables=False)
-    after = store.load(app.folder(results, b), tables=False)
+    before = store.load(app.folder(results, a))
+    after = store.load(app.folder(results, b))
     allowed = set()
     if across_machines:
         allowed.add("machines")

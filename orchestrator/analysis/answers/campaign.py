@@ -50,7 +50,7 @@ def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
         kind=kind,
         parts=parts,
         together=_together(asked),
-        sureness=campaign_sureness(asked),
+        sureness=campaign_sureness(asked, parts),
         comparisons=tuple(speeds.speed_comparisons(asked.figures, asked.contenders)),
         untested=tuple(untested.untested(campaign, verdict)),
         next_steps=tuple(_repetitions(parts)),

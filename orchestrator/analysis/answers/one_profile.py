@@ -1,6 +1,6 @@
 """The answer of one profile that is compared with none: what it did. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import units
@@ -11,14 +11,19 @@ from orchestrator.analysis.answers.headline_figures import (
     LATENCY_P99,
     NEW_ORDER,
 )
+from orchestrator.analysis.answers.phrases import closed
 from orchestrator.analysis.answers.proofs import clauses, proof_of
 from orchestrator.analysis.answers.record import (
+    ClauseWord,
     MeasuredFigure,
     PartAnswer,
     ProfileFigures,
     ProofWord,
+    SloClause,
+    SurenessWord,
 )
-from orchestrator.analysis.conclusions import CellSummary, Decision
+from orchestrator.analysis.conclusions import CellSummary, Decision, ObjectiveResult
+from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.model import Run
 
 _RATE_UNITS = {"1/s": "/s", "1/min": " NOPM"}
@@ -44,6 +49,100 @@ def answer_of_one_profile(
         slo=clauses(decision, asked.verdict.baseline),
         confidence_pct=decision.confidence_pct,
     )
+
+
+# ------------------------------------------------------------------ the first line
+
+
+def word(parts: Sequence[PartAnswer]) -> SurenessWord:
+    """What became of its SLO, by the worst of its clauses; `measured` without one."""
+    words: set[str] = set()
+    for part in parts:
+        for clause in part.slo:
+            words.add(clause.word)
+    if not words:
+        return "measured"
+    if "missed" in words:
+        return "SLO missed"
+    if "open" in words:
+        return "SLO open"
+    return "SLO met"
+
+
+def headline(asked: Asked, parts: Sequence[PartAnswer]) -> str:
+    """`ultra meets throughput > 150/s (360/s)`, or `ultra did 6,463 NOPM`, for each workload."""
+    texts: list[str] = []
+    for part in parts:
+        text = _in_short(asked, part)
+        if len(parts) > 1:
+            text = f"{part.subject}: {text}"
+        texts.append(text)
+    return "; ".join(texts)
+
+
+def _in_short(asked: Asked, part: PartAnswer) -> str:
+    profile = asked.verdict.baseline
+    if part.slo:
+        texts: list[str] = []
+        for clause in part.slo:
+            texts.append(_clause_in_words(asked, part, clause))
+        return f"{profile} {units.listed(texts)}"
+    if part.measured is None:
+        return part.why[0].rstrip(".")
+    text = f"{profile} did {figure_in_words(part.measured.throughput)}"
+    if part.measured.latency_p99 is not None:
+        text += f", p99 {figure_in_words(part.measured.latency_p99)}"
+    return text
+
+
+_VERBS: Mapping[ClauseWord, str] = {
+    "met": "meets",
+    "missed": "misses",
+    "open": "is not proven to meet",
+}
+
+
+def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
+    """`meets throughput > 150/s (360/s)`; without a figure where no run has one."""
+    text = f"{_VERBS[clause.word]} {clause.objective}"
+    for result in _results(asked, part.subject):
+        if result.objective == clause.objective:
+            mean, _, _ = result.measured.partition(" (")
+            return f"{text} ({mean})"
+    return text
+
+
+def _results(asked: Asked, subject: str) -> Iterator[ObjectiveResult]:
+    """Of all clauses of the decision on one workload."""
+    for decision in asked.verdict.decisions:
+        if decision.workload == subject:
+            for offer in decision.offers:
+                yield from offer.slo
+
+
+def limits_in_words(asked: Asked) -> Iterator[str]:
+    """What limited it under each workload; first of all that it was this machine."""
+    named = len(asked.campaign.plan.workloads) > 1
+    for cell in asked.verdict.bottlenecks:
+        if cell.profile != asked.verdict.baseline:
+            continue
+        about = ""
+        if named:
+            about = f"{cell.workload}: "
+        if cell.cause in HARNESS_CAUSES:
+            yield f"{about}{NOT_BY_THE_DISK}"
+        else:
+            cause = cell.cause.replace("_", " ")
+            yield closed(f"{about}Limited by {cause}")
+
+
+# Of a machine or a load generator that was the limit.
+NOT_BY_THE_DISK = (
+    "Limited by this machine, not by the disk: do not judge the tier by it."
+)
+
+
+# ------------------------------------------------------------------ what it did
 
 
 def _what_it_did(

@@ -19,7 +19,7 @@ NOT_VERIFIED = "not verified"
 def headline(answer: Answer) -> str:
     """The answer in as few words as there are: a tier, or why none is named."""
     if answer.kind != "comparison":
-        return answer.sureness.word
+        return answer.sureness.headline or answer.sureness.word
     if not answer.is_for_all:
         return "an answer for each workload"
     return part_headline(answer.all_parts[0])

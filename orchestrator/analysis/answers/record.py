@@ -30,7 +30,10 @@ SurenessWord = Literal[
     "for short windows only",
     "partly conclusive",
     "not conclusive",
-    "nothing to compare",
+    "SLO met",
+    "SLO missed",
+    "SLO open",
+    "measured",
     "observed",
     "one tier",
     "predicted",
@@ -239,13 +242,14 @@ class Sureness:
     """How sure the whole is, in a word and a sentence; of a part its `proof` says it.
 
     `tally`: of a campaign. `tolerance_share`: of an observation, the share of the time that may be
-    at a cap.
+    at a cap. `headline`: of one profile, whether it meets its SLO, or what it did.
     """
 
     word: SurenessWord
     text: str
     tally: Tally | None = None
     tolerance_share: float | None = None
+    headline: str = ""
 
 
 @dataclass(frozen=True)

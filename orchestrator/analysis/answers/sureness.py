@@ -1,10 +1,17 @@
 """How sure the answer of a campaign is, as a whole. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from orchestrator import units
+from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.record import Sureness, SurenessWord, Tally
+from orchestrator.analysis.answers.phrases import closed
+from orchestrator.analysis.answers.record import (
+    PartAnswer,
+    Sureness,
+    SurenessWord,
+    Tally,
+)
 from orchestrator.analysis.conclusions import MootWord
 
 # What an answer holds for, where something makes the question moot; the first that is so counts.
@@ -15,16 +22,19 @@ MOOT: Mapping[MootWord, SurenessWord] = {
 }
 
 
-def campaign_sureness(asked: Asked) -> Sureness:
-    """How many workloads have an answer, and how many comparisons and runs came to something."""
+def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
+    """How many workloads have an answer, and how many comparisons and runs came to something; of
+    one profile whether it meets its SLO, or what it did. `parts`: the answers by workload."""
     tally = _tally(asked)
     lost = _lost_in_words(tally)
     if not asked.contenders and asked.verdict.varied:
         text = f"It was measured at each value of what was varied.{lost}"
         return Sureness("one tier", text, tally)
     if not asked.contenders:
-        text = f"One profile was measured; there is nothing to compare it with.{lost}"
-        return Sureness("nothing to compare", text, tally)
+        headline = one_profile.headline(asked, parts)
+        sentences = [closed(headline), *one_profile.limits_in_words(asked)]
+        text = f"{' '.join(sentences)}{lost}"
+        return Sureness(one_profile.word(parts), text, tally, headline=headline)
     if not tally.workloads_answered:
         few = ""
         if asked.campaign.plan.repetitions == 1:

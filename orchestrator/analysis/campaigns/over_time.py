@@ -12,6 +12,8 @@ from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days
+from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
+from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.tier import Tier
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day
@@ -82,6 +84,8 @@ def compare(
         profiles = [figure.profile for figure in figures]
         doubts += _changed_disks(profiles, before, after)
     doubts += comparability.remarks(before, after)
+    doubts += _limited_by_machine(before)
+    doubts += _limited_by_machine(after)
     return CampaignComparison(
         before=before.name,
         after=after.name,
@@ -95,6 +99,19 @@ def compare(
         only_after=_alone(cells_after, cells_before),
         doubts=tuple(dict.fromkeys(doubts)),  # of one campaign both sides say the same
     )
+
+
+def _limited_by_machine(campaign: Results) -> Iterator[str]:
+    """Of whose figures the machine was the limit, as far as its records have telemetry."""
+    cells: list[str] = []
+    for cell in bottlenecks(campaign):
+        if cell.cause in HARNESS_CAUSES:
+            cells.append(f"{cell.profile} × {cell.workload}")
+    if cells:
+        yield (
+            f"in {campaign.name} the machine was the limit, not the disk, of "
+            f"{units.listed(cells)}"
+        )
 
 
 def _measured(campaign: Results) -> tuple[Cell, ...]:

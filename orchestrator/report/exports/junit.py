@@ -12,7 +12,12 @@ from orchestrator import metrics, units
 from orchestrator.analysis import conclusions, results
 from orchestrator.planning import factors
 from orchestrator.report import wording
-from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
+from orchestrator.report.exports.run_figures import (
+    MISSING,
+    RunFigures,
+    kinds_of_doubts,
+    runs,
+)
 from orchestrator.report.rendering import filled
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.caveats import stamps
@@ -113,6 +118,9 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
     loss = index.campaign.lost(run).removeprefix("was ")
     if not loss:
         count = f"{len(figures.figures)} figures"
+        kinds = kinds_of_doubts(index.verdict, run)
+        if kinds:
+            count += f"; doubts: {', '.join(kinds)}"
         return _Case("runs", name, "passed", "", count, took_s)
     outcome: _Outcome = "error"
     if figures.outcome == MISSING:

@@ -14,7 +14,12 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from orchestrator import metrics, model, units
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Delta, Verdict, VerdictWord
-from orchestrator.report.exports.run_figures import MISSING, RunFigures, runs
+from orchestrator.report.exports.run_figures import (
+    MISSING,
+    RunFigures,
+    kinds_of_doubts,
+    runs,
+)
 
 
 class _StandardUnit(NamedTuple):
@@ -44,13 +49,14 @@ _FAMILIES: Mapping[str, str] = {
     "verdict": "What is concluded from the change",
     "decision": "The tier to buy; empty if none could be named",
     "doubt": "A reason to distrust every figure of a campaign",
+    "run_doubt": "A reason to distrust the figures of a run",
 }
 _OUTCOMES: Sequence[str] = (*get_args(model.Outcome), MISSING)
 _STATES: Mapping[str, Sequence[str]] = {
     "run_outcome": _OUTCOMES,
     "verdict": get_args(VerdictWord),
 }
-_INFOS = ("decision", "doubt")  # whose labels say all
+_INFOS = ("decision", "doubt", "run_doubt")  # whose labels say all
 _Labels = Mapping[str, str]
 
 
@@ -80,6 +86,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     if span_s is not None:
         last_s = span_s[1]
     samples = [*_of_runs(campaign, last_s), *_of_verdict(verdict, last_s)]
+    samples += _doubts_of_runs(campaign, verdict, last_s)
     registry = _Registry(_families(samples, campaign.name))
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
@@ -160,6 +167,15 @@ def _of_runs(campaign: results.Results, last_s: float | None) -> Iterator[_Sampl
         for figure in results.sound(figures.figures).values():
             with_scope = {**labels, "scope": figure.scope}
             yield _Sample(figure.metric, with_scope, figure.value, ended_s)
+
+
+def _doubts_of_runs(
+    campaign: results.Results, verdict: Verdict, last_s: float | None
+) -> Iterator[_Sample]:
+    for figures in runs(campaign):
+        for kind in kinds_of_doubts(verdict, figures.run):
+            labels = {**_labels_of_run(figures), "kind": kind}
+            yield _Sample("run_doubt", labels, 1.0, last_s)
 
 
 def _labels_of_run(figures: RunFigures) -> _Labels:

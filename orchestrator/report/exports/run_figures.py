@@ -53,7 +53,16 @@ def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ..
 
 # ------------------------------------------------------------------ CSV
 
-_OF_RUN = ("run", "profile", "disk", "workload", "repetition", "outcome", "excluded")
+_OF_RUN = (
+    "run",
+    "profile",
+    "disk",
+    "workload",
+    "repetition",
+    "outcome",
+    "excluded",
+    "doubts",
+)
 _OF_FIGURE = ("metric", "scope", "unit", "direction", "value")
 COLUMNS = (*_OF_RUN, *_OF_FIGURE)
 
@@ -66,15 +75,17 @@ def _counting(campaign: results.Results) -> set[int]:
     return counting
 
 
-def as_csv(campaign: results.Results, _: conclusions.Verdict) -> str:
+def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     """A row for each figure of each run, or one without a metric, so that no run is overlooked.
-    `disk`: the kind of the tier's disks; `excluded`: yes or no; numbers have all their digits."""
+    `disk`: the kind of the tier's disks; `excluded`: yes or no; `doubts`: their kinds, with
+    semicolons between them; numbers have all their digits."""
     disks = _kinds_of_disks(campaign)
     page = io.StringIO()
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for of_run in runs(campaign):
         shared = _columns_of_run(of_run, disks[of_run.run.profile])
+        shared["doubts"] = "; ".join(kinds_of_doubts(verdict, of_run.run))
         for row in _rows(of_run.figures):
             writer.writerow({**shared, **row})
     return page.getvalue()
@@ -97,6 +108,15 @@ def _columns_of_run(figures: RunFigures, disk: str) -> dict[str, object]:
         "outcome": figures.outcome,
         "excluded": _yes_or_no(figures.excluded),
     }
+
+
+def kinds_of_doubts(verdict: conclusions.Verdict, run: Run) -> list[str]:
+    """Of the doubts about one run, each kind once."""
+    kinds: list[str] = []
+    for doubt in verdict.doubts:
+        if doubt.run == run.number and doubt.kind not in kinds:
+            kinds.append(doubt.kind)
+    return kinds
 
 
 def _yes_or_no(is_so: bool) -> str:

@@ -337,6 +337,26 @@ def test_an_slo_of_one_profile_is_told_of_it() -> None:
     assert (part.proof, clause.word) == ("proven", "met")
     assert part.purchase is None, "there was nothing to choose from"
     assert not is_undecided(answer)
+    assert answer.sureness.word == "SLO met"
+    assert answer.sureness.text.startswith("ultra meets nopm > 9000 (")
+    assert phrases.headline(answer).startswith("ultra meets nopm > 9000 (")
+
+
+def test_an_slo_that_one_profile_misses_is_said_first() -> None:
+    answer = with_slo(1e9, "ultra")
+    assert answer.sureness.word == "SLO missed"
+    assert answer.sureness.text.startswith("ultra misses nopm > 1000000000 (")
+
+
+def test_a_machine_that_was_the_limit_is_said_of_one_profile_on_top() -> None:
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
+    verdict = judge(campaign)
+    (cell,) = verdict.bottlenecks
+    busy = replace(verdict, bottlenecks=(replace(cell, verdict="machine_bound"),))
+    answer = campaign_answer(campaign, replace(busy, answer=None))
+    assert answer.sureness.text.endswith(
+        "Limited by this machine, not by the disk: do not judge the tier by it."
+    )
 
 
 # ------------------------------------------------------------------ one profile
@@ -354,7 +374,11 @@ def test_one_profile_says_what_it_did() -> None:
     answer = alone("tpcc")
     (part,) = answer.parts
     assert answer.kind == "one profile" and answer.purchase is None
-    assert phrases.headline(answer) == "nothing to compare"
+    assert phrases.headline(answer).startswith("ultra did ")
+    assert answer.sureness.word == "measured"
+    assert (
+        " NOPM, p99 " in answer.sureness.text and "Limited by" in answer.sureness.text
+    )
     assert phrases.choice(answer, part) == "", "nobody asked which tier to buy"
     assert part.proof == "not compared" and part.measured is not None
     assert part.measured.throughput.metric == "nopm"

@@ -85,7 +85,10 @@ def test_one_profile_has_nothing_to_compare_with(tmp_path: Path) -> None:
         values={("ultra", "tpcc"): [400.0]},
     )
     document = _document(campaign)
-    assert document.status == "nothing to compare"
+    assert document.status == "measured"
+    assert document.status_text.startswith(
+        "ultra did 10,800 NOPM, p99 202 ms. Limited by "
+    )
     # 400/s × 45 % × 60 s = 10,800; 24 threads / 400/s × 1.4 = 84 ms, and 2.4 times that
     assert document.answers[0].text == (
         "ultra did 10,800 NOPM; New-Order latency average 84.0 ms, 99th percentile 202 ms (n = 1)."

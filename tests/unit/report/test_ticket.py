@@ -203,7 +203,7 @@ def test_one_profile_has_nothing_to_buy() -> None:
     text = ticket(
         build_campaign(profiles=["ultra"], workloads=["insert"], frames=False)
     )
-    assert text.startswith("For the ticket: nothing to compare\n")
+    assert text.startswith("For the ticket: ultra did ")
 
 
 def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) -> None:
