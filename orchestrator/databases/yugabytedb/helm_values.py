@@ -12,6 +12,7 @@ from orchestrator import errors, model, tier
 from orchestrator.databases.yugabytedb import flags, image
 from orchestrator.databases.yugabytedb.settings import Settings, read
 from orchestrator.keys import strict_yaml
+from orchestrator.yugabyte.versions import dotted
 
 _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
@@ -100,9 +101,24 @@ def _whole_gib(hard_bytes: int) -> int:
     return math.ceil(hard_bytes / _HARD_SHARE / _GIB)
 
 
+def install_command(settings: Settings) -> str:
+    """The command that installs the values, with the chart of the image's release.
+
+    A later chart runs pods otherwise: of 2026.1 as user 10001, of 2.18 as root. Charts have the
+    first three numbers of the release for which they are made (yugabyte/charts, Chart.yaml:
+    `version: 2025.2.2`, `appVersion: 2025.2.2.2-b11`).
+    """
+    chart = dotted(settings.version.number[:3])
+    return (
+        f"helm install yb yugabytedb/yugabyte --version {chart} --namespace yb "
+        "--create-namespace --values values.yaml"
+    )
+
+
 def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
     """What a reader of the values must know, a line each."""
     settings, _ = read(spec)
+    yield f"Install with: {install_command(settings)}"
     if wanted.provisioner:
         yield f"Make the StorageClass first: `tierbench storage-class` prints {wanted.name}."
     gib = memory(spec)

@@ -14,11 +14,12 @@ import pytest
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.databases.yugabytedb import flags, helm_values
+from orchestrator.databases.yugabytedb.settings import read
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import ClassWanted
 from orchestrator.yugabyte import versions
-from tests import golden
+from tests import ROOT, golden
 
 GIB = 2**30
 FAST = ClassWanted("fast", size_bytes=100 * GIB)
@@ -49,6 +50,28 @@ def test_the_values_of_a_profile(
 ) -> None:
     assert tierbench("helm-values", *words) == EXIT_DONE
     golden.compare(f"helm-values/{name}.yaml", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("version", "chart"),
+    [(None, "2025.2.6"), ("2025.2.2.2-b11", "2025.2.2"), (versions.STUDY, "2.18.1")],
+)
+def test_the_chart_is_that_of_the_images_release(
+    version: str | None, chart: str
+) -> None:
+    """A later one runs the pods as another user, and the image cannot start."""
+    remarks = list(helm_values.remarks(replace(spec(), version=version), FAST))
+    (command,) = [remark for remark in remarks if "helm install" in remark]
+    assert f" --version {chart} " in command
+
+
+def test_documents_install_the_chart_of_what_is_printed() -> None:
+    settings, _ = read(spec())
+    document = (ROOT / "docs" / "YUGABYTEDB.md").read_text().replace(" \\\n  ", " ")
+    assert helm_values.install_command(settings) in document
+    for file in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for line in file.read_text().splitlines():
+            assert "helm install" not in line or "--version" in line, file.name
 
 
 def test_the_class_of_a_profile_is_printed_to_be_applied(
