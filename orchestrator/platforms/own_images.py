@@ -56,21 +56,24 @@ def need(root: Path, name: str, platform: Platform) -> str:
     if not platform.images.present(image):
         raise UnavailableError(
             f"the image {image} is not here",
-            advice="run `tierbench setup`: it builds our images",
+            advice="run `tierbench setup`: it builds our images, with DOCKER_HOST on a "
+            "machine of another architecture",
         )
     architectures.require_native(
         image,
         platform.images,
-        f"remove it there (`docker rmi {image}`); then `tierbench setup` builds its own",
+        "run `tierbench setup` with DOCKER_HOST naming that engine: it builds its own there",
     )
     return image
 
 
 def provide(root: Path, name: str, platform: Platform, progress: Progress) -> str:
-    """Returns the tag of an image of ours, which is built if it is not there."""
+    """Returns the tag of an image of ours, which is built if it is not there, or is there for
+    another architecture."""
     image = tag(root, name)
     source = folder(root, name)
-    if not platform.images.present(image):
+    images = platform.images
+    if not images.present(image) or images.mismatch(image):
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
             authorities = os.environ.get(AUTHORITIES_VARIABLE)

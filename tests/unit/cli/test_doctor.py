@@ -30,7 +30,7 @@ from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
 from tests.fake_cluster import FakeCluster
 from tests.fake_engines import Engine
-from tests.fakes import FakePlatform, Log, fake_world
+from tests.fakes import FakePlatform, Log, QuietProgress, fake_world
 from tests.plans import profile_text
 
 KUBERNETES = """platform: kubernetes
@@ -165,6 +165,21 @@ def test_each_engine_of_a_profile_is_examined(
         assert f"Docker engine of {by_name[name].known_as}: version 29.1" in said
     assert f"open    image {OUR_IMAGES[0]}" in said
     assert "missing" not in said and "processors" not in said and "None" not in said
+
+
+def test_an_image_for_another_architecture_is_missing_and_setup_builds_it() -> None:
+    engine: Any = FakePlatform(images=[own_images.BASE, *OUR_IMAGES])
+    engine.images.architecture = "arm64"
+    engine.images.built_for = {OUR_IMAGES[0]: "amd64"}
+    found = {
+        one.subject: (one.ok, one.text) for one in doctor.examine_platform(engine, ROOT)
+    }
+    wrong = "is built for amd64; the engine runs on arm64"
+    assert found[f"image {OUR_IMAGES[0]}"] == (False, wrong)
+    assert found[f"image {OUR_IMAGES[1]}"] == (True, "there")
+    for name in own_images.OURS:
+        own_images.provide(ROOT, name, engine, QuietProgress())
+    assert [call[1] for call in engine.asked] == [OUR_IMAGES[0]]
 
 
 def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> None:
