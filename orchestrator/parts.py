@@ -364,6 +364,10 @@ def _no_collectors(_: Cluster) -> Collectors:
     return nullcontext(())
 
 
+def _no_waits(_: Cluster, _window_s: float) -> Mapping[str, Any]:
+    return {}
+
+
 def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
     return ()
 
@@ -371,7 +375,8 @@ def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
 @dataclass(frozen=True)
 class Parts:
     """The members of each family, by their names in profiles and workloads. `connected`: collectors
-    with a session, for the block; `statements`: what servers counted of each, or RunError."""
+    with a session, for the block; `statements`: what servers counted of each, or RunError;
+    `waits`: what sessions waited for in the last seconds, or RunError."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
@@ -379,3 +384,4 @@ class Parts:
     collectors: Sequence[Collector]
     connected: Callable[[Cluster], Collectors] = _no_collectors
     statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = _no_statements
+    waits: Callable[[Cluster, float], Mapping[str, Any]] = _no_waits

@@ -47,7 +47,7 @@ def _all_platforms() -> Platforms:
 
 
 def _all_parts(platform: Platform | None = None) -> Parts:
-    from orchestrator.collectors import collectors, sessions, statements
+    from orchestrator.collectors import collectors, sessions, statements, waits
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
@@ -62,6 +62,7 @@ def _all_parts(platform: Platform | None = None) -> Parts:
         sampled,
         sessions.session_waits,
         statements.statement_counts,
+        waits.session_history,
     )
 
 

@@ -82,8 +82,9 @@ def _under_load(
         ),
         losing(here, cluster, changing) as (stay, losing_world),
         window.statements_counted(here, cluster, facts, losing_world) as counting,
+        window.waits_sampled(here, cluster, facts, counting) as sampling,
     ):
-        whole = ClientLoad(load, stay, clients[0], here.raw, counting)
+        whole = ClientLoad(load, stay, clients[0], here.raw, sampling)
         warmup, measure = several.run(here.generator, whole, clients)
     confirm_s = load.measure_s - workload.measure_s
     measured = here.windows(warmup, measure, confirm_s)

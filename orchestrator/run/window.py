@@ -229,6 +229,28 @@ def statements_counted(
     return followed(follow, "statements", follower, world)
 
 
+def waits_sampled(
+    here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
+) -> AbstractContextManager[World]:
+    """As `followed`. What sessions waited for, as servers sampled it themselves, is asked when the
+    window is over, and goes to the facts "waits", or why it is not known."""
+    follower = Follower(world.clock)
+
+    def follow(begin_s: float) -> None:
+        # Or until the load ends, which may be a moment before.
+        follower.wait_until(begin_s + here.workload.measure_s)
+        window_s = world.clock.now() - begin_s
+        try:
+            sampled = here.parts.waits(cluster, window_s)
+        except TierbenchError as error:
+            facts["waits"] = {"not_read": error.what.partition(" LINE ")[0]}
+            return
+        if sampled:
+            facts["waits"] = {"window_s": window_s, **sampled}
+
+    return followed(follow, "waits", follower, world)
+
+
 @contextmanager
 def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]:
     """Adds a doubt if the clock is set in the block: a window is cut by the time of day."""

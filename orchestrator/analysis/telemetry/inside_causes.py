@@ -32,6 +32,8 @@ from orchestrator.analysis.telemetry.phrases import (
 THROTTLED_PCT = 50.0  # of the periods of its quota
 # Times as long as the disk works: then tasks wait for memory, not for it.
 MEMORY_OVER_DISK = 2.0
+# Of the time of sessions at work, by the database's own samples: what most of them wait for.
+LOCKED_PCT = 50.0
 IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 
 
@@ -226,6 +228,22 @@ def retried(values: Evidence, node: str) -> Cause:
     return Cause("contention", text)
 
 
+def _is_locked(values: Evidence) -> bool:
+    """Where sessions were not seen, but the database sampled what they waited for."""
+    locked_pct = values.seen_locked_pct or 0.0
+    return values.sessions is None and locked_pct >= LOCKED_PCT
+
+
+def _locked(values: Evidence, _node: str) -> Cause:
+    waited = percent(values.seen_locked_pct)
+    text = (
+        f"No resource was full, and sessions at work waited {waited} of their time for locks "
+        "of other sessions. Fewer transactions on the same rows, or shorter ones, would help; "
+        "more sessions would not."
+    )
+    return Cause("contention", text)
+
+
 def contention(values: Evidence, node: str) -> Cause:
     waited = percent(values.seen_locked_pct)
     held_by_syncs = _locks_held_by_syncs(values)
@@ -284,5 +302,6 @@ RULES = (
     Rule(_wal_disk_is_at_cap, _wal_disk_at_cap),
     Rule(_is_wal_disk_bound, wal_disk_bound),
     Rule(_is_memory_bound, _memory_bound),
+    Rule(_is_locked, _locked),
     Rule(_is_retried, retried),
 )

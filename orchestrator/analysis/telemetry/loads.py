@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import node_values
 from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts
+from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
 
 # With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
@@ -30,7 +30,7 @@ def of_load(record: Record, sessions: Sessions) -> Evidence:
         rate_served_pct=_served_pct(record),
         retried_pct=_retried_pct(record),
     )
-    parts = [served, _waited(record), _seen(record, sessions)]
+    parts = [_locked(record), served, _waited(record), _seen(record, sessions)]
     return node_values.merged(parts)
 
 
@@ -76,6 +76,11 @@ def _seen(record: Record, sessions: Sessions) -> Evidence:
         seen_locked_pct=shares_pct.get("locked"),
         seen_otherwise_pct=shares_pct.get("otherwise"),
     )
+
+
+def _locked(record: Record) -> Evidence:
+    """Of the time of sessions at work, as a YugabyteDB sampled it itself."""
+    return Evidence(seen_locked_pct=group(record.facts, "waits").get("locked_pct"))
 
 
 def _waited(record: Record) -> Evidence:

@@ -88,9 +88,9 @@ def locks_are_waited_for(values: Evidence) -> bool:
 
 
 def locks_are_counted(values: Evidence) -> bool:
-    """Whether waits for locks were seen at all. Where sessions were not, one hot lock may hold all
-    of them, and nothing else that is sampled would show it."""
-    return values.sessions is not None
+    """Whether waits for locks were seen at all. Where they were not, one hot lock may hold all
+    sessions, and nothing else that is sampled would show it."""
+    return values.sessions is not None or values.seen_locked_pct is not None
 
 
 def room(values: Evidence) -> bool:

@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,13 +28,23 @@ from standin.universe import BEAT_S, Universe
 from standin.words import VERSION, fail, fail_killed, get, say
 
 RUN = Path("/run/standin")
+_HISTORY = RUN / "history.json"
 _PLACE = ("cloud_provider", "cloud_region", "cloud_zone")
 _OF_LEADER = (
     "/api/v1/tablet-servers", "/api/v1/health-check", "/api/v1/cluster-config", "/api/v1/masters",
     "/dump-entities",
 )  # fmt: skip
 # View of YSQL → the release that brought it, or the first that documents it.
-VIEWS = {"yb_tablet_metadata": (2025, 2, 3)}
+VIEWS = {
+    "yb_active_session_history": (2024, 2),
+    "yb_wait_event_desc": (2024, 2),
+    "yb_tablet_metadata": (2025, 2, 3),
+}
+_AT_WORK = """SELECT coalesce(json_agg(s), '[]') FROM (
+SELECT now() AS sample_time, datid::bigint AS ysql_dbid, pid, wait_event_type AS waits_for
+FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend'
+  AND wait_event_type IS DISTINCT FROM 'Client' AND pid <> pg_backend_pid()) AS s"""
+_KEPT_S = 600
 _PG_ARGS = (
     "shared_buffers=32MB",
     "max_connections=300",
@@ -254,6 +265,7 @@ class Node:
             )
             self._start_postgres()
             self._make_views()
+            threading.Thread(target=self._sample_sessions, daemon=True).start()
         try:
             self._serve_pages(address, first, master, tserver, leads)
         except OSError:
@@ -370,7 +382,22 @@ class Node:
             for database in ("template1", "yugabyte"):
                 self._psql(file.read_text(), database)
 
+    def _sample_sessions(self) -> None:
+        """Once a second, for the history of active sessions."""
+        samples: deque[list[Any]] = deque(maxlen=_KEPT_S)
+        while True:
+            done = self._asked(_AT_WORK, "yugabyte")
+            if done.returncode == 0:
+                samples.append(json.loads(done.stdout))
+            fresh = _HISTORY.with_suffix(".new")
+            fresh.write_text(json.dumps([row for rows in samples for row in rows]))
+            fresh.replace(_HISTORY)
+            time.sleep(1.0)
+
     def _psql(self, sql: str, database: str = "yugabyte") -> bool:
+        return self._asked(sql, database).returncode == 0
+
+    def _asked(self, sql: str, database: str) -> subprocess.CompletedProcess[bytes]:
         command = [
             "psql",
             "-XAtq",
@@ -381,10 +408,9 @@ class Node:
             "-U",
             "yugabyte",
         ]
-        done = subprocess.run(
+        return subprocess.run(
             [*command, "-d", database, "-c", sql], capture_output=True
         )
-        return done.returncode == 0
 
     def _set_password(self) -> None:
         """As the real one: a random one for the administrator, kept in its own file."""

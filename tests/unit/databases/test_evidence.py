@@ -386,6 +386,9 @@ def test_views_have_columns_of_the_real_ones_from_the_release_that_was_seen() ->
         seen = {column for entry in of(name) for column in entry["fact"]}
         assert set(re.findall(r"\w+", columns)) <= seen, name
         assert min(series(entry["release"]) for entry in of(name)) == since
+        events = {str(event) for e in of("wait_events") for event in e["fact"]}
+        said = re.findall(r"'(\w+_Lock|\w+Txns|WAL_\w+|TableWrite|Query\w+)'", code)
+        assert set(said) <= events
     made = {file.stem for file in yugabyted.views(versions.STUDY, STANDIN / "views")}
     assert made == set()
     assert {file.stem for file in (STANDIN / "views").glob("*.sql")} == set(

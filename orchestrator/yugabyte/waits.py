@@ -1,0 +1,75 @@
+"""What a YugabyteDB's sessions wait for, from the history that its nodes keep.
+
+Each node samples once a second the sessions that are at work on it, and the requests that tablet
+servers carry out for them. A session that waits for a lock is at work and waits for a request,
+which waits for the lock on the node that has the row: so locks are seen among requests, and their
+share is of the samples of sessions. One that sends several requests at a time counts several times:
+the share is at most 100 %, and rather too high. Idle sessions are in no sample."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from orchestrator.errors import RunError
+from orchestrator.keys.strict_yaml import shipped
+from orchestrator.system.sql import Row, Session, query
+
+_SESSIONS = "YSQL"
+# PostgreSQL's own type for locks, which sessions of YSQL wait for too.
+_LOCK = "Lock"
+
+
+class _WaitEvent(NamedTuple):
+    """Where something waits, for what kind of thing, and for what."""
+
+    component: str
+    type: str
+    event: str
+
+    @property
+    def is_lock(self) -> bool:
+        if self.component == _SESSIONS and self.type == _LOCK:
+            return True
+        return self.event in shipped(__package__, "waits.yaml")["locks"]
+
+
+def sampled(session: Session, database: str, window_s: float) -> list[Row]:
+    """Of one node, of the last `window_s`: component, type and name of an event, and its samples.
+    RunError if the release keeps no history, or does not know waits for locks by their names."""
+    if not session.rows(query(__package__, "has_history"))[0]["has"]:
+        raise RunError("the release keeps no history of active sessions")
+    rows = session.rows(query(__package__, "wait_events"))
+    listed = {str(row["event"]) for row in rows}
+    missing = set(shipped(__package__, "waits.yaml")["needed"]) - listed
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise RunError(f"its list of wait events lacks {names}")
+    seconds = max(1, int(window_s))
+    return session.rows(
+        query(__package__, "history", seconds=seconds, database=database)
+    )
+
+
+def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
+    """`events`, the most frequent first, each with its share of the time of sessions at work, in
+    percent, which requests may exceed; `locked_pct`: of waits for locks, at most 100. Empty if no
+    session was at work."""
+    samples: Counter[_WaitEvent] = Counter()
+    for row in rows:
+        event = _WaitEvent(str(row["component"]), str(row["type"]), str(row["event"]))
+        samples[event] += row["samples"]
+    at_work = 0.0
+    locked = 0.0
+    for event, number in samples.items():
+        if event.component == _SESSIONS:
+            at_work += number
+        if event.is_lock:
+            locked += number
+    if not at_work:
+        return {}
+    events: list[dict[str, Any]] = []
+    for event, number in samples.most_common():
+        share_pct = round(100 * number / at_work, 2)
+        events.append({**event._asdict(), "share_pct": share_pct})
+    locked_pct = min(100.0, round(100 * locked / at_work, 2))
+    return {"samples": round(at_work), "locked_pct": locked_pct, "events": events}

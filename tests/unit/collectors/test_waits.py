@@ -1,0 +1,151 @@
+"""What a YugabyteDB's sessions waited for, by its own samples, and what is concluded from it.
+
+Method: the rows that its documents print of a real cluster with conflicts on one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.telemetry import loads, shares
+from orchestrator.analysis.telemetry.causes import judge
+from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.collectors.waits import session_history
+from orchestrator.errors import RunError
+from orchestrator.model import Cluster, Endpoint, Node
+from orchestrator.system.sql import Address
+from orchestrator.yugabyte import waits
+from tests.campaigns import build_campaign, build_tier
+from tests.evidence import entries
+
+HOSTS = ("10.0.0.11", "10.0.0.12")
+CLUSTER = Cluster(
+    "yugabytedb",
+    "2025.2.1.0-b141",
+    tuple(Node(f"node-{number}", "database") for number in (1, 2)),
+    tuple(Endpoint(host, 5433, 5433, "bench", "secret", "bench") for host in HOSTS),
+    "net",
+)
+
+
+def documented() -> list[dict[str, Any]]:
+    """Rows of a cluster on which many sessions change the same row."""
+    (entry,) = [e for e in entries() if e["id"] == "history-of-a-hot-row"]
+    names = ("component", "event", "type", "samples")
+    return [dict(zip(names, row, strict=True)) for row in entry["fact"]]
+
+
+class Server:
+    """Of each node, with this history. `known`: the wait events that it lists."""
+
+    def __init__(self, *known: str, has: bool = True) -> None:
+        self.known, self.has = known, has
+        self.asked: list[str] = []
+
+    @contextmanager
+    def session(self, at: Address, _timeout_s: float) -> Iterator[Server]:
+        self.asked.append(at.host)
+        yield self
+
+    def rows(self, statement: str) -> list[dict[str, Any]]:
+        if "AS has" in statement:
+            return [{"has": self.has}]
+        if "yb_wait_event_desc" in statement:
+            return [{"event": event} for event in self.known]
+        self.asked.append(statement)
+        return documented()
+
+
+LOCKS = ("LockedBatchEntry_Lock", "ConflictResolution_WaitOnConflictingTxns")
+
+
+def test_locks_are_seen_among_requests_and_their_share_is_of_sessions() -> None:
+    """1,359 and 141 samples of requests that wait for locks, of 1,929 of sessions."""
+    server = Server(*LOCKS)
+    sampled = session_history(CLUSTER, 30.4, server.session)  # type: ignore[arg-type]
+    assert sampled["locked_pct"] == pytest.approx(100 * 1500 / 1929, abs=0.01)
+    assert sampled["samples"] == 2 * 1929
+    assert sampled["events"][0]["event"] == "OnCpu_Active"
+    assert sampled["events"][1]["event"] == LOCKS[1]
+    first, statement, second, _ = server.asked
+    assert first == second == CLUSTER.endpoints[0].local_host, "each node is asked"
+    assert "interval '30 seconds'" in statement and "datname = 'bench'" in statement
+
+
+@pytest.mark.parametrize(
+    ("server", "said"),
+    [
+        (Server(has=False), "keeps no history"),
+        (Server(LOCKS[0]), f"lacks {LOCKS[1]}"),
+        (Server(), "lacks Conflict"),
+    ],
+)
+def test_without_a_history_that_knows_locks_nothing_is_said(
+    server: Server, said: str
+) -> None:
+    with pytest.raises(RunError, match=said):
+        session_history(CLUSTER, 30.0, server.session)  # type: ignore[arg-type]
+
+
+def test_other_databases_are_not_asked() -> None:
+    other = replace(CLUSTER, database="postgresql")
+    assert session_history(other, 30.0, None) == {}  # type: ignore[arg-type]
+
+
+def test_a_share_of_locks_is_no_more_than_all() -> None:
+    rows = [
+        {"component": "YSQL", "type": "RPCWait", "event": "TableWrite", "samples": 5},
+        {"component": "TServer", "type": "Lock", "event": LOCKS[0], "samples": 9},
+    ]
+    assert waits.shares(rows)["locked_pct"] == 100.0
+    assert waits.shares(rows[1:]) == {}
+    rows.append({"component": "YSQL", "type": "Lock", "event": "tuple", "samples": 5})
+    rows[1]["samples"] = 0
+    assert waits.shares(rows)["locked_pct"] == 50.0
+
+
+# ------------------------------------------------------------------ what is concluded
+
+
+def of_run(locked_pct: float | None) -> Evidence:
+    made = build_campaign(profiles=["premium"], workloads=["insert"])
+    record = made.runs[0].record
+    if locked_pct is not None:
+        sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct}}
+        record = replace(record, facts={**record.facts, **sampled})
+    return loads.of_load(record, {})
+
+
+def test_locks_are_counted_where_the_database_sampled_them() -> None:
+    assert not shares.locks_are_counted(of_run(None))
+    assert shares.locks_are_counted(of_run(0.0))
+    free = replace(of_run(0.0), cpu_pct=10.0, client_cpu_pct=10.0, retried_pct=0.0)
+    assert shares.room(free)
+    assert not shares.room(replace(free, seen_locked_pct=5.0))
+    assert shares.follows(free) == {}, "the other kinds of waits were not seen"
+
+
+@pytest.mark.parametrize(
+    ("locked_pct", "cause"), [(78.0, "contention"), (49.0, "unattributed")]
+)
+def test_locks_that_most_of_the_time_is_waited_for_are_named(
+    locked_pct: float, cause: str
+) -> None:
+    values = Evidence(
+        seen_locked_pct=locked_pct,
+        cpu_pct=40.0,
+        client_cpu_pct=10.0,
+        host_cpu_pct=50.0,
+        disk_busy_pct=5.0,
+        iops_of_cap_pct=5.0,
+        bandwidth_of_cap_pct=5.0,
+    )
+    judged = judge(values, build_tier("premium"), "node-1")
+    assert judged.name == cause
+    assert "more sessions" not in judged.text.replace("more sessions would not", "")
+    assert "was not sampled" not in judged.text
