@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
+# What a report says first where the other database ran on a profile of YugabyteDB's.
+STANDS_IN = "PostgreSQL stands in for YugabyteDB"
 # fmt: off
 NoteKind = Literal[
     "published figures", "reading",

@@ -10,6 +10,7 @@ something differs from what is pinned.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from orchestrator.load_generators.benchbase.distribution import OFFICIAL_IMAGE
+from orchestrator.load_generators.benchbase import distribution
 from orchestrator.platforms import own_images
 from tests import ROOT
 
@@ -101,9 +102,11 @@ def image(tag: str) -> str:
 
 
 def main() -> int:
-    for tag in (
-        own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS), OFFICIAL_IMAGE
-    ):  # fmt: skip
+    tags = [own_images.BASE, *(own_images.tag(ROOT, name) for name in own_images.OURS)]
+    of_benchbase = distribution.named(os.environ).image
+    if of_benchbase:
+        tags.append(of_benchbase)
+    for tag in tags:
         sys.stdout.write(f"{image(tag)}\n")
     found = list(differences(ROOT))
     sys.stdout.write("".join(f"differs: {line}\n" for line in found))

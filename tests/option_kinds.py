@@ -17,23 +17,32 @@ from tests.apps import an_app
 from tests.asked import PRICES
 from tests.fakes import this_machine_has
 
+# `auto` is refused where disks are paid for.
+POSTGRESQL = {"database": "postgresql"}
 # A profile's own files are those of `profile_files`; `machines` stands for all engines elsewhere.
 KINDS: dict[str, dict[str, Any]] = {
-    "emulated on Docker": {"profiles": ("premium", "ultra")},
+    "emulated on Docker": {"profiles": ("premium", "ultra"), **POSTGRESQL},
     "emulated on Kubernetes": {
         "profiles": ("premium", "ultra"),
         "platform": "kubernetes",
+        **POSTGRESQL,
     },
     "StorageClass": {
         "profiles": ("premium", "ultra"),
         "platform": "kubernetes",
         "enforcement": "storage-class",
+        **POSTGRESQL,
     },
     "mounted": {"profiles": ("mounted.yaml", "mounted-2.yaml")},
     "machines": {"profiles": ("machines.yaml", "machines-2.yaml")},
     "existing": {"profiles": ("existing.yaml", "existing-2.yaml")},
-    "BenchBase": {"profiles": ("premium", "ultra"), "generator": "benchbase"},
+    "BenchBase": {
+        "profiles": ("premium", "ultra"),
+        "generator": "benchbase",
+        **POSTGRESQL,
+    },
     "sysbench-stock": {
+        **POSTGRESQL,
         "profiles": ("premium", "ultra"),
         "workloads": ("oltp_read_write",),
     },
@@ -41,8 +50,8 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 # Options of where results go and how they are told, which no plan shows.
 REPORTED = {"results", "fail_if_worse", "accept_inconclusive"}
-OURS = "{nodes: 3, replication_factor: 3, node: {smoke: &one {cpus: 1, memory: 2GiB, disk: 8GiB}, "
-OURS += "laptop: *one}}"
+OURS = "{database: postgresql, nodes: 3, replication_factor: 3, "
+OURS += "node: {smoke: &one {cpus: 1, memory: 2GiB, disk: 8GiB}, laptop: *one}}"
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: db.example, user: bench, "
 THEIRS += "password_env: BENCH_PASSWORD}}"
 FILES = {

@@ -166,7 +166,7 @@ _NOTES = tuple(
 )
 _STAND_IN = Note(
     "fallback database",
-    "the database is PostgreSQL, not YugabyteDB: no image of it can be had here",
+    "PostgreSQL stands in for YugabyteDB: no image of it can be had here",
 )
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from orchestrator import parts, powers
 from orchestrator.cli import reading
 from orchestrator.cli.app import PLATFORM, App
-from orchestrator.cli.options import Request
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.errors import UnavailableError, UsageError
@@ -39,7 +38,7 @@ def with_databases(
     choices: dict[Note, None] = {}  # each once
     chosen = []
     for profile in fitted:
-        bound, note = _on_its_database(app, request, profile, connected, start_failure)
+        bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
         if note:
             choices[note] = None
@@ -56,19 +55,20 @@ def with_databases(
 
 def _on_its_database(
     app: App,
-    request: Request,
+    draft: reading.PlanDraft,
     profile: Profile,
     connected: Connected,
     start_failure: str,
 ) -> tuple[Profile, Note | None]:
     """On the database that was asked for, else on its own; and how `auto` chose it."""
     cluster = profile.cluster
-    asked = request.database
+    asked = draft.request.database
     if asked == parts.AUTO or plan.is_of_others(cluster):
         asked = cluster.database
     members = app.parts(None).databases
     proven = partial(_proven, cluster, connected, app.cache)
-    name, note = choose(asked, members, proven, start_failure)
+    place = _real_place(profile, draft.platform)
+    name, note = choose(asked, members, proven, start_failure, place)
     return replace(profile, cluster=on_database(cluster, name)), note
 
 
@@ -79,6 +79,18 @@ def end_of_support(cluster: ClusterSpec, clock: powers.Clock) -> str:
     release = str(settings.read(cluster)[0].version)
     today = datetime.fromtimestamp(clock.now(), UTC).date()
     return releases.end_of_support(release, today)
+
+
+def _real_place(profile: Profile, platform: str) -> str:
+    """Where its nodes run, unless on emulated disks of this machine. An engine that DOCKER_HOST
+    names counts as this machine: Docker Desktop is one."""
+    if machines.named(profile):
+        return f"the machines of {profile.name}"
+    if platform != PLATFORM:
+        return platform
+    if profile.tier.disk.is_real:
+        return f"the real disk of {profile.name}"
+    return ""
 
 
 def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:

@@ -130,11 +130,8 @@ def examine(
 
 
 def _benchbase(engine: powers.Platform) -> Finding:
-    home = os.environ.get(distribution.HOME_VARIABLE)
-    folder = None
-    if home:
-        folder = Path(home)
-    return Finding("BenchBase", True, distribution.whereabouts(folder, engine))
+    source = distribution.named(os.environ)
+    return Finding("BenchBase", True, distribution.whereabouts(source, engine))
 
 
 def _of_machine(app: App) -> Iterator[Finding]:

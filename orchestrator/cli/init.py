@@ -91,6 +91,8 @@ def init(
         app.out.print(f"wrote {shown}", soft_wrap=True)
     load = workload or "tpcc"
     command = f"run --profile {name} --workload {load}"
+    if not options.hosts:
+        command += " --db yugabytedb"
     if is_like_shipped:
         # Then it can be compared with one that is shipped.
         command = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'

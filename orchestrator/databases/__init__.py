@@ -9,7 +9,8 @@ from orchestrator.databases.none import NoDatabase
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.databases.store import Store
 from orchestrator.databases.yugabytedb import YugabyteDB
-from orchestrator.errors import UsageError
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.facts import STANDS_IN
 from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database
@@ -18,6 +19,8 @@ PREFERRED = "yugabytedb"
 FALLBACK = "postgresql"
 NONE = "none"
 DRY = "dry"
+
+_NOT_PASSED = "its first-run checklist has not passed there with this image"
 
 
 def databases() -> dict[str, Database]:
@@ -37,16 +40,19 @@ def choose(
     names_of_all: Collection[str],
     proven: Callable[[], str] = str,
     problem: str = "",
+    real_place: str = "",
 ) -> tuple[str, Note | None]:
     """The database, and the note about the choice for console and report: `auto` is YugabyteDB if
     its first-run checklist passed here, else PostgreSQL, with a note.
 
     `proven`, called only for `auto`: where and when the checklist passed, or an empty text.
-    `problem`: why YugabyteDB did not start although it passed. UsageError for a name that is no
-    database to measure.
+    `problem`: why YugabyteDB did not start although it passed. `real_place`: where the profile
+    runs, unless on emulated disks of this machine. Whoever pays for disks asks about the database
+    that they are for, so PostgreSQL stands in for it nowhere else: UnavailableError. UsageError
+    for a name that is no database to measure.
     """
     if name == AUTO:
-        return _choose_automatically(proven, problem)
+        return _choose_automatically(proven, problem, real_place)
     if name == NONE:
         raise UsageError(
             "only a workload that measures the disk alone runs without a database",
@@ -63,16 +69,27 @@ def choose(
     raise UsageError(unknown("database", name, measured))
 
 
-def _choose_automatically(proven: Callable[[], str], problem: str) -> tuple[str, Note]:
+def _choose_automatically(
+    proven: Callable[[], str], problem: str, real_place: str
+) -> tuple[str, Note]:
+    why = _NOT_PASSED
     if problem:
-        text = f"the database is PostgreSQL: YugabyteDB did not start ({problem})"
-        return FALLBACK, Note("fallback database", text)
-    proof = proven()
-    if proof:
-        return PREFERRED, Note("preferred database", proof)
+        why = f"it did not start ({problem})"
+    else:
+        proof = proven()
+        if proof:
+            return PREFERRED, Note("preferred database", proof)
+    if real_place:
+        raise _no_stand_in(why, real_place)
     text = (
-        "the database is PostgreSQL: --db auto takes YugabyteDB only where "
-        "its first-run checklist has passed with this image; `tierbench "
-        "doctor --db yugabytedb` runs it, with --profile on its machines"
+        f"{STANDS_IN}: {why}. `tierbench doctor --db yugabytedb` says what is missing"
     )
     return FALLBACK, Note("fallback database", text)
+
+
+def _no_stand_in(why: str, real_place: str) -> UnavailableError:
+    return UnavailableError(
+        f"--db auto takes YugabyteDB alone on {real_place}, and {why}",
+        advice="`tierbench doctor --db yugabytedb --profile …` gets the image, or says how, and "
+        "runs the checklist; --db postgresql measures PostgreSQL instead",
+    )

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from orchestrator import errors, parts
 from orchestrator.load_generators import fio, sysbench_stock, tera
-from orchestrator.load_generators.benchbase import BenchBase, config
-from orchestrator.load_generators.benchbase.distribution import HOME_VARIABLE
+from orchestrator.load_generators.benchbase import BenchBase, config, distribution
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.load_generators.sysbench import Sysbench, command_lines
@@ -33,13 +31,10 @@ _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
 
 
 def load_generators() -> dict[str, parts.LoadGenerator]:
-    benchbase_home = None
-    if os.environ.get(HOME_VARIABLE):
-        benchbase_home = Path(os.environ[HOME_VARIABLE])
     return {
         "sysbench": Sysbench(),
         "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
-        "benchbase": BenchBase(benchbase_home),
+        "benchbase": BenchBase(distribution.named(os.environ)),
         "fio": fio.Fio(),
         "tera": tera.Tera(),
         "dry": DryGenerator(),

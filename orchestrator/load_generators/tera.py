@@ -177,8 +177,10 @@ class _Jobs:
         container = self.world.platform.container
         script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
         command = ("bash", "-c", script.read_text())
-        watched = [node.container for node in self.cluster.nodes if node.container]
-        watch = [container(name) for name in watched]
+        watch = []
+        for node in self.cluster.nodes:
+            if node.container:
+                watch.append(container(node.container))
         environment = self._environment()
 
         def run(pair: tuple[Node, Node]) -> Completed:

@@ -14,6 +14,7 @@ from typing import Literal
 from rich.console import RenderableType
 from rich.text import Text
 
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import (
@@ -70,6 +71,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         footnotes=index.footnotes,
         sections=tuple(_sections(index)),
         tiers=index.tiers,
+        notice=phrases.notice(index.answer),
     )
 
 
@@ -152,6 +154,9 @@ def _first_screen(
     index: ReportIndex, labels: tuple[Stamp, ...]
 ) -> Iterator[RenderableType]:
     sureness = index.answer.sureness
+    notice = phrases.notice(index.answer)
+    if notice:
+        yield terminal.notice(notice)
     yield terminal.status(sureness.word, sureness.text)
     if labels:
         yield terminal.stamps(labels)

@@ -235,6 +235,7 @@ class Document:
     changes: tuple[Charts, ...] = ()  # the table as a picture beside it
     footnotes: tuple[Footnote, ...] = ()
     tiers: tuple[str, ...] = ()
+    notice: str = ""  # said before all else
 
 
 def charts_of(document: Document) -> Iterator[Chart]:

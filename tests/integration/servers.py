@@ -25,6 +25,7 @@ from testcontainers.core.network import Network
 from testcontainers.core.wait_strategies import LogMessageWaitStrategy
 
 from orchestrator.databases.yugabytedb import flags
+from tests import certificates
 
 LABELS = {"tierbench-test": "1"}
 READY_S = 60
@@ -77,46 +78,28 @@ class Server:
         return {str(row[0]) for row in self.ask("SELECT datname FROM pg_database")}
 
 
-def certified(folder: Path, host: str) -> tuple[Path, str, str]:
-    """A new authority's certificate; certificate and key for `host`, signed by it."""
-    (folder / "names").write_text(f"subjectAltName=DNS:{host}\n")
-    made = "openssl req -nodes -newkey rsa:2048"
-    for command in (
-        f"{made} -x509 -keyout root.key -out root.crt -subj /CN=theirs "
-        "-addext basicConstraints=critical,CA:TRUE",
-        f"{made} -keyout server.key -out server.csr -subj /CN={host}",
-        "openssl x509 -req -in server.csr -out server.crt -CA root.crt -CAkey root.key "
-        "-CAcreateserial -extfile names",
-    ):
-        subprocess.run(command.split(), cwd=folder, capture_output=True, check=True)
-    root, certificate, key = (
-        folder / name for name in ("root.crt", "server.crt", "server.key")
-    )
-    return root, certificate.read_text(), key.read_text()
-
-
 @contextmanager
 def postgresql(image: str) -> Iterator[Server]:
     """One server, reached through a port of this machine as `localhost`, which its certificate
     names. Sessions may be without TLS too."""
     password = "not-for-others"
     folder = TemporaryDirectory(prefix="tierbench-test-")
-    authority, certificate, key = certified(Path(folder.name), "localhost")
+    made = certificates.certified(Path(folder.name), "localhost")
     started = (
         DockerContainer(image)
         .with_env("PASSWORD", password)
-        .with_env("CERTIFICATE", certificate)
-        .with_env("KEY", key)
+        .with_env("CERTIFICATE", made.certificate)
+        .with_env("KEY", made.key)
         .with_exposed_ports(5432)
         .with_command(["-ec", _OWN_POSTGRESQL])
         .with_kwargs(entrypoint=["sh"], user="postgres", labels=LABELS)
-        .waiting_for(_said("database system is ready to accept connections"))
+        .waiting_for(said("database system is ready to accept connections"))
     )
     with folder, started as container:
         port = int(container.get_exposed_port(5432))
-        inside = _address(container)
+        inside = address(container)
         server = Server(
-            ("localhost",), port, "owner", password, "postgres", authority, inside
+            ("localhost",), port, "owner", password, "postgres", made.authority, inside
         )
         server.ask("CREATE EXTENSION pg_stat_statements")
         yield server
@@ -142,9 +125,9 @@ def standin(image: str, nodes: int, **switches: str) -> Iterator[Server]:
                 .with_command(command)
                 .with_envs(**switches)
                 .with_kwargs(labels=LABELS)
-                .waiting_for(_said("YugabyteDB started successfully"))
+                .waiting_for(said("YugabyteDB started successfully"))
             )
-            hosts.append(_address(up.enter_context(started)))
+            hosts.append(address(up.enter_context(started)))
         yield Server(tuple(hosts), flags.YSQL, "yugabyte", "yugabyte", "yugabyte")
 
 
@@ -160,17 +143,17 @@ def azurite(image: str, port: int) -> Iterator[str]:
         DockerContainer(image)
         .with_command(["--blobHost", host, "--blobPort", str(port)])
         .with_kwargs(labels=LABELS, network_mode="host", init=True)
-        .waiting_for(_said("successfully listens"))
+        .waiting_for(said("successfully listens"))
     )
     with started:
         yield f"{host}:{port}"
 
 
-def _said(text: str) -> LogMessageWaitStrategy:
+def said(text: str) -> LogMessageWaitStrategy:
     return LogMessageWaitStrategy(text).with_startup_timeout(READY_S)
 
 
-def _address(container: DockerContainer) -> str:
+def address(container: DockerContainer) -> str:
     made = container.get_wrapped_container()
     made.reload()
     (network,) = made.attrs["NetworkSettings"]["Networks"].values()

@@ -19,6 +19,7 @@ import pytest
 
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.load_generators.benchbase import BenchBase, results
+from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
 from orchestrator.load_generators.sysbench import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result
@@ -117,7 +118,7 @@ def test_a_run_is_read_as_the_database_has_seen_it(
     world: World, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    generator = BenchBase(Path(HOME or ""))
+    generator = BenchBase(BenchBaseSource(Path(HOME or "")))
     with database(world) as cluster:
         result = loaded_and_run(generator, WITH_BENCHBASE, cluster, out, world)
         held = generator.verify(WITH_BENCHBASE, cluster, world)["consistency"]
@@ -173,7 +174,7 @@ def test_both_generators_deal_the_same_mix(world: World, tmp_path: Path) -> None
                 Sysbench(),
                 BUILT_IN,
             ),  # first: BenchBase drops tables of the names it needs
-            (BenchBase(Path(HOME or "")), WITH_BENCHBASE),
+            (BenchBase(BenchBaseSource(Path(HOME or ""))), WITH_BENCHBASE),
         ):
             asked = replace(workload, options=options, measure_s=20.0)
             result = loaded_and_run(

@@ -13,8 +13,7 @@ from orchestrator.load_generators.sysbench_stock import SysbenchStock
 from orchestrator.model import Cluster, Endpoint, Tls
 from orchestrator.planning import project_files
 from orchestrator.powers import HOST_NETWORK, World
-from tests import ROOT
-from tests.integration import servers
+from tests import ROOT, certificates
 from tests.integration.conftest import Told
 from tests.integration.existing_profile import arguments, profile
 from tests.integration.servers import Server
@@ -27,7 +26,7 @@ def test_a_load_generator_does_not_trust_another_authority(
 ) -> None:
     """Nor another host name: each client is told by itself whom to trust."""
     (tmp_path / "other").mkdir()
-    other, _, _ = servers.certified(tmp_path / "other", "localhost")
+    other = certificates.authority(tmp_path / "other")
     at = Endpoint(
         *("localhost", postgresql.port, postgresql.port),
         *(postgresql.user, postgresql.password, "postgres"),

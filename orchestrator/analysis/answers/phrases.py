@@ -10,10 +10,18 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
 )
 from orchestrator.analysis.conclusions import NeighbourTier
+from orchestrator.facts import STANDS_IN
 
 NO_ANSWER = "no answer"
 # Of a price that was read in somebody's copy of a provider's list.
 NOT_VERIFIED = "not verified"
+
+
+def notice(answer: Answer) -> str:
+    """What is said before the answer; empty if nothing need be."""
+    if answer.is_of_stand_in:
+        return STANDS_IN
+    return ""
 
 
 def headline(answer: Answer) -> str:

@@ -342,6 +342,11 @@ class Answer:
     next_steps: tuple[NextStep, ...] = ()
 
     @property
+    def is_of_stand_in(self) -> bool:
+        """Whether PostgreSQL ran where YugabyteDB was to be judged."""
+        return any(untested.kind == "database" for untested in self.untested)
+
+    @property
     def all_parts(self) -> tuple[PartAnswer, ...]:
         """That for all workloads first, then each."""
         if self.together is None:

@@ -19,7 +19,6 @@ _OF_DOUBTS: Mapping[str, UntestedKind] = {
 }
 _OF_NOTES: Mapping[NoteKind, UntestedKind] = {
     "fallback database": "database",
-    "preferred database": "database",
 }
 ABOUT_SMALL_SCALE = (
     "Less data and shorter runs than the published study: good for how the tiers "

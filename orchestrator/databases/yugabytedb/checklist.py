@@ -259,8 +259,8 @@ def kept(
     confirmed = [finding.name for finding in checked if finding.state == "confirmed"]
     if file is None or not _complete(confirmed):
         world.progress.note(
-            "DB=auto goes on taking PostgreSQL there: not every line that it "
-            "needs is confirmed"
+            "DB=auto does not take YugabyteDB there: not every line that it needs is "
+            "confirmed"
         )
         return
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -73,8 +73,8 @@ def advice(settings: Settings, platform: Platform) -> str:
     file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-{build}.tar.gz"
     return (
         f"{ways}; or download {file} and run `make yugabyte-image "
-        "TARBALL=<the file>`. DB=auto takes PostgreSQL instead and says so "
-        "in the report"
+        "TARBALL=<the file>`. On emulated disks of this machine DB=auto takes "
+        "PostgreSQL instead, and says so first"
     )
 
 

@@ -18,7 +18,12 @@ from orchestrator import errors
 from orchestrator.analysis.figures import transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config, results
-from orchestrator.load_generators.benchbase.distribution import find, provide
+from orchestrator.load_generators.benchbase.distribution import (
+    NOWHERE,
+    BenchBaseSource,
+    find,
+    provide,
+)
 from orchestrator.load_generators.common import consistency, merging, several
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
@@ -61,9 +66,9 @@ class BenchBase(Splits, InClient):
     name = config.NAME
 
     def __init__(
-        self, home: Path | None = None, connect: sql.Connect = sql.session
+        self, source: BenchBaseSource = NOWHERE, connect: sql.Connect = sql.session
     ) -> None:
-        self._home = home
+        self._source = source
         self._connect = connect
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
@@ -76,7 +81,7 @@ class BenchBase(Splits, InClient):
                 advice="let the server accept a password, or leave out --generator "
                 "(GENERATOR)",
             )
-        provide(self._home, world)
+        provide(self._source, world)
         if settings.warehouses_reached < settings.warehouses:
             where = ""
             if spec.clients > 1:
@@ -90,12 +95,12 @@ class BenchBase(Splits, InClient):
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of our scripts, with the identity of BenchBase."""
         ours = own_images.content_hash(world.root / "workloads" / _SCRIPTS)
-        return f"{ours}-{find(self._home, '', world).identity}"
+        return f"{ours}-{find(self._source, '', world).identity}"
 
     scripts = loader_version  # BenchBase itself is not in our image
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        distribution = find(self._home, "", world)
+        distribution = find(self._source, "", world)
         return distribution.image, distribution.files
 
     def load(
@@ -167,7 +172,7 @@ class BenchBase(Splits, InClient):
         """Its settings, and the environment in which its start finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
         template = (world.root / "workloads" / config.TEMPLATE).read_text()
-        build = find(self._home, cluster.database, world)
+        build = find(self._source, cluster.database, world)
         xml = config.render(template, settings, cluster, build.driver)
         return settings, {"BENCHBASE_FOLDER": build.folder, _XML: xml}
 

@@ -120,13 +120,15 @@ def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSett
     if workload.thinks:
         # The first clients have one more, if they cannot be equal.
         terminals = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
-    weights = str(workload.options["weights"]).split(",")
+    weights = []
+    for weight in str(workload.options["weights"]).split(","):
+        weights.append(int(weight))
     result = BenchBaseSettings(
         workload=workload,
         warehouses=warehouses,
         terminals=terminals,
         arrival_rate=float(workload.options["arrival_rate"]),
-        weights=tuple(int(weight) for weight in weights),
+        weights=tuple(weights),
     )
     _refuse(workload, _contradictions(result))
     return result

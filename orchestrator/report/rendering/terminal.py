@@ -50,6 +50,11 @@ def status(word: SurenessWord, text: str) -> Text:
     return Text.assemble((word.upper(), _STATUS_STYLES[word]), "  ", text)
 
 
+def notice(text: str) -> Text:
+    """What is said before the answer."""
+    return Text(f"{text}.", style="bold red")
+
+
 def stamps(stamps: tuple[Stamp, ...]) -> Text:
     """The labels alone, for the top."""
     line = Text()

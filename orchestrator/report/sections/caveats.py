@@ -39,7 +39,7 @@ _LABELS_OF_DOUBTS: Mapping[str, str] = {
 }
 _LABELS_OF_NOTES: Mapping[NoteKind, str] = {
     "fallback database": "Another database",
-    "preferred database": "Another database",
+    "preferred database": "Database",
     "longer windows": "Longer windows",
     "campaign cost": "Cost of the campaign itself",
     "left behind": "Rented, and maybe left behind",

@@ -28,7 +28,11 @@ from orchestrator.report.sections import caveats, factors, method, summary
 
 def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
-    title = f"For the ticket: {phrases.headline(index.answer)}"
+    headline = phrases.headline(index.answer)
+    notice = phrases.notice(index.answer)
+    if notice:
+        headline = f"{notice}; {headline}"
+    title = f"For the ticket: {headline}"
     return Section("ticket", title, tuple(_parts(index)))
 
 

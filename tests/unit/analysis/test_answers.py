@@ -126,7 +126,7 @@ def test_what_was_not_tested_is_of_a_kind_and_in_words(several: Answer) -> None:
         ("number of nodes", "premium: 1 database node instead "),
         ("number of nodes", "premium-v2: 1 database node inste"),
         ("number of nodes", "ultra: 1 database node instead of"),
-        ("database", "the database is PostgreSQL, not Y"),
+        ("database", "PostgreSQL stands in for Yugabyte"),
         ("size of the data", "Less data and shorter runs than t"),
     ]
 

@@ -21,7 +21,7 @@ from tests.option_kinds import REPORTED
 
 __all__ = ["ask"]
 
-KUBERNETES = ("--platform", "kubernetes")
+KUBERNETES = ("--platform", "kubernetes", "--db", "postgresql")
 # Field of the options → words that set it to something else than its default.
 GIVEN: dict[str, tuple[str, ...]] = {
     "database": ("--db", "postgresql"),
@@ -66,7 +66,11 @@ MINE = """
 question: Is the disk what it declares?
 title: A real disk
 tier: {type: azure/P15, enforcement: mounted, path: /mnt/p15}
-cluster: {nodes: 1, replication_factor: 1, node: {laptop: {cpus: 1, memory: 1GiB, disk: 8GiB}}}
+cluster:
+  database: postgresql
+  nodes: 1
+  replication_factor: 1
+  node: {laptop: {cpus: 1, memory: 1GiB, disk: 8GiB}}
 """
 
 

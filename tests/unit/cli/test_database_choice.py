@@ -347,3 +347,53 @@ def test_an_interrupt_is_no_reason_for_another_database(
     with pytest.raises(KeyboardInterrupt):
         carry_out(asked(), log, tmp_path, engine)
     assert not (tmp_path / "results").exists()
+
+
+# ------------------------------------------------------------------ where disks are paid for
+
+OF_PREMIUM = "question: Enough?\ntitle: A disk\ncluster: azure-d8s-v5\n"
+PAID_FOR = {
+    "machines": "tier: {type: azure/P15, enforcement: emulated}\n"
+    "machines: [ssh://bench@10.0.0.5]\n",
+    "a real disk": "tier: {type: azure/P15, enforcement: mounted, path: /mnt/p15}\n",
+    "emulated disks in Kubernetes": "tier: azure/P15\nplatform: kubernetes\n",
+    "volumes": "tier: {type: azure/P15, enforcement: storage-class}\nplatform: kubernetes\n",
+}
+
+
+@pytest.mark.parametrize("text", PAID_FOR.values(), ids=list(PAID_FOR))
+def test_postgresql_never_stands_in_where_disks_are_paid_for(
+    text: str, engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "paid.yaml").write_text(OF_PREMIUM + text)
+    profiles = (str(tmp_path / "paid.yaml"),)
+    app = an_app(tmp_path, engine)
+    with pytest.raises(UnavailableError) as refused:
+        plans.make_plan(app, asked(profiles=profiles))
+    assert "--db auto" in refused.value.what
+    assert "tierbench doctor --db yugabytedb" in refused.value.advice
+    assert "--db postgresql" in refused.value.advice
+    for database in ("postgresql", "yugabytedb"):
+        made = plans.make_plan(app, asked(database, profiles))
+        assert databases(made) == [database]
+
+
+def test_nor_if_yugabytedb_passed_there_and_does_not_start(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "paid.yaml").write_text(OF_PREMIUM + PAID_FOR["a real disk"])
+    app = an_app(tmp_path, engine)
+    with pytest.raises(UnavailableError, match="node-1 is exited"):
+        request = asked(profiles=(str(tmp_path / "paid.yaml"),))
+        plans.make_plan(app, request, start_failure="the node-1 is exited (1)")
+
+
+def test_a_disk_by_itself_needs_no_database_there(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "paid.yaml").write_text(OF_PREMIUM + PAID_FOR["a real disk"])
+    request = asked(profiles=(str(tmp_path / "paid.yaml"),))
+    made = plans.make_plan(
+        an_app(tmp_path, engine), replace(request, workloads=["disk-matrix"])
+    )
+    assert databases(made) == ["none"]

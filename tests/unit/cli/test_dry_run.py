@@ -280,7 +280,8 @@ def test_a_disk_that_is_not_mounted_is_a_problem_beside_all_that_is_known(
     (tmp_path / "real.yaml").write_text(
         re.sub(r"^tier: .*$", f"tier: {real}", text, flags=re.M)
     )
-    assert compare("tpcc", profiles=f"{tmp_path}/real.yaml ultra") == EXIT_USAGE
+    profiles = f"{tmp_path}/real.yaml ultra"
+    assert compare("tpcc", "--db", "postgresql", profiles=profiles) == EXIT_USAGE
     said = " ".join(capsys.readouterr().out.split())
     assert "absent is not a directory" in said
     assert "ultra for the disks of 3 nodes" in said and "Nothing was started." in said

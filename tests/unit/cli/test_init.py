@@ -203,10 +203,13 @@ def test_what_cannot_be_a_profile_is_not_written(
             'compare --profiles "mine ultra" --workloads tpcc',
         ),
         (["--workload", "load"], 'compare --profiles "premium ultra" --workloads load'),
-        (["mine", "--path", "{disk}"], "run --profile mine --workload tpcc"),
+        (
+            ["mine", "--path", "{disk}"],
+            "run --profile mine --workload tpcc --db yugabytedb",
+        ),
         (
             ["mine", "--path", "{disk}", "--tier", "azure/P15"],
-            "run --profile mine --workload tpcc",
+            "run --profile mine --workload tpcc --db yugabytedb",
         ),
         (
             ["mine", "--existing", "10.0.0.1", "--workload", "load"],
@@ -247,6 +250,8 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
         "mine premium ultra",
         "--workloads",
         "tpcc",
+        "--db",
+        "postgresql",
         "--dry-run",
     ]
     main.exit_code([*words, "--json"], planned)

@@ -36,6 +36,7 @@ from tests.fakes import FakeClock, FakePlatform, Log
 from tests.plans import a_plan
 from tests.tiers import changed
 
+AUTHORITIES = ("yb-ca.crt", "yb-p15-ca.crt", "yb-v2-ca.crt")
 RECIPES = sorted((ROOT / "docs" / "recipes").glob("*.md"))
 TARGETS = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
 
@@ -68,12 +69,19 @@ def ours(recipe: Path) -> list[list[str]]:
 @pytest.fixture(name="folder")
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory of who follows a recipe, with the profiles that it has them write."""
+    (tmp_path / "profiles").mkdir()
+    shipped = [*(ROOT / "profiles").iterdir(), ROOT / "workloads", ROOT / "docker"]
+    for each in shipped:
+        (tmp_path / each.relative_to(ROOT)).symlink_to(each)
     for recipe in RECIPES:
         for text in blocks(recipe, "yaml"):
             if name := re.match(r"# (\S+\.yaml)\n", text):
                 (tmp_path / name[1]).write_text(text)
+    for authority in AUTHORITIES:
+        (tmp_path / authority).write_text("of who signed the servers' certificates")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PG_PASSWORD", "secret")
+    for variable in ("PG_PASSWORD", "YB_PASSWORD"):
+        monkeypatch.setenv(variable, "secret")
     monkeypatch.setenv("TIERBENCH_REGISTRY", "registry.example/bench")
     return tmp_path
 
@@ -86,8 +94,7 @@ class Still:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.stem)
 def test_each_campaign_of_a_recipe_can_be_planned(recipe: Path, folder: Path) -> None:
-    (folder / "profiles").symlink_to(ROOT / "profiles")
-    app = an_app(folder / "cache", shell=Still())
+    app = replace(an_app(folder / "cache", shell=Still()), root=folder)
     planned = [words for words in ours(recipe) if words[0] in ("run", "compare")]
     for words in planned:
         named = [
@@ -167,6 +174,41 @@ def test_the_script_of_every_night_ends_with_the_code_that_it_says(
     asked = [line.split()[0] for line in done.stdout.splitlines()]
     assert asked == (["run"] if measured else ["run", "history"])
     assert all(line.endswith("/kept") for line in done.stdout.splitlines())
+
+
+def test_init_writes_the_recipes_profiles_but_for_what_only_the_owner_knows(
+    folder: Path,
+) -> None:
+    """With the comment marks off its keys. The owner knows secrets, and where the masters are."""
+    root = folder / "fresh"
+    (root / "profiles").mkdir(parents=True)
+    for shipped in ("catalog", "clusters"):
+        (root / "profiles" / shipped).symlink_to(ROOT / "profiles" / shipped)
+    app = replace(an_app(folder / "cache"), root=root)
+    recipe = ROOT / "docs/recipes/yugabytedb-cluster.md"
+    begun = [words for words in ours(recipe) if words[0] == "init"]
+    assert len(begun) == 4
+    for words in begun:
+        assert tierbench(app, *words) == EXIT_DONE
+        written = (root / "profiles" / f"{words[1]}.yaml").read_text()
+        uncommented = re.sub(r"^    # (?=[a-z_]+: )", "    ", written, flags=re.M)
+        made = yaml.safe_load(uncommented)
+        shown = yaml.safe_load((folder / "profiles" / f"{words[1]}.yaml").read_text())
+        assert (made["tier"], made["question"]) == (shown["tier"], shown["question"])
+        of_init, of_recipe = (each["cluster"].pop("existing") for each in (made, shown))
+        assert made["cluster"] == shown["cluster"]
+        known = set(of_recipe) - {"password_env", "tls_root"}
+        if words[1].startswith("chart"):
+            known.remove("masters")
+        assert set(of_recipe) <= set(of_init)
+        for key in known:
+            assert spaced(of_init[key]) == spaced(of_recipe[key]), (words[1], key)
+
+
+def spaced(value: Any) -> str:
+    """A list as the text that it may be written as, with one space between its entries."""
+    text = " ".join(value) if isinstance(value, list) else str(value)
+    return " ".join(text.split())
 
 
 def test_a_storage_class_is_printed_as_the_recipe_says(

@@ -133,7 +133,7 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         ("tables=1,2", {"overrides": ("tables=3",)}, "set twice"),
         (
             "",
-            {"without": "disk", "platform": "kubernetes"},
+            {"without": "disk", "platform": "kubernetes", "database": "postgresql"},
             "on one Docker engine alone",
         ),
         (

@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Record
+from orchestrator.model import Note, Record
 from orchestrator.report import arrange
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.rendering.terminal import TableView
@@ -272,3 +272,27 @@ def test_a_stand_in_is_said_before_everything_else() -> None:
     )
     assert document.stamps[0].label == "Stand-in, not a real cluster"
     assert "nothing about any database" in document.stamps[0].text
+
+
+def test_what_stood_in_for_yugabytedb_is_the_first_line_everywhere(
+    tmp_path: Path,
+) -> None:
+    note = Note("fallback database", "PostgreSQL stands in for YugabyteDB: no image")
+    campaign = build_campaign(workloads=["point-select"], notes=(note,), frames=False)
+    first = "PostgreSQL stands in for YugabyteDB"
+    assert _shown(campaign).splitlines()[0] == f"{first}."
+    written = report.write(campaign, judge(campaign), tmp_path)
+    assert written.markdown.read_text().splitlines()[0] == f"**{first}.**"
+    page = written.html.read_text().partition("<header>")[2]
+    assert page.split("</p>")[0].endswith(f">{first}.")
+    for_ticket = report.for_the_ticket(campaign, judge(campaign), "txt")
+    assert first in for_ticket.strip().splitlines()[0]
+
+
+def test_what_ran_on_yugabytedb_itself_has_no_such_line() -> None:
+    note = Note("preferred database", "the database is YugabyteDB: it passed here")
+    campaign = build_campaign(workloads=["point-select"], notes=(note,), frames=False)
+    assert "stands in" not in _shown(campaign)
+    untested = judge(campaign).answer
+    assert untested is not None
+    assert not any(each.kind == "database" for each in untested.untested)

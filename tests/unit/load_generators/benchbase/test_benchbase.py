@@ -22,6 +22,7 @@ from orchestrator.load_generators.benchbase.config import (
     conditions_on_its_tables,
     miscounted,
 )
+from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Dataset, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
@@ -94,7 +95,7 @@ OUTPUT = (WITH_ATTEMPTS / "benchbase.out").read_text()
 def run(
     out: Path, engine: FakePlatform, workload: Workload = WORKLOAD
 ) -> tuple[Phase, Phase]:
-    generator = BenchBase(home(out / "benchbase"))
+    generator = BenchBase(BenchBaseSource(home(out / "benchbase")))
     said: list[float] = []
     world = replace(fake_world(platform=engine), window_begins=said.append)
     phases = generator.run(ClientLoad(workload, cluster(), CLIENT, out, world))
@@ -207,7 +208,7 @@ def load(folder: Path, row: dict[str, Any], engine: FakePlatform) -> list[str]:
         yield session
 
     workload = replace(WORKLOAD, dataset=Dataset("benchbase-tpcc", {"warehouses": 2}))
-    generator = BenchBase(home(folder / "benchbase"), connect)
+    generator = BenchBase(BenchBaseSource(home(folder / "benchbase")), connect)
     generator.load(workload, cluster(), CLIENT, fake_world(platform=engine))
     return session.queries
 
