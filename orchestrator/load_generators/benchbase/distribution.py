@@ -18,6 +18,7 @@ from orchestrator.load_generators.benchbase.config import (
     JdbcDriver,
 )
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import architectures
 
 HOME_VARIABLE = "BENCHBASE_HOME"
 IMAGE_VARIABLE = "BENCHBASE_IMAGE"
@@ -121,11 +122,11 @@ def provide(source: BenchBaseSource, world: powers.World) -> None:
         own_images.provide(world.root, _RUNTIME, platform, world.progress)
         return
     image = _checked(source.image)
-    if platform.images.present(image):
-        return
-    world.progress.step(f"pulling {image}", 60)
-    if not platform.images.pull(image):
-        raise _unavailable(f"the image {image} is not here and cannot be pulled")
+    if not platform.images.present(image):
+        world.progress.step(f"pulling {image}", 60)
+        if not platform.images.pull(image):
+            raise _unavailable(f"the image {image} is not here and cannot be pulled")
+    architectures.warn_of_emulation(image, world)
 
 
 def whereabouts(source: BenchBaseSource, platform: powers.Platform) -> str:

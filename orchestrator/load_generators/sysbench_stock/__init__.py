@@ -27,6 +27,7 @@ from orchestrator.load_generators.sysbench_stock import results
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import architectures
 from orchestrator.powers import World
 from orchestrator.system import files, sql
 
@@ -63,7 +64,8 @@ class SysbenchStock(InClient):
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
             )
-        self.client_image(world)
+        image, _ = self.client_image(world)
+        architectures.warn_of_emulation(image, world)
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns the identity of sysbench, and of the user's script that makes the tables."""

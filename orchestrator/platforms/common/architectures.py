@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from orchestrator.errors import UnavailableError
-from orchestrator.powers import Images
+from orchestrator.powers import Images, World
 
 ARM = "arm64"
 X86 = "amd64"
@@ -39,3 +39,12 @@ def require_native(tag: str, images: Images, advice: str) -> None:
     wrong = images.mismatch(tag)
     if wrong:
         raise UnavailableError(f"the image {tag} {wrong}", advice=advice)
+
+
+def warn_of_emulation(tag: str, world: World) -> None:
+    """For images of others that carry the load, of which there may be none for the engine."""
+    wrong = world.platform.images.mismatch(tag)
+    if wrong:
+        world.progress.warn(
+            f"the image {tag} {wrong}: its load generator is emulated, and slower"
+        )

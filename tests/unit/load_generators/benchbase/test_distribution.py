@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
 from orchestrator.platforms import own_images
 from tests import ROOT
 from tests.benchbase import SPEC, WORKLOAD, home
-from tests.fakes import FakePlatform, fake_world
+from tests.fakes import FakePlatform, QuietProgress, fake_world
 
 IMAGE = f"registry.example/benchbase-postgres@sha256:{'84' * 32}"
 SOURCE = BenchBaseSource(image=IMAGE)
@@ -50,6 +52,17 @@ def test_variables_name_it_and_a_directory_comes_before_an_image() -> None:
     assert distribution.named({"BENCHBASE_IMAGE": IMAGE}) == SOURCE
     both = {"BENCHBASE_IMAGE": IMAGE, "BENCHBASE_HOME": "/opt/benchbase"}
     assert distribution.named(both) == BenchBaseSource(home=Path("/opt/benchbase"))
+
+
+def test_an_image_that_is_emulated_is_told() -> None:
+    """There may be no other: a warning, because the load is slower then, and still a load."""
+    engine: Any = FakePlatform(images=[IMAGE])
+    engine.images.architecture = "arm64"
+    engine.images.built_for = {IMAGE: "amd64"}
+    progress = QuietProgress()
+    world = replace(fake_world(platform=engine), progress=progress)
+    BenchBase(SOURCE).check(WORKLOAD, SPEC, world)
+    assert any("built for amd64; the engine runs on arm64" in x for x in progress.said)
 
 
 def test_what_is_here_is_told(tmp_path: Path) -> None:
