@@ -42,6 +42,7 @@ from orchestrator.report.sections import (
     resources,
     summary,
     ticket,
+    waits,
 )
 from orchestrator.report.sections.caveats import stamps
 
@@ -89,6 +90,7 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     yield from resources.nodes(index)
     yield from resources.storage_engine(index)
     yield from resources.statements(index)
+    yield from waits.section(index)
     yield from resources.conservation(index)
     yield from latency.section(index)
     yield over_time.section(index)

@@ -1,0 +1,71 @@
+"""What sessions waited for, by a YugabyteDB's own samples."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator import facts
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    table_of,
+)
+from orchestrator.report.report_index import ReportIndex
+
+_EVENT = "Wait event"
+_SHARE = "Of sessions' time at work, %"
+_MOST = 8
+_ABOUT = (
+    "From the history that the servers keep of active sessions, over the measured windows of a "
+    "tier's finished runs. Idle sessions are in no sample. Events of YSQL are of sessions, and "
+    "make 100 % together; those of TServer are of the requests that these wait for, of which one "
+    "session may have several at a time."
+)
+
+
+def section(index: ReportIndex) -> tuple[Section, ...]:
+    """The most frequent wait events of each tier, and why others are not known; empty where no
+    server was asked."""
+    rows: list[Row] = []
+    reasons: dict[str, None] = {}
+    for load in index.workloads:
+        for tier in index.tiers:
+            sampled = []
+            for run in index.finished(tier, load.name):
+                sampled.append(facts.group(run.record.facts, "waits"))
+            rows += _rows(f"{load.name}, {tier}", sampled)
+            reasons |= dict.fromkeys(_reasons(sampled))
+    blocks: list[Block] = []
+    if rows:
+        blocks.append(table_of(rows, (_EVENT,), (_ABOUT,)))
+    for reason in reasons:
+        blocks.append(Paragraph(f"{reason}.", "Not known"))
+    if not blocks:
+        return ()
+    return (Section("waits", "What sessions wait for", (Part("", tuple(blocks)),)),)
+
+
+def _reasons(sampled: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for waits in sampled:
+        if "not_read" in waits:
+            yield str(waits["not_read"])
+
+
+def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Means of the runs in which sessions were seen."""
+    shares_pct: Counter[str] = Counter()
+    runs = 0
+    for waits in sampled:
+        runs += "events" in waits
+        for event in waits.get("events", ()):
+            name = f"{event['component']}: {event['event']} ({event['type']})"
+            shares_pct[name] += event["share_pct"]
+    if not runs:
+        return
+    yield Cell(title, strong=True)
+    for name, share_pct in shares_pct.most_common(_MOST):
+        yield {_EVENT: name, _SHARE: f"{share_pct / runs:.1f}"}

@@ -1,0 +1,56 @@
+"""The report's section on what sessions waited for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.report.blocks import Paragraph, Table
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import waits
+from tests.campaigns import build_campaign
+
+
+def campaign(*of_runs: dict[str, Any]) -> Results:
+    plain = build_campaign(
+        profiles=["premium"], workloads=["insert"], repetitions=len(of_runs)
+    )
+    runs = []
+    for run, sampled in zip(plain.runs, of_runs, strict=True):
+        facts = {**run.record.facts, "waits": sampled}
+        runs.append(replace(run, record=replace(run.record, facts=facts)))
+    return replace(plain, runs=tuple(runs))
+
+
+def event(component: str, name: str, kind: str, share_pct: float) -> dict[str, Any]:
+    return {
+        "component": component, "type": kind, "event": name, "share_pct": share_pct,
+    }  # fmt: skip
+
+
+def test_the_report_has_the_mean_of_a_tiers_runs() -> None:
+    read = event("YSQL", "TableRead", "RPCWait", 60.0)
+    lock = event("TServer", "LockedBatchEntry_Lock", "WaitOnCondition", 30.0)
+    shown = campaign({"events": [read, lock]}, {"events": [read]}, {})
+    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    ((table,),) = (part.blocks for part in section.parts)
+    assert isinstance(table, Table)
+    texts = [[cell.text for cell in row if cell.text] for row in table.rows]
+    assert texts == [
+        ["insert, premium"],
+        ["YSQL: TableRead (RPCWait)", "60.0"],
+        ["TServer: LockedBatchEntry_Lock (WaitOnCondition)", "15.0"],
+    ]
+
+
+def test_the_report_says_why_it_is_not_known_and_nothing_where_none_was_asked() -> None:
+    reason = "the release keeps no history of active sessions"
+    absent = campaign({"not_read": reason}, {"not_read": reason})
+    (section,) = waits.section(ReportIndex(absent, judge(absent)))
+    ((paragraph,),) = (part.blocks for part in section.parts)
+    assert isinstance(paragraph, Paragraph)
+    assert paragraph.text == f"{reason}."
+    plain = campaign({})
+    assert waits.section(ReportIndex(plain, judge(plain))) == ()
