@@ -16,7 +16,8 @@
 -- Attempts: serialization failures, deadlocks and other errors that lib/dialects.lua calls
 -- retryable are tried again, up to --max-attempts attempts, with a random pause below 1, 2, 4 …
 -- 100 ms, which draws from numbers of its own: what a thread asks for next does not depend on how
--- often it had to repeat something. Every other error is a failed transaction, recorded with its SQLSTATE.
+-- often it had to repeat something. Every other error is a failed transaction, recorded with its
+-- SQLSTATE.
 -- A lost connection ends the run: its figures would describe the outage.
 -- So do 100 other failures in a row on one thread, which do not look temporary.
 local ffi = require("ffi")

@@ -22,8 +22,9 @@
 --    "woke_late":{"count":n,"total_us":x,"most_us":y}}   message: the first one seen;
 --    unstarted: open loop, transactions whose scheduled time came within the run but which no
 --    thread got to start; unstarted_waits: how long these had been due at its end, in microseconds,
---    of the first 10,000 at a rate; begun_ms: when the thread began (Unix); woke_late: open loop and
---    think time, by how much starts came after their time though the thread had slept until then
+--    of the first 10,000 at a rate; begun_ms: when the thread began (Unix); woke_late: open loop
+--    and think time, by how much starts came after their time though the thread had slept until
+--    then
 -- Records are written when 64 KiB are full and at least once a second, so that a killed
 -- run keeps all but its last second. A last record may then be cut: a reader drops the
 -- bytes beyond a multiple of 24.

@@ -1,5 +1,6 @@
--- SplitMix64 (Steele, Lea and Flood 2014): random numbers of which each use has its own, so that how
--- many one of them draws changes none of the others. LuaJIT's math.random is one for a whole thread.
+-- SplitMix64 (Steele, Lea and Flood 2014): random numbers of which each use has its own, so that
+-- how many one of them draws changes none of the others. LuaJIT's math.random is one for a whole
+-- thread.
 local bit = require("bit")
 local ffi = require("ffi")
 

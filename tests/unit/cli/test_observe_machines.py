@@ -53,7 +53,9 @@ class Far:
         self.device = next(iter(block_devices.counter_rows(LocalMachine())))
         self.campaign, self.guard, self.beats = "c", self, GuardBeats()
         self.brings: Sequence[str] = ()
-        self.images = SimpleNamespace(present=lambda tag: "disk" in self.has)
+        self.images = SimpleNamespace(
+            present=lambda tag: "disk" in self.has, mismatch=lambda tag: None
+        )
 
     def app(self, folder: Path) -> CampaignApp:
         def connect(_clock: object, placing: Placing) -> Far:

@@ -24,13 +24,25 @@ CAMPAIGN = FORMAT_2 / "campaign"
 RECORD = "runs/01-premium-insert-r1/record.json"
 
 
+LOCKS_UNKNOWN = " What sessions waited for was not sampled, so it may be locks."
+
+
 def in_format_2(judged: Path) -> str:
-    """A verdict of today as its file in format 2 was: no effects, and no `answer` yet."""
+    """A verdict of today as its file in format 2 was: no effects, no `answer`, nothing on what
+    makes a decision moot or on which basis a cluster's answer rests, and locks taken for absent."""
     content: dict[str, Any] = json.loads(judged.read_text())
     assert content.pop("answer") is not None
     content["schema_version"] = 2
     for doubt in content["doubts"]:
         assert doubt.pop("effect") == DOUBT_EFFECTS[doubt["kind"]]
+    for decision in content["decisions"]:
+        assert decision.pop("moot") == []
+    for cause in content["bottlenecks"]:
+        cause["text"] = cause["text"].removesuffix(LOCKS_UNKNOWN)
+    if content["cluster"] is not None:
+        assert content["cluster"].pop("basis") and content["cluster"].pop(
+            "confidence_pct"
+        )
     return in_order(content)
 
 
