@@ -44,6 +44,7 @@ class Server:
     comments: dict[str, str] = field(default_factory=dict)
     has: tuple[str, ...] = ()
     busy: int = 0
+    half_made: tuple[str, ...] = ()  # indexes
     addresses: list[sql.Address] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
     unreachable: tuple[str, ...] = ()
@@ -90,6 +91,8 @@ class Asked:
         words = text.split()
         if "lease" in words:
             return self._of_lease(text)
+        if "indisvalid" in text:
+            return [{"name": name} for name in self.server.half_made]
         if "AS directory" in text:
             return [{"directory": self.server.directory, "tables": self.server.tables}]
         if "AS has" in text:

@@ -16,6 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from orchestrator.databases.common import indexes
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import LoadError, RunError, UnfinishedError
 from orchestrator.load_generators.sysbench import Sysbench
@@ -30,6 +31,7 @@ from orchestrator.system import sql
 from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.integration import servers
+from tests.integration.servers import Server
 
 pytestmark = pytest.mark.docker
 
@@ -40,7 +42,6 @@ TABLES = {
     "tpcc": ("warehouse", "customer", "order_line"),
     "insert": ("sbtest1", "sbtest2"),
 }
-SMALLEST = {"tpcc": {"warehouses": 1}, "insert": {"tables": 1, "table_size": 1000}}
 PARAMETERS = {"tpcc": {"warehouses": 2}, "insert": {"tables": 2, "table_size": 600_000}}
 
 
@@ -101,29 +102,28 @@ def test_lost_connections_leave_the_same_rows(
     assert rows[:middle] == rows[middle:]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["insert", "tpcc"])
-def test_an_index_that_is_left_invalid_is_named(
-    name: str, engine: DockerPlatform, world: World
-) -> None:
+def test_an_index_that_is_left_invalid_is_named(postgresql: Server) -> None:
     """As CREATE INDEX of YugabyteDB leaves one that timed out; on PostgreSQL, CONCURRENTLY does."""
-    workload, generator = workload_of(name, **SMALLEST[name]), Sysbench()
-    with (
-        servers.postgresql(own_images.need(ROOT, "postgres", engine)) as server,
-        generator.client(HOST_NETWORK, world) as client,
-    ):
-        host, port = server.hosts[0], server.port
-        at = Endpoint(
-            host, port, port, server.user, server.password, server.database, host
-        )
-        cluster = Cluster("postgresql", "17", (), (at,), HOST_NETWORK)
-        server.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)")
+    at = sql.Address(
+        postgresql.hosts[0],
+        postgresql.port,
+        postgresql.user,
+        postgresql.password,
+        postgresql.database,
+    )
+    postgresql.ask("CREATE TABLE twice AS SELECT 1 AS a FROM generate_series(1, 2)")
+    try:
         with pytest.raises(psycopg.errors.UniqueViolation):
-            server.ask("CREATE UNIQUE INDEX CONCURRENTLY half_made ON twice (a)")
-        with pytest.raises(LoadError, match=r"not valid, .* half_made;"):
-            generator.load(workload, cluster, client, world)
-        server.ask("DROP TABLE twice")
-        generator.load(workload, cluster, client, world)
+            postgresql.ask("CREATE UNIQUE INDEX CONCURRENTLY half_made ON twice (a)")
+        with (
+            pytest.raises(LoadError, match="CREATE INDEX failed: half_made"),
+            sql.session(at) as session,
+        ):
+            indexes.require_complete(session)
+    finally:
+        postgresql.ask("DROP TABLE twice")
+    with sql.session(at) as session:
+        indexes.require_complete(session)
 
 
 @dataclass

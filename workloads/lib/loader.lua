@@ -90,16 +90,4 @@ function loader.has_key(conn, name)
    return conn:exec(sql:format(name))[1] ~= nil
 end
 
--- Raises an error that names an index which is there and is not used: a CREATE INDEX that failed on
--- its way leaves one, which IF NOT EXISTS of the next attempt then keeps.
-function loader.require_valid_indexes(conn)
-   local sql = "SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid"
-   local names = {}
-   for _, row in ipairs(conn:exec(sql)) do names[#names + 1] = row[1] end
-   if #names > 0 then
-      error("not valid, because CREATE INDEX failed on its way: " .. table.concat(names, ", ")
-            .. "; load with --reset, or drop it", 0)
-   end
-end
-
 return loader

@@ -142,11 +142,9 @@ workers.main(function()
    local conn = loader.connect(opt, dialect, 0)
    local resumed = ensure_tables(conn)
    local list = parts.left(conn, "sbtest_parts", opt.tables, opt.table_size, resumed)
-   loader.require_valid_indexes(conn)
    local source = {kept = "sbtest_parts", copy = copy_part, remove = remove_part}
    parts.load(list, source, opt, dialect)
    finish_tables()
-   loader.require_valid_indexes(conn)
    workers.say{phase = "done", tables = opt.tables, rows = opt.tables * opt.table_size,
                elapsed_s = (clock.now_us() - started_us) / 1e6}
 end)

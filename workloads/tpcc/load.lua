@@ -323,13 +323,11 @@ workers.main(function()
    local conn = loader.connect(opt, dialect, 0)
    local facts = ensure_schema(conn)
    local units = missing(conn)
-   loader.require_valid_indexes(conn)
    workers.say{phase = "schema", warehouses = opt.warehouses, warehouses_missing = #units,
                dialect = opt.dialect}
    load(units, facts)
    finish_tables()
    if opt.foreign_keys then add_foreign_keys() end
-   loader.require_valid_indexes(conn)
    local lines = conn:exec("SELECT sum(rows) FROM tpcc_loaded")[1][1]
    workers.say{phase = "done", warehouses = opt.warehouses, rows = tonumber(lines),
                elapsed_s = (clock.now_us() - started_us) / 1e6}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import errors
+from orchestrator.databases.common import indexes
 from orchestrator.databases.existing import (
     declaration,
     lease,
@@ -163,8 +164,11 @@ class ExistingCluster:
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """PostgreSQL: freezes the rows of our own database. YugabyteDB: waits until it is quiet, if
-        its pages are declared. Then it is kept, if its owner has a command for that."""
+        its pages are declared. Then it is kept, if its owner has a command for that. LoadError if
+        an index is half-made."""
         handle: _UsedCluster = cluster.handle
+        with handle.database.session(60.0) as session:
+            indexes.require_complete(session)
         _vacuum(handle)
         _await_quiet(cluster, world)
         if handle.keep is not None:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, indexes
 from orchestrator.databases.postgresql import queries, settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
@@ -163,7 +163,10 @@ class PostgreSQL(Database):
         self._await_ready(cluster.endpoints[0], names, world, deadline_s)
 
     def settle(self, cluster: Cluster, world: World) -> None:
-        """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them."""
+        """Freezes all rows, so that neither their first reader nor a later vacuum rewrites them.
+        LoadError if an index is half-made."""
+        with self._session(cluster, world) as session:
+            indexes.require_complete(session)
         primary = cluster.nodes[0]
         sessions = max(2, round(primary.cpus or 2))
         # No limit on buffers: each session would wait until its own few are written.

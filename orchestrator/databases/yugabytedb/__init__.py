@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, indexes
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
@@ -160,8 +160,10 @@ class YugabyteDB:
 
     def settle(self, cluster: Cluster, world: World) -> None:
         """Writes memory tables out, waits for the merging that this sets off, and until the disks
-        hold all that a copy of them needs to start."""
+        hold all that a copy of them needs to start. LoadError if an index is half-made."""
         handle: _Running = cluster.handle
+        with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
+            indexes.require_complete(session)
         secured = handle.settings.tls
         world.progress.step(
             "writing memory tables to disk, then waiting until nothing is merged"

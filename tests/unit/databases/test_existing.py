@@ -17,7 +17,7 @@ import pytest
 from orchestrator.databases import existing
 from orchestrator.databases.existing import ExistingCluster, declaration, owned_database
 from orchestrator.databases.existing.owned_database import Owner, Terminal
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import LoadError, RunError, UsageError
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.parts import NodesData
 from orchestrator.powers import Completed, Network, World
@@ -341,6 +341,17 @@ def test_yugabytedb_ends_the_sessions_of_its_pooler_where_it_can(
     with running(server, spec()):
         pass
     assert ('DROP DATABASE "tierbench" WITH (FORCE)' in server.statements) is forced
+
+
+@pytest.mark.parametrize("banner", [POSTGRESQL, Server.banner])
+def test_an_index_that_a_load_left_half_made_is_named(banner: str) -> None:
+    """Whatever loader made it: stock sysbench, BenchBase or a script of the user's."""
+    keeping = Server(banner=banner)
+    with running(keeping, spec(maintenance_database="yugabyte")) as cluster:
+        database(keeping).settle(cluster, world())
+        keeping.half_made = ("idx_customer", "k_1")
+        with pytest.raises(LoadError, match="idx_customer and k_1"):
+            database(keeping).settle(cluster, world())
 
 
 # ------------------------------------------------------------------ what a killed campaign left
