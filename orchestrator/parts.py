@@ -202,6 +202,26 @@ class KeepsIntervals(Protocol):
         """Returns the interval. UsageError if the profile's cannot be read."""
 
 
+@dataclass(frozen=True)
+class SessionLimit:
+    """How many `sessions` each of the `hosts` takes over which clients are spread, by its
+    `setting`. `is_certain`: whether no pooler or balancer may change that."""
+
+    sessions: int
+    hosts: int
+    setting: str
+    advice: str
+    is_certain: bool = True
+
+
+@runtime_checkable
+class CapsSessions(Protocol):
+    """A database whose hosts take no more than a set number of sessions."""
+
+    def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
+        """Returns the limit; None if it is not known. UnavailableError as `check`."""
+
+
 @runtime_checkable
 class Shared(Protocol):
     """A database whose cluster others may be measuring at the same time."""

@@ -43,6 +43,7 @@ class Server:
     databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
     comments: dict[str, str] = field(default_factory=dict)
     has: tuple[str, ...] = ()
+    sessions: int = 300  # that each host takes
     busy: int = 0
     half_made: tuple[str, ...] = ()  # indexes
     addresses: list[sql.Address] = field(default_factory=list)
@@ -91,6 +92,8 @@ class Asked:
         words = text.split()
         if "lease" in words:
             return self._of_lease(text)
+        if "AS most" in text:
+            return [{"most": str(self.server.sessions)}]
         if "indisvalid" in text:
             return [{"name": name} for name in self.server.half_made]
         if "AS directory" in text:

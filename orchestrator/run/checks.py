@@ -18,7 +18,7 @@ from orchestrator.planning import disk_matrix, durations, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.run import links, rebuilding
+from orchestrator.run import links, rebuilding, sessions
 from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
 
@@ -43,6 +43,8 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[NamedCheck]:
                 yield from _of_database(profile, cluster, parts, world)
                 checked.append(cluster)
             yield from _of_generator(profile, cluster, workload, parts, world)
+        for cluster in checked:
+            yield _of_sessions(plan, profile, cluster, parts, world)
     yield "space", partial(check_space, plan, parts.tiers, world)
 
 
@@ -85,6 +87,18 @@ def _of_generator(
     if cluster.clients > 1:
         name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
         yield name, partial(several.check, generator, workload, cluster)
+
+
+def _of_sessions(
+    plan: Plan, profile: Profile, cluster: ClusterSpec, parts: Parts, world: World
+) -> NamedCheck:
+    workloads: list[Workload] = []
+    for workload in plan.measured:
+        if as_used(profile, workload).cluster == cluster:
+            workloads.append(workload)
+    database = parts.databases[cluster.member]
+    name = f"{profile.name}: sessions"
+    return name, partial(sessions.check, database, cluster, workloads, world)
 
 
 # ------------------------------------------------------------------ space and memory

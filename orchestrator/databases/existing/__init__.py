@@ -34,6 +34,7 @@ from orchestrator.errors import (
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.addresses import Server
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.parts import SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
 from orchestrator.powers import HOST_NETWORK, Network, World
@@ -96,6 +97,14 @@ class ExistingCluster:
         database = OwnDatabase(declared, self._connect, world, self._confirm)
         database.require_creatable()
         database.require_replaceable(may_ask=True)
+
+    def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
+        declared, _ = declaration.read(spec)
+        observed = self._look(declared)
+        try:
+            return probe.session_limit(spec, declared, observed)
+        except OSError as error:
+            raise _silent(str(error)) from error
 
     def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
         """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if

@@ -25,6 +25,7 @@ from orchestrator.model import (
     Node,
     sources,
 )
+from orchestrator.parts import SessionLimit
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
@@ -38,12 +39,13 @@ class Host:
     """What one host says through SQL, and its node_exporter; None: unknown. `other`: a database
     that is not measured; `pooler`: how one shows itself; `nodes`: how many a YugabyteDB knows;
     `waits_counted`: whether it counts the time that sessions wait for disks; `pressure`: whether
-    the time for which tasks waited; `netclass`: its cards."""
+    the time for which tasks waited; `netclass`: its cards; `sessions`: how many it takes."""
 
     banner: str
     other: str | None = None
     pooler: str | None = None
     nodes: int | None = None
+    sessions: int | None = None
     waits_counted: bool = False
     cpus: float | None = None
     memory_bytes: int | None = None
@@ -135,6 +137,7 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         host = Host(banner, other, servers.pooler_between(session))
         if other or not (flavour or declared.flavour):
             return host
+        host = replace(host, sessions=servers.most_sessions(session))
         of_postgresql = None
         if flavour == YUGABYTEDB:
             host = replace(
@@ -300,6 +303,38 @@ def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]]
     """Those of our own database, with their leaders, as YSQL tells them."""
     with connect(address(declared, declared.database), 60.0) as session:
         return queries.tablet_leaders(session)
+
+
+def session_limit(
+    spec: ClusterSpec, declared: Existing, observed: Observation
+) -> SessionLimit | None:
+    """Of the host that takes fewest. A pooler may take more; so may a balancer, if one stands
+    before several nodes."""
+    limits = [host.sessions for host in observed.hosts if host.sessions]
+    if not limits:
+        return None
+    hosts = len(observed.hosts)
+    return SessionLimit(
+        min(limits),
+        hosts,
+        setting="max_connections",
+        advice="give the workload fewer `threads`, or name more of the cluster's nodes in "
+        "`existing.hosts`; its owner can raise the limit",
+        is_certain=hosts >= spec.nodes and _is_without_pooler(declared, observed),
+    )
+
+
+def _is_without_pooler(declared: Existing, observed: Observation) -> bool:
+    """Whether sessions surely are the server's own; of a YugabyteDB only its tablet servers' flags
+    say that."""
+    if observed.pooler:
+        return False
+    if observed.flavour != YUGABYTEDB:
+        return True
+    if not declared.tservers:
+        return False
+    pooled = [pages.flags(url).get(servers.POOLER_FLAG) for url in declared.tservers]
+    return "true" not in pooled
 
 
 # ------------------------------------------------------------------ nodes and facts

@@ -73,6 +73,13 @@ def pooler_between(session: Session) -> str | None:
     return f"the session was given process {given}, and process {answers} answers"
 
 
+def most_sessions(session: Session) -> int | None:
+    """How many sessions the server takes; None if it does not say."""
+    for row in session.rows("SELECT current_setting('max_connections') AS most"):
+        return int(row["most"])
+    return None
+
+
 # ------------------------------------------------------------------ a PostgreSQL
 
 

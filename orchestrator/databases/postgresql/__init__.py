@@ -17,7 +17,7 @@ from orchestrator.databases.postgresql import queries, settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.parts import Database
+from orchestrator.parts import Database, SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
@@ -83,6 +83,19 @@ class PostgreSQL(Database):
             container_nodes.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
+
+    def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
+        """Of the primary, which alone takes SQL."""
+        most = settings.applied(spec)["max_connections"]
+        if not most.isdecimal():
+            return None
+        return SessionLimit(
+            int(most),
+            hosts=1,
+            setting="max_connections",
+            advice="set `max_connections` among the settings of `cluster`, or give the workload "
+            "fewer `threads`",
+        )
 
     @contextmanager
     def running(

@@ -22,6 +22,7 @@ from orchestrator.model import (
     Volume,
     sources,
 )
+from orchestrator.parts import SessionLimit
 from orchestrator.platforms.common import lifecycle, machines
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, sql
@@ -78,6 +79,19 @@ class YugabyteDB:
             at = world.platform.open_to()
             if at:
                 lifecycle.require_asked_for("no-password", _without_password(at))
+
+    def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
+        chosen, _ = settings.read(spec)
+        most = flags.most_sessions(spec, chosen)
+        if most is None:
+            return None
+        return SessionLimit(
+            most,
+            hosts=spec.nodes,
+            setting=flags.SESSIONS,
+            advice=f"set `tserver.{flags.SESSIONS}` among the settings of `cluster`, give the "
+            "workload fewer `threads`, or take more nodes",
+        )
 
     @contextmanager
     def running(

@@ -39,6 +39,13 @@ _LEAST_MASTER_BYTES = 512 * _MIB
 _MOST_MASTER_BYTES = 2048 * _MIB
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
+# A node takes 300 sessions unless a flag says more, and one too many ends a run: `tpcc` at `study`
+# opens 600, which one or two nodes would not take. Large disks are those of large loads.
+SESSIONS = "ysql_max_connections"
+DEFAULT_SESSIONS = 300
+_MANY_SESSIONS = 1000
+_MANY_SESSIONS_FROM_DISK_BYTES = 64 * 2**30
+
 # How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
 # and counts of large tables, consistency checks) end in "Snapshot too old"; YugabyteDB's own advice
 # is a value above the time of the longest (issues 19586 and 27437: 1 to 4 h). Here it costs little
@@ -141,6 +148,7 @@ def tserver_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
         "tserver_enable_metrics_snapshotter": "false",
         **_flags_of_both(settings),
         **_background_flags(settings),
+        **_sessions_flag(spec),
         **settings.tserver_flags,
     }
 
@@ -153,6 +161,25 @@ def _background_flags(settings: Settings) -> dict[str, str]:
     if settings.version.has("memory_defaults_for_ysql"):
         flags["use_memory_defaults_optimized_for_ysql"] = "false"
     return flags
+
+
+def _sessions_flag(spec: ClusterSpec) -> dict[str, str]:
+    if spec.size.disk_bytes >= _MANY_SESSIONS_FROM_DISK_BYTES:
+        return {SESSIONS: str(_MANY_SESSIONS)}
+    return {}
+
+
+def most_sessions(spec: ClusterSpec, settings: Settings) -> int | None:
+    """How many a node takes; None if the profile says it in PostgreSQL's own file."""
+    running = tserver_flags(spec, settings)
+    if "max_connections" in running.get("ysql_pg_conf_csv", ""):
+        return None
+    most = running.get(SESSIONS, "0")
+    if most == "0":
+        return DEFAULT_SESSIONS
+    if most.isdecimal():
+        return int(most)
+    return None
 
 
 def joined(flags: Mapping[str, str]) -> str:

@@ -1,0 +1,106 @@
+"""A load that opens more sessions than a database takes is refused before anything costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.databases.postgresql import PostgreSQL
+from orchestrator.databases.yugabytedb import YugabyteDB
+from orchestrator.errors import UsageError
+from orchestrator.model import ClusterSpec, NodeSize, Workload
+from orchestrator.parts import Database
+from orchestrator.planning import project_files
+from orchestrator.run import sessions
+from tests import ROOT, pages
+from tests.fake_existing import POSTGRESQL, Server, a_cache, database, spec
+from tests.fakes import QuietProgress, fake_world
+
+__all__ = ["a_cache"]  # each test has one of its own
+
+SMALL = NodeSize(2.0, 2**33, 10 * 2**30)
+LARGE = NodeSize(8.0, 2**35, 250 * 2**30)
+
+
+def opening(threads: int, loader_threads: int = 4) -> Workload:
+    _, (workload,) = project_files.read(ROOT, [], ["tpcc"], "smoke")
+    return replace(workload, threads=threads, loader_threads=loader_threads)
+
+
+def ours(node: NodeSize, nodes: int, **settings: str) -> ClusterSpec:
+    return ClusterSpec("yugabytedb", nodes, 1, node, settings=settings)
+
+
+def told(which: Database, cluster: ClusterSpec, workload: Workload) -> list[str]:
+    """What is warned of; UsageError if it is refused."""
+    progress = QuietProgress()
+    world = replace(fake_world(), progress=progress)
+    sessions.check(which, cluster, [workload], world)
+    return progress.said
+
+
+def test_more_sessions_than_a_node_takes_are_refused_with_numbers() -> None:
+    """300 a node, unless a flag says more: one node does not take 600, three do."""
+    with pytest.raises(UsageError) as raised:
+        told(YugabyteDB(), ours(SMALL, 1), opening(600))
+    assert "tpcc opens 600 sessions on 1 host" in raised.value.what
+    assert "613 on one, which takes 300 (ysql_max_connections)" in raised.value.what
+    assert "tserver.ysql_max_connections" in raised.value.advice
+    assert told(YugabyteDB(), ours(SMALL, 3), opening(600)) == []
+    assert told(YugabyteDB(), ours(SMALL, 1), opening(287)) == []
+    more = {"tserver.ysql_max_connections": "700"}
+    assert told(YugabyteDB(), ours(SMALL, 1, **more), opening(600)) == []
+
+
+def test_a_loader_may_open_more_than_the_load() -> None:
+    with pytest.raises(UsageError, match="400 sessions"):
+        told(YugabyteDB(), ours(SMALL, 1), opening(10, loader_threads=400))
+
+
+def test_nodes_of_large_loads_take_the_sessions_of_the_study() -> None:
+    """As our PostgreSQL's: `tpcc` at `study` opens 600, on one node too."""
+    assert told(YugabyteDB(), ours(LARGE, 1), opening(600)) == []
+    assert told(PostgreSQL(), ours(LARGE, 3), opening(600)) == []
+    with pytest.raises(UsageError, match="takes 200"):
+        told(PostgreSQL(), ours(SMALL, 3), opening(600))
+
+
+def test_a_limit_in_postgresqls_own_file_is_not_known_here() -> None:
+    given = {"tserver.ysql_pg_conf_csv": "max_connections=900"}
+    assert told(YugabyteDB(), ours(SMALL, 1, **given), opening(600)) == []
+
+
+@pytest.mark.parametrize(
+    ("pooled", "refused"), [(None, False), ("true", False), ("false", True)]
+)
+def test_a_cluster_of_others_is_refused_where_its_own_limit_surely_counts(
+    pooled: str | None, refused: bool
+) -> None:
+    """With a connection manager more sessions than `max_connections` are taken; whether it is on
+    only the tablet servers' flags say."""
+    running = {} if pooled is None else {"enable_ysql_conn_mgr": pooled}
+    with pages.serving({pages.FLAGS: pages.listed(running)}) as url:
+        given = {} if pooled is None else {"tservers": " ".join([url] * 3)}
+        cluster = spec(**given)
+        if refused:
+            with pytest.raises(UsageError, match="313 on one, which takes 300"):
+                told(database(Server()), cluster, opening(900))
+        else:
+            (warning,) = told(database(Server()), cluster, opening(900))
+            assert "313 on one" in warning and "a pooler or a balancer" in warning
+    assert told(database(Server()), spec(), opening(600)) == []
+
+
+def test_a_postgresql_of_others_is_refused() -> None:
+    server = Server(banner=POSTGRESQL, sessions=100)
+    given = spec(nodes=1, copies=1, hosts="10.0.0.11")
+    with pytest.raises(UsageError, match="takes 100"):
+        told(database(server), given, opening(100))
+
+
+def test_one_host_before_three_nodes_is_warned_of() -> None:
+    """A balancer may spread them."""
+    given = spec(nodes=3, hosts="10.0.0.11")
+    (warning,) = told(database(Server()), given, opening(600))
+    assert "tpcc opens 600 sessions on 1 host" in warning
