@@ -81,8 +81,9 @@ def test_a_cluster_of_others_is_refused_where_its_own_limit_surely_counts(
     only the tablet servers' flags say."""
     running = {} if pooled is None else {"enable_ysql_conn_mgr": pooled}
     with pages.serving({pages.FLAGS: pages.listed(running)}) as url:
-        given = {} if pooled is None else {"tservers": " ".join([url] * 3)}
-        cluster = spec(**given)
+        cluster = spec(tservers=" ".join([url] * 3))
+        if pooled is None:
+            cluster = spec()
         if refused:
             with pytest.raises(UsageError, match="313 on one, which takes 300"):
                 told(database(Server()), cluster, opening(900))
