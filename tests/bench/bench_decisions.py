@@ -31,6 +31,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 from scipy import stats as distributions
@@ -41,6 +42,7 @@ from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
 from orchestrator.metrics import measured
+from orchestrator.model import Run
 from orchestrator.tier import LatencyModel
 from tests.bench.noise_shapes import SHAPES, Shape
 from tests.campaigns import build_campaign
@@ -126,6 +128,25 @@ def draw(
     return RATE_PER_S * rates, P99_S * p99
 
 
+def _in_planned_order(made: Results, tiers: Sequence[str], most: int) -> Results:
+    """With the runs of a repetition in the order in which `draw` has them."""
+    numbers = {
+        (run.profile, run.repetition): run.number
+        for run in a_plan(tuple(tiers), WORKLOADS, most).runs
+        if run.workload == WORKLOAD
+    }
+
+    def renumbered(run: Run) -> Run:
+        return replace(run, number=numbers[run.profile, run.repetition])
+
+    planned = sorted(map(renumbered, made.plan.runs), key=attrgetter("number"))
+    runs = tuple(
+        replace(one, record=replace(one.record, run=renumbered(one.record.run)))
+        for one in made.runs
+    )
+    return replace(made, plan=replace(made.plan, runs=tuple(planned)), runs=runs)
+
+
 class Judge:
     """The campaigns of one cell: records of one plan into which values are put."""
 
@@ -146,6 +167,7 @@ class Judge:
             replace(profile, tier=changed(profile.tier, latency_model=model))
             for profile in made.plan.profiles
         )
+        made = _in_planned_order(made, TIERS[:tiers], most)
         shares = looks.shares(first, most) if most > first else {}
         self._looks = range(first, most + 1)
         # Without facts: comparing those of runs would be half of the time.

@@ -116,6 +116,8 @@ class Candidate:
     repetitions: tuple[int, ...] = ()
     # Its cost includes the machines, as tiers are compared on unlike ones.
     with_vms: bool = False
+    # The repetitions whose block its run was planned to begin.
+    first: frozenset[int] = frozenset()
 
     @classmethod
     def of_runs(
@@ -168,6 +170,10 @@ class Candidate:
         if self.repetitions:
             return self.repetitions
         return _counted_from_1(max(len(figures) for figures in self.values.values()))
+
+    def order_against(self, other: "Candidate", repetition: int) -> int:
+        """1 if its run began the repetition, −1 if the other's did, else 0."""
+        return int(repetition in self.first) - int(repetition in other.first)
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
         figures = self.values[criterion]

@@ -19,7 +19,12 @@ from orchestrator.analysis.decisions.candidates import (
     Criterion,
 )
 from orchestrator.analysis.decisions.effort import RepetitionEffort
-from orchestrator.analysis.decisions.levels import DISCARDED, ONE_SIDED, SHOWN
+from orchestrator.analysis.decisions.levels import (
+    DISCARDED,
+    ONE_SIDED,
+    ORDER_REPETITIONS,
+    SHOWN,
+)
 from orchestrator.analysis.decisions.objective_tests import (
     ObjectiveTest,
     objective_test,
@@ -290,6 +295,8 @@ class CommonValues:
 
     candidate: list[float]
     other: list[float]
+    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0.
+    first: list[int]
 
 
 def in_common(
@@ -297,11 +304,12 @@ def in_common(
 ) -> CommonValues:
     """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
     of_other = other.by_repetition(criterion)
-    common = CommonValues(candidate=[], other=[])
+    common = CommonValues(candidate=[], other=[], first=[])
     for number, value in candidate.by_repetition(criterion).items():
         if number in of_other:
             common.candidate.append(value)
             common.other.append(of_other[number])
+            common.first.append(candidate.order_against(other, number))
     return common
 
 
@@ -454,6 +462,10 @@ def _ratio(
     if beside:
         return stats.ratio_of_two_blocks(
             common.other, common.candidate, beside, confidence
+        )
+    if len(common.first) >= ORDER_REPETITIONS:
+        return stats.ratio_beside_order(
+            common.other, common.candidate, common.first, confidence
         )
     return stats.ratio_of_means(common.other, common.candidate, confidence)
 

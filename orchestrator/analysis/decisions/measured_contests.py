@@ -6,7 +6,7 @@ the best of several loads would be the luckiest, and more so for a flat curve. W
 meets the SLO, `load_sweeps` tells."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -218,14 +218,28 @@ class PlainContest(_MeasuredContest):
                 held_back.add(profile.name)
         return overload.of_workload(runs).without_proof_of(held_back)
 
+    @cached_property
+    def first_of_blocks(self) -> Mapping[int, str]:
+        """Repetition → the profile whose run was planned to begin it."""
+        first: dict[int, str] = {}
+        for run in self.campaign.plan.runs:
+            if run.workload == self.name:
+                first.setdefault(run.repetition, run.profile)
+        return first
+
     def candidate(self, profile: Profile) -> Candidate:
-        return Candidate.of_runs(
+        candidate = Candidate.of_runs(
             profile,
             self.runs(profile, self.least),
             (self.throughput, *self.latencies),
             (*self.slo, candidates.FAILED),
             self.cause(profile),
         )
+        begun: list[int] = []
+        for repetition, name in self.first_of_blocks.items():
+            if name == profile.name:
+                begun.append(repetition)
+        return replace(candidate, first=frozenset(begun))
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,7 @@ def _mean(
         cause=_cause(candidates),
         measured=_worst_failures(candidates),
         repetitions=tuple(numbers),
+        first=frozenset(),  # each workload has blocks of its own
     )
 
 

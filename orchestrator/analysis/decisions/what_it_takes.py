@@ -5,7 +5,6 @@ its standard deviation in 80 % of all campaigns. Fewer than three repetitions te
 level is that of the decision's claims, at the look that so many repetitions would be."""
 
 import math
-from collections.abc import Sequence
 from functools import partial
 
 from orchestrator.analysis.decisions.candidates import Candidate
@@ -23,10 +22,11 @@ _LESS_NOISE = (
 def of_comparison(unsure: Comparison, contest: Contest) -> str:
     """What would prove a comparison, or the contrary, at the noise seen so far."""
     pairs = in_common(unsure.candidate, unsure.other, unsure.criterion)
-    if len(pairs.candidate) < 2:
+    count = len(pairs.candidate)
+    if count < 2:
         return _MORE
     room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
-    return _words(stats.changes(pairs.other, pairs.candidate), room, contest)
+    return _words(unsure.ratio, count, room, contest)
 
 
 def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) -> str:
@@ -36,7 +36,7 @@ def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) ->
     if not test.value or not is_above_zero:
         return _MORE
     room = abs(math.log(test.value / test.objective.limit))
-    return _words(stats.logs_for_ratio(values).tolist(), room, contest)
+    return _words(stats.geometric_mean(values), len(values), room, contest)
 
 
 def at_stake(candidate: Candidate, contest: Contest) -> str:
@@ -64,14 +64,14 @@ def _instead(candidate: Candidate, contest: Contest) -> Candidate | None:
 # ------------------------------------------------------------------ how many
 
 
-def _words(logs: Sequence[float], room: float, contest: Contest) -> str:
-    done = len(logs)
+def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
+    """`done`: repetitions so far."""
     if done < 2:
         return _MORE
     if done < stats.LEAST_FOR_A_RANGE:
         return "a third repetition tells how many more it takes"
     confidence_of = partial(_confidence, contest)
-    needed = stats.repetitions_range(logs, room, confidence_of)
+    needed = stats.repetitions_range(ratio, done, room, confidence_of)
     if needed.least is None:
         return _hopeless()
     least = max(1, needed.least - done)

@@ -130,6 +130,31 @@ def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
     return ratio_by_t(float(logs.mean()), error, logs.size - 1, confidence)
 
 
+def ratio_beside_order(
+    baseline: Sequence[float],
+    contender: Sequence[float],
+    first: Sequence[int],
+    confidence: float = CONFIDENCE,
+) -> Ratio:
+    """As `ratio_of_means`, with the order of a block as a factor: its first run may be slower than
+    the others, or faster, in every block alike. `first`: of each block 1 if the contender came
+    first, −1 if the baseline did, else 0. Least squares of a line, which costs a degree of freedom;
+    where the order never changes it cannot be told from the treatments. ValueError as there."""
+    logs = _changes(baseline, contender)
+    order = np.asarray(first, dtype=float)
+    middle = float(order.mean())
+    weight = float(((order - middle) ** 2).sum())
+    if weight <= 0 or logs.size <= 2:
+        return _of_logs(logs, _FLOOR_OF_CHANGES, confidence)
+    slope = float(((order - middle) * logs).sum()) / weight
+    off = logs - logs.mean() - slope * (order - middle)
+    freedom = logs.size - 2
+    spread = max(math.sqrt(float((off**2).sum()) / freedom), _FLOOR_OF_CHANGES)
+    error = spread * math.sqrt(1 / logs.size + middle**2 / weight)
+    change = float(logs.mean()) - slope * middle
+    return ratio_by_t(change, error, freedom, confidence)
+
+
 def ratio_of_two_blocks(
     baseline: Sequence[float],
     contender: Sequence[float],
@@ -170,12 +195,6 @@ def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio
     """The ratio of contender to baseline, of the means of all values, without an interval: for
     values that stand in no blocks, or of which one is zero. ValueError as `summarise`."""
     return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
-
-
-def changes(baseline: Sequence[float], contender: Sequence[float]) -> list[float]:
-    """Logarithms of contender ÷ baseline, block by block. ValueError as `ratio_of_means`."""
-    logs: list[float] = _changes(baseline, contender).tolist()
-    return logs
 
 
 def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
@@ -297,15 +316,15 @@ class RepetitionsRange:
 
 
 def repetitions_range(
-    logs: Sequence[float], half_width: float, confidence_of: Callable[[int], float]
+    ratio: Ratio, count: int, half_width: float, confidence_of: Callable[[int], float]
 ) -> RepetitionsRange:
-    """Values with which the half width of an interval would be `half_width`, by the interval of the
-    standard deviation that the values so far leave. `confidence_of`: that of the interval after so
-    many. ValueError with fewer than `LEAST_FOR_A_RANGE`."""
-    if len(logs) < LEAST_FOR_A_RANGE:
-        raise ValueError(f"{len(logs)} values tell no range")
-    spread = spread_of_logs(np.asarray(logs), _FLOOR_OF_CHANGES)
-    freedom = len(logs) - 1
+    """Values with which the half width of an interval would be `half_width`, by the interval that
+    the standard deviation has from the `count` values of a ratio. `confidence_of`: that of the
+    interval after so many. ValueError with fewer than `LEAST_FOR_A_RANGE`."""
+    if count < LEAST_FOR_A_RANGE or ratio.error is None:
+        raise ValueError(f"{count} values tell no range")
+    freedom = ratio.freedom
+    spread = ratio.error * math.sqrt(count)
     tail = (1 - _SPREAD_HOLDS) / 2
     low = spread * math.sqrt(freedom / special.chdtri(freedom, tail))
     high = spread * math.sqrt(freedom / special.chdtri(freedom, 1 - tail))
