@@ -16,7 +16,7 @@ VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Standing = Literal["enough", "not enough", "open"]
 ObjectiveWord = Literal["met", "missed", "open"]
 # For what alone an answer holds, because the disks were hardly asked.
-MootWord = Literal["cached data", "this machine", "short windows"]
+MootWord = Literal["cached data", "this machine", "short windows", "assumed latency"]
 
 
 @dataclass(frozen=True)
@@ -339,7 +339,8 @@ class Prediction:
     """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
     `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes, and of
     their machines, each a `machine`, unless that is empty.
-    `price`: the same, with its nodes and where it was read.
+    `price`: the same, with its nodes and where it was read. `doubts`: what limits the run that it
+    rests on, which bounds `chance`.
     `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
     `measured`: what it did, where it was measured too."""
 
@@ -354,3 +355,4 @@ class Prediction:
     measured: Mapping[str, float] = field(default_factory=dict)
     machine: str = ""
     price: MonthlyPrice | None = None
+    doubts: tuple[str, ...] = ()

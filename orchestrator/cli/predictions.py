@@ -11,8 +11,13 @@ from typing import Annotated
 from rich.table import Table
 from typer import Argument, Option
 
+from orchestrator.analysis.answers.phrases import NOT_VERIFIED
 from orchestrator.analysis.answers.prediction import (
-    NO_TIER,
+    MOST_CHANCE_IN_DOUBT,
+    by_price,
+    doubts_of_cell,
+    in_doubt,
+    nearest_in_words,
     possible_tiers,
     prediction_answer,
     worth_measuring,
@@ -23,6 +28,7 @@ from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.prediction.demands import Hour
 from orchestrator.analysis.prediction.prediction import FIGURES, Predictor, named
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import RESULTS, console
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
@@ -31,23 +37,22 @@ from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
-from orchestrator.model import ClusterSpec, Objective
+from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import format_objective, parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
 from orchestrator.system import store
+from orchestrator.tier import Tier
 from orchestrator.tier_catalog import candidates
-from orchestrator.tier_catalog.catalog import Catalog
-from orchestrator.units import format_quantity, listed
+from orchestrator.units import counted, format_quantity, listed, parse_size
 
 RunArgument = Annotated[
     str, Argument(help="A run's folder, CAMPAIGN/RUN, or a run of latest.")
 ]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
+SizeOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
-# Nodes' disks at the scale laptop, at which `init` reads what it writes.
-LEAST_BYTES = 12 * 2**30
 _FIGURE_NAMES = [named(metric, scope) for metric, scope in FIGURES]
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
@@ -67,21 +72,24 @@ def predict(
     app: App,
     run: RunArgument,
     tier: TiersOption = None,
+    size: SizeOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Predicts from a run what other tiers would do; without --tier those that were measured beside
     it, with what they did, and all of the catalog."""
     campaign, predictor = _predictor(app, run, results)
-    if tier:
-        predictions = list(_predictions(predictor, tier, app.root))
-    else:
-        predictions = list(predictor.compared())
-        predictions += _predictions(predictor, (), app.root)
+    rows = tier or _catalog_rows(predictor, size, app.root)
+    found = list(_predictions(predictor, rows, app.root, may_skip=not tier))
+    if not tier:
+        found += predictor.compared()
+    doubts = _doubts(campaign, predictor)
+    predictions = by_price([in_doubt(prediction, doubts) for prediction in found])
     hint = []
     if not tier:
         store.save_predictions(app.folder(results, campaign.name), predictions)
         hint.append(f"`tierbench analyze {campaign.name}` draws them into its report")
-    app.out.show(predictions, _table(predictions, _FIGURE_NAMES), *hint)
+    table = _table(predictions, _FIGURE_NAMES)
+    app.out.show(predictions, *_doubts_in_words(doubts), table, *hint)
 
 
 @asked.takes(in_json=True)
@@ -93,6 +101,7 @@ def advise(
         Path | None, Option(help="Has the load, of its busiest hour.")
     ] = None,
     tier: TiersOption = None,
+    size: SizeOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
@@ -101,7 +110,10 @@ def advise(
         hour = observing.busiest_hour(demands(files.read(observed)))
     clauses = parse(slo, "--slo")
     campaign, predictor = _predictor(app, run, results, hour)
-    predictions = list(_predictions(predictor, tier or (), app.root, clauses))
+    rows = tier or _catalog_rows(predictor, size, app.root)
+    found = _predictions(predictor, rows, app.root, clauses, may_skip=not tier)
+    doubts = _doubts(campaign, predictor)
+    predictions = [in_doubt(prediction, doubts) for prediction in found]
     workload = predictor.measured.record.workload.name
     chosen = worth_measuring(predictions)
     commands = list(_commands(campaign, workload, chosen, slo))
@@ -110,21 +122,39 @@ def advise(
     possible = possible_tiers(predictions)
     names = [named(clause.metric, clause.scope) for clause in clauses]
     app.out.show(
-        _advice_as_json(answer, possible),
+        _advice_as_json(answer, possible, doubts),
+        *_doubts_in_words(doubts),
         _table(possible[:SHOWN], names),
-        *(commands or [NO_TIER]),
+        *(commands or [nearest_in_words(predictions)]),
     )
 
 
 def _advice_as_json(
-    answer: Answer, possible: Sequence[Prediction]
+    answer: Answer, possible: Sequence[Prediction], doubts: Sequence[str]
 ) -> dict[str, object]:
     (part,) = answer.parts
     return {
+        "doubts": doubts,
+        "why": part.why,
         "measure": [outlook.tier for outlook in part.worth_measuring],
         "tiers": possible,
         "commands": [step.command for step in answer.next_steps],
     }
+
+
+def _doubts(campaign: Results, predictor: Predictor) -> tuple[str, ...]:
+    """What limits predictions from the run."""
+    run = predictor.measured.record.run
+    return doubts_of_cell(campaign, judge(campaign), run)
+
+
+def _doubts_in_words(doubts: Sequence[str]) -> Iterator[str]:
+    """The line above a table."""
+    if doubts:
+        yield (
+            f"What limits these predictions: {', '.join(doubts)}. So no chance is given above "
+            f"{100 * MOST_CHANCE_IN_DOUBT:.0f} %."
+        )
 
 
 # ------------------------------------------------------------------ what to measure next
@@ -211,16 +241,16 @@ def _no_such_run(campaign: Results, slug: str) -> UsageError:
 
 def _predictions(
     predictor: Predictor,
-    tiers: Sequence[str],
+    rows: Sequence[str],
     root: Path,
     clauses: Sequence[Objective] = (),
+    *,
+    may_skip: bool,
 ) -> Iterator[Prediction]:
-    """Of these tiers, UsageError if of one nothing can be said; without any of all disks of the
-    catalog of which something can."""
+    """Of these rows. UsageError if of one nothing can be said, unless it `may_skip` that."""
     cluster = predictor.measured.record.profile.cluster
     catalog = project_files.catalog(root)
     vms = _machines(cluster.vm, root)
-    rows = tiers or _catalog_rows(cluster, catalog)
     for row in rows:
         provider, _, _ = row.partition("/")
         on_machine = replace(cluster, vm=vms.get(provider), vm_price=None)
@@ -229,20 +259,38 @@ def _predictions(
             priced = profiles.priced(on_machine, tier, catalog)
             prediction = predictor.predict(replace(tier, name=row), clauses, priced)
         except UsageError:
-            # Of the catalog: not sold so, or of a latency that nobody says.
-            if tiers:
+            # Not sold so, or of a latency that nobody says.
+            if not may_skip:
                 raise
         else:
             yield prediction
 
 
-def _catalog_rows(cluster: ClusterSpec, catalog: Catalog) -> Iterator[str]:
-    """All disks that hold what the run's nodes have, as --tier takes them."""
-    needed_bytes = LEAST_BYTES
-    if cluster.node:
-        needed_bytes = max(LEAST_BYTES, cluster.node.disk_bytes)
-    for keys in candidates.points(catalog, needed_bytes):
-        yield candidates.text(keys)
+def _catalog_rows(predictor: Predictor, size: str | None, root: Path) -> list[str]:
+    """All disks that hold what the profile's disk holds, or so much, as --tier takes them.
+
+    Not what the run's data need, which are smaller where a scale is. UsageError if nobody said how
+    large the disk is.
+    """
+    needed_bytes = _bytes_of_its_disk(predictor.measured.record.profile.tier)
+    if size:
+        needed_bytes = parse_size(size)
+    if not needed_bytes:
+        raise _size_unknown(predictor.measured.record.profile.name)
+    catalog = project_files.catalog(root)
+    return [candidates.text(keys) for keys in candidates.points(catalog, needed_bytes)]
+
+
+def _bytes_of_its_disk(tier: Tier) -> int:
+    """Of all disks that are striped to one; 0 if it is not known."""
+    return (tier.origin.size_bytes or 0) * tier.count
+
+
+def _size_unknown(profile: str) -> UsageError:
+    return UsageError(
+        f"how much the disks of {profile} hold is not known, and so not which disks to look at",
+        advice="say what each node's disk must hold: --size 250GiB",
+    )
 
 
 def _machines(vm: str | None, root: Path) -> dict[str, str]:
@@ -267,18 +315,44 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
     for name in names:
         metric = _metric(name)
         titles.append(name.replace(metric, METRICS[metric].title))
-    table = console.table(("tier", *titles, "limit", "a month", "chance"), ("tier",))
+    has_chances = any(prediction.chance is not None for prediction in predictions)
+    head = ["tier", *titles, "limit", f"a month{_for_nodes(predictions)}"]
+    if has_chances:
+        head.append("chance")
+    table = console.table(tuple(head), ("tier",))
     for prediction in predictions:
         tier = prediction.tier
         if prediction.upwards:
             tier += " (upwards)"
-        figures = [_figure(prediction, name) for name in names]
-        cost = _cost(prediction)
-        chance = "–"
-        if prediction.chance is not None:
-            chance = f"{100 * prediction.chance:.0f} %"
-        table.add_row(tier, *figures, prediction.limit, cost, chance)
+        cells = [tier]
+        cells += [_figure(prediction, name) for name in names]
+        cells += [prediction.limit.replace("_", " "), _cost(prediction)]
+        if has_chances:
+            cells.append(_chance(prediction))
+        table.add_row(*cells)
     return table
+
+
+def _chance(prediction: Prediction) -> str:
+    if prediction.chance is None:
+        return "–"
+    words = f"{100 * prediction.chance:.0f} %"
+    if prediction.doubts and prediction.chance >= MOST_CHANCE_IN_DOUBT:
+        return f"at most {words}"
+    return words
+
+
+def _for_nodes(predictions: Sequence[Prediction]) -> str:
+    """Of how many nodes the price is: ` for 3 nodes, 1 measured`."""
+    for prediction in predictions:
+        price = prediction.price
+        if price is None or price.nodes is None:
+            continue
+        words = f" for {counted(price.nodes, 'node')}"
+        if price.measured_nodes is not None:
+            words += f", {price.measured_nodes} measured"
+        return words
+    return ""
 
 
 def _metric(name: str) -> str:
@@ -301,6 +375,9 @@ def _cost(prediction: Prediction) -> str:
     cost = "–"
     if prediction.monthly_cost is not None:
         cost = f"{prediction.monthly_cost:,.2f} {prediction.currency}"
+    price = prediction.price
+    if price is not None and price.verified is False:
+        cost += f", {NOT_VERIFIED}"
     if not prediction.machine:
         return cost
     _provider, _, machine = prediction.machine.partition("/")

@@ -49,7 +49,9 @@ _NAMES = (
     "burst",
     "burst_time_scale",
     "latency_assumed",
+    "latency_measured",
     "catalog_type",
+    "size_bytes",
     "snapshots",
     "storage_class",
 )

@@ -134,6 +134,7 @@ class LatencyModel:
 class Latencies:
     """Of one I/O at queue depth 1 on an idle disk. None: not declared.
 
+    `measured`: whose published measurement of the real disk they follow; empty: nobody's.
     `assumed`: directions ("read", "write") of which nobody promises one. `model`: what
     they are drawn from, `read_s` and `write_s` being its medians; None: constant.
     """
@@ -142,6 +143,12 @@ class Latencies:
     write_s: float | None = None
     assumed: tuple[str, ...] = ()
     model: LatencyModel | None = None
+    measured: str = ""
+
+    @property
+    def is_assumption(self) -> bool:
+        """Whether a direction rests on nothing but our assumption."""
+        return bool(self.assumed) and self.model is None and not self.measured
 
 
 @dataclass(frozen=True)
@@ -164,8 +171,8 @@ class Price:
 class Origin:
     """Where a tier's figures are from, and what is to be said about them.
 
-    `catalog_type`: that of its row, if it has one. `vm_caps`: a sentence for each limit
-    that the machine sets, not the disk.
+    `catalog_type`: that of its row, if it has one. `vm_caps`: a sentence for each limit that the
+    machine sets, not the disk. `size_bytes`: what each disk holds, as bought; None: not known.
     """
 
     catalog_type: str = ""
@@ -173,6 +180,7 @@ class Origin:
     as_of: str = ""
     notes: str = ""
     vm_caps: tuple[str, ...] = ()
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True)

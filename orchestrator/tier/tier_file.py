@@ -29,6 +29,7 @@ _PLACES: Mapping[str, _Place] = {
     "io_unit_bytes": _Place("limits", "io_unit_bytes"),
     "latency_assumed": _Place("latency", "assumed"),
     "latency_model": _Place("latency", "model"),
+    "latency_measured": _Place("latency", "measured", unused=""),
     "path": _Place("disk", "path"),
     "disks": _Place("disk", "disks", unused={}),
     "file_system": _Place("disk", "file_system"),
@@ -44,6 +45,7 @@ _PLACES: Mapping[str, _Place] = {
     "as_of": _Place("origin", "as_of"),
     "notes": _Place("origin", "notes"),
     "vm_caps": _Place("origin", "vm_caps"),
+    "size_bytes": _Place("origin", "size_bytes"),
     "like": _Place("disk", "kind"),
     "storage_class": _Place("disk", "storage_class"),
     "in_memory": _Place("disk", "in_memory"),
@@ -68,6 +70,10 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
         content["like"] = None
     if not content["in_memory"]:
         del content["in_memory"]
+    if not content["latency_measured"]:
+        del content["latency_measured"]
+    if content["size_bytes"] is None:
+        del content["size_bytes"]
     if tier["wal"]:
         content["wal"] = tier["wal"]
     if tier["count"] > 1:

@@ -251,7 +251,13 @@ def _chosen(row: _Row, name: str, title: str) -> Chosen:
         price=price,
         count=asked.count,
         shared=asked.shared_limit,
-        origin=Origin(row.full_name, source.text, source.as_of, notes=" ".join(notes)),
+        origin=Origin(
+            row.full_name,
+            source.text,
+            source.as_of,
+            notes=" ".join(notes),
+            size_bytes=size_bytes,
+        ),
     )
     return Chosen(tier, limits, row.full_name, row.kind, size_bytes)
 
@@ -268,10 +274,15 @@ def _latency(row: _Row) -> Latencies:
     emulated = None
     if row.asked.enforcement.kind != "existing":
         emulated = row.kind.emulated_latency
+    measured = ""
     if emulated:
         read_s = read_s or emulated.read_s
         write_s = write_s or emulated.write_s
-    return Latencies(read_s or None, write_s or None, assumed=tuple(assumed))
+    if emulated and emulated.measured and emulated.measured.is_whole:
+        measured = f"{emulated.measured.source}, at depth {emulated.measured.depth}"
+    return Latencies(
+        read_s or None, write_s or None, assumed=tuple(assumed), measured=measured
+    )
 
 
 def _storage_class(

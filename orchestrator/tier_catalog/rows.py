@@ -83,11 +83,29 @@ class Latency(Strict):
     below_s: Seconds | None = Field(None, alias="below")
 
 
+class MeasuredLatency(Strict):
+    """What somebody measured and published of a type: means of single I/Os at a queue depth."""
+
+    source: Cited
+    depth: Positive
+    read_s: Seconds | None = Field(None, alias="read")
+    write_s: Seconds | None = Field(None, alias="write")
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether of both directions: the other one would still be assumed."""
+        return self.read_s is not None and self.write_s is not None
+
+
 class EmulatedLatency(Strict):
-    """Our assumption within what is documented: no vendor states a figure to emulate."""
+    """Within what is documented: no vendor states a figure to emulate.
+
+    Without a published measurement of that type it is our assumption alone, and decides nothing.
+    """
 
     read_s: Seconds = Field(alias="read")
     write_s: Seconds = Field(alias="write")
+    measured: MeasuredLatency | None = None
 
 
 class BurstRow(RatesYaml):

@@ -3,7 +3,9 @@
 Pure. A prediction is no measurement, so it names no tier to buy.
 """
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
@@ -16,10 +18,19 @@ from orchestrator.analysis.answers.record import (
     Sureness,
     Untested,
 )
-from orchestrator.analysis.conclusions import Prediction
+from orchestrator.analysis.conclusions import Prediction, Verdict
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.results import Results, finished
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective, Run
+from orchestrator.planning.slo import format_objective
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)
+# Nine intervals of the model in ten hold, of runs that nothing limits (docs/PREDICTION.md): where
+# something does, no more is said.
+MOST_CHANCE_IN_DOUBT = 0.9
+FEWEST_REPETITIONS = 3  # of fewer the noise between runs is hardly known
 NO_TIER = "no tier is predicted to meet that with a chance of 10 % or more"
 _UNTESTED = Untested(
     "any measurement",
@@ -28,13 +39,82 @@ _UNTESTED = Untested(
 )
 
 
+def doubts_of_cell(campaign: Results, verdict: Verdict, run: Run) -> tuple[str, ...]:
+    """What limits predictions from the runs of a cell: few of them, a small scale, and the doubts
+    about them that limit a campaign's answer too."""
+    numbers: set[int | None] = {None}
+    for ended in finished(campaign, run.profile, run.workload):
+        numbers.add(ended.record.run.number)
+    texts: list[str] = []
+    repetitions = len(numbers) - 1
+    if repetitions < FEWEST_REPETITIONS:
+        texts.append(f"n = {repetitions}")
+    if campaign.small_scale:
+        texts.append(f"scale {campaign.small_scale}")
+    of_cell = [doubt for doubt in verdict.doubts if doubt.run in numbers]
+    return (*texts, *kinds.limiting(of_cell))
+
+
+def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
+    """With what limits the run that it rests on, and no more of a chance than that allows."""
+    if not doubts:
+        return prediction
+    chance = prediction.chance
+    if chance is not None:
+        chance = min(chance, MOST_CHANCE_IN_DOUBT)
+    return replace(prediction, chance=chance, doubts=doubts)
+
+
+def nearest_in_words(predictions: Sequence[Prediction]) -> str:
+    """Of tiers of which none meets an SLO the one that comes nearest, and what it could meet."""
+    known = [pred for pred in predictions if pred.figures and pred.chance is not None]
+    if not known:
+        return NO_TIER
+    best = max(known, key=_nearness)
+    could: list[str] = []
+    for name, figure in best.figures.items():
+        scope, _, metric = name.rpartition(" ")
+        bound = figure.low
+        if METRICS[metric].direction == "lower":
+            bound = figure.high
+        rounded = float(f"{bound:.3g}")
+        could.append(format_objective(Objective(metric, scope or "all", rounded)))
+    return (
+        f"{NO_TIER}; {best.tier} comes nearest: with it {units.listed(could)} is within the "
+        "prediction"
+    )
+
+
+def _nearness(prediction: Prediction) -> tuple[float, float]:
+    """By chance; where none has one, by how good the worst of its figures is."""
+    goodness: list[float] = []
+    for name, figure in prediction.figures.items():
+        better = math.log(figure.value)
+        if METRICS[name.split()[-1]].direction == "lower":
+            better = -better
+        goodness.append(better)
+    return (prediction.chance or 0.0, min(goodness))
+
+
+def by_price(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """Those that were measured first, then from cheap to dear, each currency by itself, and last
+    those without a price."""
+    return sorted(predictions, key=_place_by_price)
+
+
+def _place_by_price(prediction: Prediction) -> tuple[bool, bool, str, float]:
+    cost = prediction.monthly_cost
+    currency = prediction.currency
+    return (not prediction.measured, cost is None, currency, cost or 0.0)
+
+
 def possible_tiers(predictions: Sequence[Prediction]) -> list[Prediction]:
     """Those with a price that may meet the SLO, from cheap to dear."""
     possible: list[Prediction] = []
     for prediction in predictions:
         if prediction.currency and (prediction.chance or 0.0) >= CHANCES[-1]:
             possible.append(prediction)
-    return sorted(possible, key=_monthly_cost)
+    return by_price(possible)
 
 
 def worth_measuring(predictions: Sequence[Prediction]) -> list[Prediction]:
@@ -59,7 +139,7 @@ def prediction_answer(
     chosen = worth_measuring(predictions)
     outlooks = tuple(_outlook(prediction) for prediction in chosen)
     names = units.listed([outlook.tier for outlook in outlooks])
-    why = NO_TIER
+    why = nearest_in_words(predictions)
     if outlooks:
         why = f"Worth measuring: {names}"
     part = PartAnswer(
@@ -95,7 +175,3 @@ def _outlook(prediction: Prediction) -> DiskOutlook:
         machine=prediction.machine,
         chance=prediction.chance,
     )
-
-
-def _monthly_cost(prediction: Prediction) -> float:
-    return prediction.monthly_cost or 0.0

@@ -28,6 +28,7 @@ SurenessWord = Literal[
     "for cached data only",
     "for this machine only",
     "for short windows only",
+    "not decided: latency assumed",
     "partly conclusive",
     "not conclusive",
     "SLO met",

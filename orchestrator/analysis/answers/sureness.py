@@ -19,6 +19,7 @@ MOOT: Mapping[MootWord, SurenessWord] = {
     "cached data": "for cached data only",
     "this machine": "for this machine only",
     "short windows": "for short windows only",
+    "assumed latency": "not decided: latency assumed",
 }
 
 
@@ -109,6 +110,8 @@ _MOOT_TEXTS: Mapping[MootWord, str] = {
     "measured: use a larger one.",
     "short windows": "Most runs of {} were measured for less than 30 s, in which background "
     "writes do not show: take a larger --scale.",
+    "assumed latency": "Tiers differ under {} by emulated latencies that nobody measured on the "
+    "real disks: measure on these, or give `recorded`, `read_latency` and `write_latency`.",
 }
 
 

@@ -23,7 +23,31 @@ def moot(named: Candidate, contest: Contest) -> tuple[MootWord, ...]:
         words.append("this machine")
     if _in_most_runs(_SHORT, contest):
         words.append("short windows")
+    if _rests_on_assumed_latency(named, contest):
+        words.append("assumed latency")
     return tuple(words)
+
+
+def _rests_on_assumed_latency(named: Candidate, contest: Contest) -> bool:
+    """Whether another tier, which its latency limited, would do better or worse beside the one
+    named if the real disks had other latencies than the emulated ones.
+
+    A tier that its IOPS or bytes limited is where it is by what its provider declares.
+    """
+    for other in contest.candidates:
+        if other.cause == "latency_bound" and _may_differ(other, named):
+            return True
+    return False
+
+
+def _may_differ(one: Candidate, other: Candidate) -> bool:
+    """Whether both are emulated at unlike latencies, of which one is our assumption."""
+    tiers = (one.profile.tier, other.profile.tier)
+    if any(tier.disk.kind != "emulated" for tier in tiers):
+        return False
+    first, second = (tier.latency for tier in tiers)
+    are_alike = (first.read_s, first.write_s) == (second.read_s, second.write_s)
+    return not are_alike and (first.is_assumption or second.is_assumption)
 
 
 def _in_most_runs(kind: str, contest: Contest) -> bool:

@@ -25,6 +25,7 @@ _STATUS_STYLES: Mapping[SurenessWord, str] = {
     "for cached data only": "bold yellow",
     "for this machine only": "bold yellow",
     "for short windows only": "bold yellow",
+    "not decided: latency assumed": "bold yellow",
     "partly conclusive": "bold yellow",
     "not conclusive": "bold red",
     "SLO met": "bold green",

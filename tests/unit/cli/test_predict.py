@@ -68,7 +68,7 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
         == EXIT_DONE
     )
     out, _ = capfd.readouterr()
-    assert "iops_cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
+    assert "iops cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
 
 
 def test_json_has_each_figure_with_its_interval(
@@ -97,14 +97,17 @@ def test_json_has_each_figure_with_its_interval(
 def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert predict(RUN, "--json", "--results", results) == EXIT_DONE
+    asked = (RUN, "--size", "250GiB", "--results", results)
+    assert predict(*asked, "--json") == EXIT_DONE
     first, *others = json.loads(capfd.readouterr().out)
     (did,) = whole(
         finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0]
     )
     assert (first["tier"], first["measured"]["throughput_per_s"]) == ("premium", did)
     assert len(others) > 20 and not any(other["measured"] for other in others)
-    assert predict(RUN, "--results", results) == EXIT_DONE
+    costs = [tier["monthly_cost"] for tier in others if tier["monthly_cost"]]
+    assert costs == sorted(costs), "from cheap to dear"
+    assert predict(*asked) == EXIT_DONE
     assert f", measured {did:.0f}/s" in capfd.readouterr().out
 
 
@@ -148,7 +151,7 @@ def points(needed: int) -> list[str]:
 def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None:
     """A size of its own, as `advise` prints it, and a row of a fixed one."""
     clusters, catalog = project_files.clusters(ROOT), project_files.catalog(ROOT)
-    every = points(predictions.LEAST_BYTES)
+    every = points(12 * 2**30)
     sized = next(point for point in every if point.startswith("azure/premium-v2:size="))
     fixed = next(point for point in every if point.startswith("azure/P"))
     several = next(
@@ -259,7 +262,8 @@ def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_be
     assert told["measure"] == [SIMILAR]
     chances = {tier["tier"]: tier["chance"] for tier in told["tiers"]}
     assert list(chances) == [SIMILAR, DEAR], "by price, without what has no chance"
-    assert chances[SIMILAR] > 0.9
+    assert chances[SIMILAR] == 0.9, "of one repetition no more is said"
+    assert told["doubts"][0] == "n = 1"
     assert advise("throughput > 450", "--json", "--results", results) == EXIT_DONE
     even = json.loads(capfd.readouterr().out)
     assert 0.1 < even["tiers"][0]["chance"] < 0.9
@@ -284,7 +288,37 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert advise("throughput > 500000", "--results", results) == EXIT_DONE
-    assert "no tier" in capfd.readouterr().out
+    said = " ".join(capfd.readouterr().out.split())
+    assert "no tier" in said and f"{DEAR} comes nearest" in said
+    assert "is within the prediction" in said
+
+
+def test_the_size_of_the_disk_is_asked_for_where_nobody_said_it(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = (RUN, "--slo", "throughput > 250", "--results", results)
+    assert predict(*words, command="advise") == EXIT_USAGE
+    assert "--size 250GiB" in capfd.readouterr().err
+
+
+def test_candidates_hold_the_profiles_disk_and_never_the_data_of_a_small_scale() -> (
+    None
+):
+    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    assert tier.origin.size_bytes == 256 * 2**30
+    of_two = replace(tier, count=2)
+    assert predictions._bytes_of_its_disk(of_two) == 512 * 2**30
+    own = replace(tier, origin=replace(tier.origin, size_bytes=None))
+    assert predictions._bytes_of_its_disk(own) == 0
+
+
+def test_doubts_stand_above_the_table(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert advise("throughput > 250", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert "What limits these predictions: n = 1" in said
+    assert "at most 90 %" in said
 
 
 # ------------------------------------------------------------------ an observed load
