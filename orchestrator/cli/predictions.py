@@ -79,11 +79,11 @@ def predict(
     it, with what they did, and all of the catalog."""
     campaign, predictor = _predictor(app, run, results)
     rows = tier or _catalog_rows(predictor, size, app.root)
-    found = list(_predictions(predictor, rows, app.root, may_skip=not tier))
+    unbounded = list(_predictions(predictor, rows, app.root, may_skip=not tier))
     if not tier:
-        found += predictor.compared()
+        unbounded += predictor.compared()
     doubts = _doubts(campaign, predictor)
-    predictions = by_price([in_doubt(prediction, doubts) for prediction in found])
+    predictions = by_price([in_doubt(prediction, doubts) for prediction in unbounded])
     hint = []
     if not tier:
         store.save_predictions(app.folder(results, campaign.name), predictions)
@@ -111,9 +111,9 @@ def advise(
     clauses = parse(slo, "--slo")
     campaign, predictor = _predictor(app, run, results, hour)
     rows = tier or _catalog_rows(predictor, size, app.root)
-    found = _predictions(predictor, rows, app.root, clauses, may_skip=not tier)
+    unbounded = _predictions(predictor, rows, app.root, clauses, may_skip=not tier)
     doubts = _doubts(campaign, predictor)
-    predictions = [in_doubt(prediction, doubts) for prediction in found]
+    predictions = [in_doubt(prediction, doubts) for prediction in unbounded]
     workload = predictor.measured.record.workload.name
     chosen = worth_measuring(predictions)
     commands = list(_commands(campaign, workload, chosen, slo))

@@ -274,14 +274,13 @@ def _latency(row: _Row) -> Latencies:
     emulated = None
     if row.asked.enforcement.kind != "existing":
         emulated = row.kind.emulated_latency
-    measured = ""
-    if emulated:
-        read_s = read_s or emulated.read_s
-        write_s = write_s or emulated.write_s
-    if emulated and emulated.measured and emulated.measured.is_whole:
-        measured = f"{emulated.measured.source}, at depth {emulated.measured.depth}"
+    if emulated is None:
+        return Latencies(read_s or None, write_s or None, assumed=tuple(assumed))
     return Latencies(
-        read_s or None, write_s or None, assumed=tuple(assumed), measured=measured
+        read_s or emulated.read_s,
+        write_s or emulated.write_s,
+        assumed=tuple(assumed),
+        measured=emulated.published,
     )
 
 

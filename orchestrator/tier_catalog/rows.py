@@ -107,6 +107,13 @@ class EmulatedLatency(Strict):
     write_s: Seconds = Field(alias="write")
     measured: MeasuredLatency | None = None
 
+    @property
+    def published(self) -> str:
+        """Who measured both directions of it, and at which depth; empty if nobody did."""
+        if self.measured is None or not self.measured.is_whole:
+            return ""
+        return f"{self.measured.source}, at depth {self.measured.depth}"
+
 
 class BurstRow(RatesYaml):
     """`credit`: a bucket that holds the burst for `duration`. `on-demand`: opt-in and billed."""

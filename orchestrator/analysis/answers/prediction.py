@@ -67,10 +67,12 @@ def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
 
 def nearest_in_words(predictions: Sequence[Prediction]) -> str:
     """Of tiers of which none meets an SLO the one that comes nearest, and what it could meet."""
-    known = [pred for pred in predictions if pred.figures and pred.chance is not None]
-    if not known:
+    candidates = [
+        pred for pred in predictions if pred.figures and pred.chance is not None
+    ]
+    if not candidates:
         return NO_TIER
-    best = max(known, key=_nearness)
+    best = max(candidates, key=_nearness)
     could: list[str] = []
     for name, figure in best.figures.items():
         scope, _, metric = name.rpartition(" ")

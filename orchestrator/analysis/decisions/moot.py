@@ -35,14 +35,14 @@ def _rests_on_assumed_latency(named: Candidate, contest: Contest) -> bool:
     A tier that its IOPS or bytes limited is where it is by what its provider declares.
     """
     for other in contest.candidates:
-        if other.cause == "latency_bound" and _may_differ(other, named):
+        if other.cause == "latency_bound" and _may_differ(named, other):
             return True
     return False
 
 
-def _may_differ(one: Candidate, other: Candidate) -> bool:
+def _may_differ(named: Candidate, other: Candidate) -> bool:
     """Whether both are emulated at unlike latencies, of which one is our assumption."""
-    tiers = (one.profile.tier, other.profile.tier)
+    tiers = (named.profile.tier, other.profile.tier)
     if any(tier.disk.kind != "emulated" for tier in tiers):
         return False
     first, second = (tier.latency for tier in tiers)
