@@ -41,9 +41,12 @@ def completed(*words: str) -> list[str]:
         (["compare", "--profiles", "ul"], ["ultra"]),
         (["compare", "--profiles", '"premium ul'], ["premium ultra"]),
         (["compare", "--profiles", '"premium premium'], ["premium premium-v2"]),
-        (["compare", "--workloads", '"insert tp'], ["insert tpcc"]),
+        (
+            ["compare", "--workloads", '"insert tp'],
+            ["insert tpcc", "insert tpcc-yugabyte"],
+        ),
         (["compare", "--profiles", "premium,premium"], ["premium,premium-v2"]),
-        (["run", "-p", "ultra", "-w", "tp"], ["tpcc"]),
+        (["run", "-p", "ultra", "-w", "tp"], ["tpcc", "tpcc-yugabyte"]),
         (["rehearse", "--workloads", "point"], ["point-select", "point-select-20"]),
         (["compare", "--profiles", "nothing-like-it"], []),
         (
@@ -62,7 +65,7 @@ def completed(*words: str) -> list[str]:
         (["init", "mine", "--tier", "azure/ul"], ["azure/ultra"]),
         (["disk", "up", "azure/P15"], ["azure/P15"]),
         (["history", "--profile", "ul"], ["ultra"]),
-        (["history", "-w", "tp"], ["tpcc"]),
+        (["history", "-w", "tp"], ["tpcc", "tpcc-yugabyte"]),
         (["history", "--database", "p"], ["postgresql"]),
         (["schema", "p"], ["profile", "price-list"]),
     ],
