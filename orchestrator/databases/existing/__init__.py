@@ -13,6 +13,7 @@ from typing import Any
 from orchestrator import errors
 from orchestrator.databases.common import indexes
 from orchestrator.databases.existing import (
+    against_profile,
     declaration,
     lease,
     owned_database,
@@ -88,9 +89,9 @@ class ExistingCluster:
         mistakes = (*mistakes, *declaration.unreadable(declared))
         if not mistakes:
             observed = self._look(declared)
-            mistakes = tuple(probe.mistakes(spec, observed))
+            mistakes = tuple(against_profile.mistakes(spec, observed))
             mistakes = mistakes or tuple(_not_from_client(declared, world))
-            for note in probe.notes(spec, declared, observed):
+            for note in against_profile.notes(spec, declared, observed):
                 world.progress.warn(note)
         what = "the existing cluster cannot be used as the profile says"
         errors.require_none(mistakes, what, "correct the profile, or the cluster")
@@ -102,7 +103,7 @@ class ExistingCluster:
         declared, _ = declaration.read(spec)
         observed = self._look(declared)
         try:
-            return probe.session_limit(spec, declared, observed)
+            return against_profile.session_limit(spec, declared, observed)
         except OSError as error:
             raise _silent(str(error)) from error
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -15,17 +15,14 @@ from orchestrator.databases.existing.declaration import (
     address,
 )
 from orchestrator.databases.existing.disks import HostDisks, Places
-from orchestrator.errors import Mistake
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
     PRESSURE,
-    ClusterSpec,
     Node,
     sources,
 )
-from orchestrator.parts import SessionLimit
 from orchestrator.system import http_client
 from orchestrator.system.sql import Connect, query
 from orchestrator.yugabyte import pages, queries, server_facts, versions
@@ -177,100 +174,7 @@ def _with_machine(
     return host
 
 
-# ------------------------------------------------------------------ against the profile
-
-
-def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
-    """Everything in which the cluster is not as the profile says."""
-    hosts = "cluster.existing.hosts"
-    if observed.other is not None:
-        yield Mistake(hosts, _not_measured(observed.other))
-        return
-    if not observed.flavour:
-        yield Mistake(hosts, _of_no_flavour(observed.hosts[0].banner))
-        return
-    banners = {host.banner for host in observed.hosts}
-    if len(banners) > 1:
-        yield Mistake(hosts, f"they run different servers: {banners}")
-    number = (spec.version or "").partition("-b")[0]  # no banner has a build
-    if number and not f"{observed.number}.".startswith(f"{number}."):
-        yield Mistake(
-            "cluster.version", f"the cluster runs {observed.number}, not {spec.version}"
-        )
-    if observed.nodes is not None and observed.nodes != spec.nodes:
-        yield Mistake(
-            "cluster.nodes",
-            f"the cluster has {observed.nodes}, not {spec.nodes}: "
-            "name each in existing.hosts, or give `nodes`",
-        )
-    if observed.copies is not None and observed.copies != spec.replication_factor:
-        yield Mistake(
-            "cluster.replication_factor",
-            f"the cluster keeps {observed.copies} copies, not {spec.replication_factor}",
-        )
-    if observed.health is not None and not observed.health.well:
-        yield Mistake(
-            "cluster.existing.masters",
-            f"{observed.health}: repair the cluster before measuring",
-        )
-
-
-def _not_measured(database: str) -> str:
-    return (
-        f"this is {database}, which is not measured: how it loads, "
-        "and where it keeps tables and log, is not as with PostgreSQL or "
-        "YugabyteDB, so its figures would be of something else than these "
-        "nodes' disks"
-    )
-
-
-def _of_no_flavour(banner: str) -> str:
-    return (
-        f"the server calls itself {banner!r}, neither "
-        "PostgreSQL nor YugabyteDB: if its storage is that of one of them, "
-        "say which with `flavour`"
-    )
-
-
-def notes(
-    spec: ClusterSpec, declared: Existing, observed: Observation
-) -> Iterator[str]:
-    """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    asked = spec.version or ""
-    running = observed.version
-    if "-b" in asked and "-b" in running and asked != running:
-        yield f"it runs {running}; the profile says {asked}"
-    if observed.flavour == YUGABYTEDB and observed.copies is None:
-        yield (
-            "copies, and tablets before 2025.2.3, were not checked: declare "
-            "`existing.masters`"
-        )
-    if observed.flavour == YUGABYTEDB and not declared.tservers:
-        yield "durability and compactions are not seen: declare `existing.tservers`"
-    if declared.tls not in ("verify-full", "verify-ca"):
-        yield f"`tls: {declared.tls}`: nobody checks that it is the declared cluster which answers"
-    yield from _notes_on_disks(declared, observed)
-    if not all(host.waits_counted for host in observed.hosts):
-        off = " and ".join(servers.TIMED)
-        yield f"how long sessions wait for the disk is not seen: {off} are off"
-    if observed.pooler:
-        yield f"a connection pooler answers for the database: {observed.pooler}"
-
-
-def _notes_on_disks(declared: Existing, observed: Observation) -> Iterator[str]:
-    if not declared.node_exporters:
-        yield "CPU and disk of the nodes are not seen: declare `existing.node_exporters`"
-    elif not all(host.disks.data for host in observed.hosts):
-        grant = ""
-        if observed.flavour == POSTGRESQL:
-            grant = f", or let {declared.user} see `data_directory` (GRANT pg_read_all_settings)"
-        yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
-    if any(host.disks.on_root for host in observed.hosts):
-        yield (
-            "the servers' directories are taken to be on the machines' root "
-            "disks: if the servers run in containers, declare "
-            "`existing.devices`"
-        )
+# ------------------------------------------------------------------ tablets and leaders
 
 
 def nodes_without_leaders(declared: Existing, connect: Connect) -> tuple[str, ...]:
@@ -303,38 +207,6 @@ def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]]
     """Those of our own database, with their leaders, as YSQL tells them."""
     with connect(address(declared, declared.database), 60.0) as session:
         return queries.tablet_leaders(session)
-
-
-def session_limit(
-    spec: ClusterSpec, declared: Existing, observed: Observation
-) -> SessionLimit | None:
-    """Of the host that takes fewest. A pooler may take more; so may a balancer, if one stands
-    before several nodes."""
-    limits = [host.sessions for host in observed.hosts if host.sessions]
-    if not limits:
-        return None
-    hosts = len(observed.hosts)
-    return SessionLimit(
-        min(limits),
-        hosts,
-        setting="max_connections",
-        advice="give the workload fewer `threads`, or name more of the cluster's nodes in "
-        "`existing.hosts`; its owner can raise the limit",
-        is_certain=hosts >= spec.nodes and _is_without_pooler(declared, observed),
-    )
-
-
-def _is_without_pooler(declared: Existing, observed: Observation) -> bool:
-    """Whether sessions surely are the server's own; of a YugabyteDB only its tablet servers' flags
-    say that."""
-    if observed.pooler:
-        return False
-    if observed.flavour != YUGABYTEDB:
-        return True
-    if not declared.tservers:
-        return False
-    pooled = [pages.flags(url).get(servers.POOLER_FLAG) for url in declared.tservers]
-    return "true" not in pooled
 
 
 # ------------------------------------------------------------------ nodes and facts

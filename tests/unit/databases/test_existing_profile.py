@@ -20,7 +20,12 @@ from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.collectors.dry import DryCollector
-from orchestrator.databases.existing import ExistingCluster, declaration, probe
+from orchestrator.databases.existing import (
+    ExistingCluster,
+    against_profile,
+    declaration,
+    probe,
+)
 from orchestrator.errors import EXIT_INCONCLUSIVE, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
@@ -283,7 +288,7 @@ def test_more_servers_than_the_profile_names_is_said(tmp_path: Path) -> None:
     observed = probe.Observation(
         declaration.YUGABYTEDB, *version, (probe.Host("x"),), nodes=3
     )
-    (mistake,) = probe.mistakes(read(SMALL, tmp_path).cluster, observed)
+    (mistake,) = against_profile.mistakes(read(SMALL, tmp_path).cluster, observed)
     assert mistake.what.startswith("the cluster has 3, not 1")
     assert "existing.hosts" in mistake.what
 
