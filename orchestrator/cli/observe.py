@@ -12,6 +12,7 @@ import pandas as pd
 from typer import Option
 
 from orchestrator import powers, report, units
+from orchestrator.analysis.observed import together
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import RESULTS, init, plans
@@ -70,6 +71,7 @@ class Read:
     last: Annotated[str, Option(callback=read_by(units.parse_seconds))] = "7d"
     device: Annotated[str, Option(callback=read_by(re.compile))] = ""
     source: str | None = None
+    striped: bool = False
     vm: str | None = None
     size: Annotated[str, Option(callback=read_by(units.parse_size))] = "1GiB"
     region: str | None = None
@@ -91,9 +93,11 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     folder = results / _folder_name(app, options)
     readings = _read(app, options, folder)
     chosen = _of_device(readings, options.device)
-    of_disks = demands(chosen)
+    of_disks = demands(chosen, source)
     if not of_disks:
         raise _no_such_disk(options.device, readings)
+    if options.striped:
+        of_disks = together.of_nodes(of_disks)
     observed = Observed.of(of_disks, options.at_cap / 100, source)
     observed = observed.against(_offers(catalog, options, observed.needs))
     given = {name: value for name, value in asdict(options).items() if value}

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orchestrator.tier import Burst, Limits
+
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
@@ -25,6 +27,12 @@ FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
 _ROUNDING_S = 1e-6
+_SET_BACK = 0.01  # of the readings: a clock is set back now and then
+# More than any disk does, or than a known one: times its limits, which hold for its mean second.
+_MOST_IOPS = 1e7
+_MOST_BYTES_PER_S = 1e11
+_BEYOND = 2.0
+_NO_BURST = Burst(None, None, 0.0)
 _PIECE = 10  # intervals, at least
 NEAREST = 30
 DRAWS = 8
@@ -129,9 +137,12 @@ class Demand:
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read. Where one
-    fell it began anew, and nothing is known; where a reading is missing neither."""
-    table = readings.sort_values("time_s", kind="stable", ignore_index=True)
-    disk = [table["node"], table["device"]]
+    fell it began anew, and nothing is known; where a reading is missing neither, nor where the
+    clock was set back: before and after it counters grow as they do."""
+    table = _in_order_of_reading(readings)
+    set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
+    part = set_back.groupby([table["node"], table["device"]]).cumsum()
+    disk = [table["node"], table["device"], part]
     growth = table[["time_s", *QUANTITIES]].groupby(disk).diff()
     step_s = growth.pop("time_s")
     usual_s = step_s.groupby(disk).transform("median")
@@ -143,17 +154,43 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     return intervals.join(growth)[is_step & is_growth]
 
 
-def demands(intervals: pd.DataFrame) -> list[Demand]:
-    """Of each disk in a table with INTERVALS, of however many sources."""
+def _in_order_of_reading(readings: pd.DataFrame) -> pd.DataFrame:
+    """As they stand, if the clock hardly ever goes back between them; else by the clock."""
+    goes_back = readings.groupby(["node", "device"])["time_s"].diff() < 0
+    if goes_back.mean() <= _SET_BACK:
+        return readings.reset_index(drop=True)
+    return readings.sort_values("time_s", kind="stable", ignore_index=True)
+
+
+def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Demand]:
+    """Of each disk in a table with INTERVALS, of however many sources. What no disk does, or what
+    the observed one cannot if it is known, is a counter that jumped, and so a gap."""
     # Reads may be missing: then `writes` has them too.
     needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
     complete = intervals.dropna(subset=needed)
     lasting = complete[complete["end_s"] > complete["begin_s"]]
-    by_disk = lasting.sort_values("begin_s", kind="stable").groupby(["node", "device"])
+    possible = lasting[_is_possible(lasting, source)]
+    by_disk = possible.sort_values("begin_s", kind="stable").groupby(["node", "device"])
     read = [_demand(str(node), str(device), rows) for (node, device), rows in by_disk]
     first_s = min((float(demand.begin_s[0]) for demand in read), default=0.0)
     last_s = max((float(demand.end_s[-1]) for demand in read), default=0.0)
     return [replace(demand, whole_s=last_s - first_s) for demand in read]
+
+
+def _is_possible(intervals: pd.DataFrame, source: Limits | None) -> pd.Series:
+    """By the highest rates that there are; of a known disk by its own, burst included."""
+    most_ios = _MOST_IOPS
+    most_bytes = _MOST_BYTES_PER_S
+    if source:
+        burst = source.burst or _NO_BURST
+        ios = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
+        most_ios = _BEYOND * ios or most_ios
+        most_bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
+        most_bytes = _BEYOND * most_bytes_per_s or most_bytes
+    step_s = intervals["end_s"] - intervals["begin_s"]
+    ios_per_s = intervals[["reads", "writes"]].sum(axis=1) / step_s
+    moved = intervals[["read_bytes", "written_bytes"]].sum(axis=1)
+    return (ios_per_s <= most_ios) & (moved / step_s <= most_bytes)
 
 
 def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import demand as read
-from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed import replay, together
 from orchestrator.analysis.observed.demand import (
     HOUR_S,
     Array,
@@ -282,6 +282,25 @@ def _of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     )
 
 
+def _behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
+    """The worst disk of a node, behind the caps of the machine that all of them share. At most it
+    is at its own in other seconds than the machine is at one."""
+    worst = _of_worst([disks, machine])
+    return replace(
+        worst,
+        waits=_either(disks.waits, machine.waits),
+        queues=_either(disks.queues, machine.queues),
+        more=min(1.0, disks.more + machine.more),
+        empty_s=disks.empty_s,
+    )
+
+
+def _either(band: Band, other: Band) -> Band:
+    least = float(np.maximum(band.least, other.least))
+    most = float(np.minimum(1.0, band.most + other.most))
+    return Band(least, most)
+
+
 def _highest(bands: Sequence[Band]) -> Band:
     """Not known if one of them is not."""
     least, most = np.max(bands, axis=0).tolist()
@@ -359,24 +378,20 @@ class Observed:
 
     def against(self, purchases: Sequence[Purchase]) -> Observed:
         """With an answer for each."""
-        caps = [
-            tuple(replay.caps(purchase.tier.limits, purchase.vm))
-            for purchase in purchases
-        ]
-        # Disk by disk, because what is drawn for each is in memory once.
-        by_disk = []
-        for demand in self.demands:
-            on_disk = [
-                judged(demand, limits, purchase.unit_bytes)
-                for purchase, limits in zip(purchases, caps, strict=True)
-            ]
-            by_disk.append(on_disk)
-        by_purchase = zip(purchases, caps, zip(*by_disk, strict=True), strict=False)
-        answers = [
-            self._answer(purchase, limits, _of_worst(disks))
-            for purchase, limits, disks in by_purchase
-        ]
+        # Node by node, because what is drawn for each is in memory once.
+        by_node = [_on_node(disks, purchases) for disks in self._nodes]
+        answers = []
+        for place, purchase in enumerate(purchases):
+            worst = _of_worst([on_disks[place] for on_disks in by_node])
+            limits = tuple(replay.caps(purchase.tier.limits, purchase.vm))
+            answers.append(self._answer(purchase, limits, worst))
         return replace(self, answers=tuple(answers))
+
+    @property
+    def _nodes(self) -> Sequence[Sequence[Demand]]:
+        """The disks of each node."""
+        by_node = gathered((demand.node, demand) for demand in self.demands)
+        return [list(disks) for disks in by_node.values()]
 
     @property
     def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
@@ -427,6 +442,32 @@ class Observed:
             why = "unless the observed disk held its load back, as its readings look"
             return "would have carried", why
         return "would have carried", ""
+
+
+def _on_node(
+    disks: Sequence[Demand], purchases: Sequence[Purchase]
+) -> Sequence[OnDisk]:
+    """What each purchase would have done in the place of each disk of a node, of which several
+    share their machine's caps."""
+    if len(disks) == 1:
+        (alone,) = disks
+        return [_in_place_of(alone, purchase, purchase.vm) for purchase in purchases]
+    sums = together.of_nodes(disks)
+    answers = []
+    for purchase in purchases:
+        each = [_in_place_of(disk, purchase, None) for disk in disks]
+        worst = _of_worst(each)
+        machine = tuple(replay.machine_caps(purchase.vm))
+        if machine:
+            behind = [judged(demand, machine, purchase.unit_bytes) for demand in sums]
+            worst = _behind_machine(worst, _of_worst(behind))
+        answers.append(worst)
+    return answers
+
+
+def _in_place_of(disk: Demand, purchase: Purchase, vm: Limits | None) -> OnDisk:
+    limits = tuple(replay.caps(purchase.tier.limits, vm))
+    return judged(disk, limits, purchase.unit_bytes)
 
 
 def _limit_as_low(caps: Iterable[RateCap], reached: RateCap) -> bool:

@@ -60,7 +60,12 @@ def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
     """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
     yield from _caps(disk, "")
     if vm:
-        yield from _caps(vm, " of the VM")
+        yield from machine_caps(vm)
+
+
+def machine_caps(vm: Limits) -> Iterator[RateCap]:
+    """Those of a VM alone, for all of its disks together."""
+    yield from _caps(vm, " of the VM")
 
 
 def _caps(limits: Limits, place: str) -> Iterator[RateCap]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed import replay, together
 from orchestrator.analysis.observed.demand import (
     QUANTITIES,
     Demand,
@@ -142,6 +142,63 @@ def test_the_machine_is_a_limit_too() -> None:
     assert small["azure/P40"].word != "would have carried"
     assert small["azure/P40"].on.binding == "IOPS of the VM"
     assert all(name.startswith("azure/") for name in small)
+
+
+def on_two_devices(each: Demand) -> tuple[Demand, Demand]:
+    return each, replace(each, device="sdd")
+
+
+def test_the_devices_of_a_node_share_their_machine_s_caps() -> None:
+    """2 × 11,000 a second are more than the 12,800 that it lets through, and its 20,000 in a
+    burst; so are 2 × 4,200 than 6,400 of a smaller one."""
+    dice = np.random.default_rng(1)
+    for vm, rate in (
+        ("azure/Standard_D8s_v5", 11_000),
+        ("azure/Standard_D4s_v5", 4200),
+    ):
+        load = in_seconds(dice.poisson(rate, 1800).astype(float), io_bytes=4096.0)
+        answers = observed(*on_two_devices(load), vm=vm)
+        assert "would have carried" not in {each.word for each in answers.values()}
+        alone = observed(load, vm=vm)
+        assert "would have carried" in {each.word for each in alone.values()}
+        of_machine = [each for each in answers.values() if each.on.binding]
+        assert any("of the VM" in each.on.binding for each in of_machine)
+
+
+def test_two_nodes_have_a_machine_each() -> None:
+    load = in_seconds(np.full(1800, 4200.0), io_bytes=4096.0)
+    nodes = (load, replace(load, node="db-2"))
+    answers = observed(*nodes, vm="azure/Standard_D4s_v5")
+    alone = observed(load, vm="azure/Standard_D4s_v5")
+    assert words(answers, *answers) == words(alone, *answers)
+
+
+def test_disks_that_are_striped_today_are_summed_when_asked() -> None:
+    """Two at 700 a second are 1,400 of one disk in their place."""
+    load = in_seconds(np.random.default_rng(2).poisson(700, 7200).astype(float))
+    (total,) = together.of_nodes(on_two_devices(load))
+    assert (total.device, total.ios.mean()) == (
+        "sdc+sdd",
+        pytest.approx(1400, rel=0.01),
+    )
+    apart, summed_up = observed(*on_two_devices(load)), observed(total)
+    assert words(apart, "azure/P15") == ["would have carried"]
+    assert words(summed_up, "azure/P15") == ["cannot be told"]
+    assert summed_up["azure/P15"].on.more == 1
+
+
+def test_disks_that_were_read_at_other_moments_are_summed_over_the_coarser_intervals() -> (
+    None
+):
+    fine = in_seconds(np.full(600, 100.0))
+    coarse = replace(summed(fine, 15), device="sdd")
+    late = coarse.part(slice(0, 20))
+    late = replace(late, begin_s=late.begin_s + 7.5, end_s=late.end_s + 7.5)
+    (total,) = together.of_nodes((fine, late))
+    assert total.ios == pytest.approx(2 * late.ios)
+    known = np.concatenate((np.arange(100), np.arange(200, 600)))
+    (with_gap,) = together.of_nodes((fine.part(known), late))
+    assert len(with_gap.ios) < len(total.ios) and with_gap.coverage < 1
 
 
 def test_sums_alone_settle_what_is_far_off_and_say_why_the_rest_is_not() -> None:
@@ -332,6 +389,35 @@ def test_a_counter_that_began_anew_is_a_gap() -> None:
         10,
         4,
     ]
+
+
+def test_a_clock_that_is_set_back_costs_the_overlap_and_no_more() -> None:
+    """By an hour in the middle of two: what follows is of the hour that was read already."""
+    times_s = np.arange(7200.0)
+    times_s[3600:] -= 3600
+    readings = counters(times_s.tolist(), (100 * np.arange(7200.0)).tolist())
+    (demand,) = demands(grown(readings))
+    assert demand.step_s.sum() >= 3598 and (demand.ios == 200).all()
+    times_s = np.arange(7200.0)
+    times_s[3600:] -= 30
+    readings = counters(times_s.tolist(), (100 * np.arange(7200.0)).tolist())
+    (demand,) = demands(grown(readings))
+    assert demand.step_s.sum() == pytest.approx(7200 - 30, abs=3)
+    backwards = readings.iloc[::-1]
+    (demand,) = demands(grown(backwards[backwards["time_s"] < START_S + 3500]))
+    assert demand.step_s.sum() > 3400
+
+
+def test_a_counter_that_jumps_beyond_what_the_disk_can_do_is_a_gap() -> None:
+    values = [100.0 * second for second in range(60)]
+    jumped = [value + 50_000 * (value >= 3000) for value in values]
+    of_any = demands(grown(counters(list(range(60)), jumped)))
+    assert max(of_any[0].ios) > 100_000  # some disk could do that
+    (known,) = demands(grown(counters(list(range(60)), jumped)), Limits(2300, 10**8))
+    assert len(known.starts) == 2 and max(known.ios) == 200
+    impossible = [value + 1e8 * (value >= 3000) for value in values]
+    (demand,) = demands(grown(counters(list(range(60)), impossible)))
+    assert len(demand.starts) == 2 and max(demand.ios) == 200
 
 
 def test_each_disk_has_its_own_counters() -> None:

@@ -177,7 +177,15 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "observe": dict.fromkeys(
         (
             *("--file", "--prometheus", "--match", "--exporter", "--profile", "--last"),
-            *("--device", "--source", "--vm", "--size", "--region", "--at-cap"),
+            *(
+                "--device",
+                "--striped",
+                "--source",
+                "--vm",
+                "--size",
+                "--region",
+                "--at-cap",
+            ),
             *("--results", "--json"),
         ),
         "",

@@ -1,0 +1,95 @@
+"""What the disks of a node were asked for together: their machine's caps hold for the sum. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
+
+import numpy as np
+
+from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
+from orchestrator.units import gathered
+
+_READ_WHOLE = (
+    0.99  # of an interval, by each of the disks, for their sum to be known in it
+)
+
+
+def of_nodes(demands: Sequence[Demand]) -> list[Demand]:
+    """The sum of each node's disks, called `sdb+sdc`; a disk that is alone as it is.
+
+    Intervals are those of the disk that was read least often; where another was not read then,
+    nothing is known. Disks of a node that were never read at the same time stay apart.
+    """
+    sums: list[Demand] = []
+    by_node = gathered((demand.node, demand) for demand in demands)
+    for disks in by_node.values():
+        sums += _sum(list(disks))
+    return sums
+
+
+def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
+    if len(disks) == 1:
+        return disks
+    apart = [_with_reads_apart_where_all_have(disk, disks) for disk in disks]
+    coarsest = max(apart, key=attrgetter("resolution_s"))
+    amounts = np.zeros_like(coarsest.amounts)
+    is_known = np.ones(len(coarsest.begin_s), dtype=bool)
+    for disk in apart:
+        amounts += _grown_between(disk, coarsest.begin_s, coarsest.end_s)
+        is_known &= _read_share(disk, coarsest) >= _READ_WHOLE
+    if not is_known.any():
+        return disks
+    names = "+".join(disk.device for disk in disks)
+    total = replace(
+        coarsest, device=names, amounts=amounts, pieces=_sum_of_pieces(apart)
+    )
+    return [total.part(is_known)]
+
+
+def _with_reads_apart_where_all_have(disk: Demand, disks: Sequence[Demand]) -> Demand:
+    """Where one of them does not tell reads apart, none of their sum is told apart either."""
+    if not any(np.isnan(other.amounts[READS]).any() for other in disks):
+        return disk
+    amounts = disk.amounts.copy()
+    amounts[WRITES] = disk.ios
+    amounts[READS] = np.nan
+    return replace(disk, amounts=amounts)
+
+
+def _edges_s(disk: Demand) -> Array:
+    """Begin and end of each interval, in turn."""
+    return np.column_stack([disk.begin_s, disk.end_s]).ravel()
+
+
+def _grown_between(disk: Demand, begin_s: Array, end_s: Array) -> Array:
+    """The sums of a disk over other intervals, as if each of its own were even."""
+    return np.array([_grown(disk, row, begin_s, end_s) for row in disk.amounts])
+
+
+def _grown(disk: Demand, growth: Array, begin_s: Array, end_s: Array) -> Array:
+    after = np.cumsum(growth)
+    counter = np.column_stack([after - growth, after]).ravel()
+    edges_s = _edges_s(disk)
+    at_end = np.interp(end_s, edges_s, counter)
+    return np.asarray(at_end - np.interp(begin_s, edges_s, counter))
+
+
+def _read_share(disk: Demand, of: Demand) -> Array:
+    """For how much of each interval of another one it was read."""
+    read_s = _grown(disk, disk.step_s, of.begin_s, of.end_s)
+    return np.asarray(read_s / of.step_s)
+
+
+def _sum_of_pieces(disks: Sequence[Demand]) -> tuple[Array, ...]:
+    """Where all were read in seconds at the same times, as one reader reads them; else none."""
+    first = disks[0].pieces
+    sums = [piece.copy() for piece in first]
+    lengths = [len(piece) for piece in first]
+    for disk in disks[1:]:
+        if [len(piece) for piece in disk.pieces] != lengths:
+            return ()
+        for total, piece in zip(sums, disk.pieces, strict=True):
+            total += piece
+    return tuple(sums)
