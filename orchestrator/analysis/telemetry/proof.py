@@ -3,7 +3,9 @@ that its counters named. Pure.
 
 The elasticity of throughput to a limit is the growth of its logarithm over that of the limit: 1
 where throughput follows the limit, 0 where it does not care. Each limit was set to two levels, each
-twice, in an order that was turned round; how much the windows of one level differ is the noise."""
+twice, in an order that was turned round; how much the windows of one level differ is the noise. Of
+several limits that are tried the best one is looked at, so each is tested at its part of the level
+(Bonferroni)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -196,8 +198,8 @@ def elasticities(runs: Sequence[RunData]) -> tuple[Elasticity, ...]:
     freedom = sum(fit.freedom for fit in fits)
     if freedom <= 0:
         return ()
-    reach = _reach(fits, freedom)
     limits = dict.fromkeys(fit.limit for fit in fits)
+    reach = _reach(fits, freedom, len(limits))
     return tuple(_elasticity(limit, fits, reach) for limit in limits)
 
 
@@ -208,10 +210,12 @@ def _all_fits(runs: Sequence[RunData]) -> list[_Fit]:
     return fits
 
 
-def _reach(fits: Sequence[_Fit], freedom: float) -> float:
-    """Of an interval to each side, for a slope of variance 1: the noise is that of all windows."""
+def _reach(fits: Sequence[_Fit], freedom: float, limits: int) -> float:
+    """Of an interval to each side, for a slope of variance 1: the noise is that of all windows. The
+    intervals of all limits together hold with `CONFIDENCE`."""
     noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
-    return stats.t_quantile((1 + CONFIDENCE) / 2, freedom) * noise
+    beyond = (1 - CONFIDENCE) / 2 / limits
+    return stats.t_quantile(1 - beyond, freedom) * noise
 
 
 def _fits(run: RunData) -> Iterator[_Fit]:
