@@ -40,7 +40,8 @@ from orchestrator.analysis.observed.demand import (
     demands,
     grown,
 )
-from orchestrator.analysis.observed.judging import Observed, OnDisk, judged
+from orchestrator.analysis.observed.judging import Observed
+from orchestrator.analysis.observed.on_disk import OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, End, RateCap
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 

@@ -21,12 +21,11 @@ from orchestrator.analysis.observed.demand import (
     unseen_share,
 )
 from orchestrator.analysis.observed.judging import (
-    SLACK,
     CandidateAnswer,
     Observed,
-    judged,
     worth_measuring,
 )
+from orchestrator.analysis.observed.on_disk import SLACK, judged
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import purchases

@@ -32,9 +32,9 @@ from orchestrator.analysis.observed.demand import Band, Demand
 from orchestrator.analysis.observed.judging import (
     CandidateAnswer,
     Observed,
-    OnDisk,
     Word,
 )
+from orchestrator.analysis.observed.on_disk import OnDisk
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.candidates import Purchase, purchases

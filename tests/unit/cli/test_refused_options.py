@@ -122,9 +122,9 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 JSON = {"--json": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "predict": dict.fromkeys(("--tier", "--json", "--results"), ""),
+    "predict": dict.fromkeys(("--tier", "--size", "--json", "--results"), ""),
     "advise": dict.fromkeys(
-        ("--slo", "--observed", "--tier", "--json", "--results"), ""
+        ("--slo", "--observed", "--tier", "--size", "--json", "--results"), ""
     ),
     "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
     "calibrate": {
