@@ -7,6 +7,7 @@ Two campaigns at smoke scale, judged by the program itself from real runs: on ti
 from __future__ import annotations
 
 import html
+import json
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,56 @@ def test_a_comparison_names_the_tier_to_buy(
     assert decision.tier == "premium", decision.reason
     page = (results / "latest" / "report.html").read_text()
     assert decision.reason in html.unescape(page)
+
+
+@pytest.mark.slow
+@measured
+def test_two_workloads_have_one_answer_and_a_history(tmp_path: Path) -> None:
+    """The disk is proven too small for both; its twin shows how far runs of one tier differ."""
+    results = tmp_path / "results"
+    code, text = tierbench(
+        *["compare", "--profiles", f"{smallest_disk(tmp_path)} premium"],
+        *["--workloads", "point-select insert", "--db", "postgresql", "--nodes", "1"],
+        *["--scale", "smoke", "--set", "warmup=1s", "--set", "measure=4s"],
+        *["--set", "insert.tables=1", "--set", "insert.table_size=5000"],
+        *["--aa", "--until", "decided", "--repeats", "2", "--max-repeats", "3"],
+        *["--weights", "point-select=3,insert=1", "--results", str(results)],
+        "--accept-inconclusive",
+    )
+    assert code == 0, text
+    campaign = store.load(results / "latest")
+    verdict = judge(campaign)
+    named = {decision.workload: decision.tier for decision in verdict.decisions}
+    assert named["point-select"] == "premium", text
+    assert verdict.cluster is not None
+    # Inserts may meet this machine's limit, which leaves them, and so both together, open.
+    both = named["insert"] and "premium"
+    assert verdict.cluster.tier == both, verdict.cluster.reason
+    assert set(verdict.cluster.workloads) == {"point-select", "insert"}
+    of_reads = next(one for one in verdict.decisions if one.workload == "point-select")
+    margins = {offer.tier: offer.least_margin_pct for offer in of_reads.offers}
+    # It has 120 of 1,100 IOPS, and is enough for who may lose that much.
+    assert 50 < (margins["small-disk"] or 0) < 100, margins
+    repetitions = {run.repetition for run in campaign.plan.runs}
+    assert repetitions in ({1, 2}, {1, 2, 3}) and set(campaign.plan.looks) == {2, 3}
+    twins = {delta.contender for delta in verdict.noise_floor}
+    assert twins == {"small-disk-again"}, twins
+    page = (results / "latest" / "report.md").read_text()
+    assert "noise floor" in page.lower()
+    assert_in_history(results)
+
+
+def assert_in_history(results: Path) -> None:
+    """The campaign is listed, and its rate is the first of a trend."""
+    code, text = tierbench("history", "--results", str(results), "--json")
+    assert code == 0 and len(json.loads(text)) == 1, text
+    code, text = tierbench(
+        *["history", "--results", str(results), "--trend"],
+        *["--profile", "premium", "--workload", "insert", "--json"],
+    )
+    assert code == 0, text
+    (night,) = json.loads(text)["points"]
+    assert night["mean"] > 0
 
 
 @pytest.mark.slow
