@@ -210,7 +210,7 @@ def test_a_cluster_of_the_stand_in_to_its_report(
     assert (folder / "report.html").is_file() and (folder / "verdict.json").is_file()
     verdict = json.loads((folder / "verdict.json").read_text())
     few = [doubt for doubt in verdict["doubts"] if doubt["kind"] == "few tablets"]
-    assert few and "1 tablet of a table on 3 nodes" in few[0]["detail"]
+    assert few and "1 tablet of a table on 3 nodes" in few[0]["text"]
     assert standin.databases() == before
 
 
