@@ -1,9 +1,10 @@
 """What sessions waited for in a window, from the history that YugabyteDB's nodes keep themselves.
 
-Asked once, when the window is over: the view is made of the whole history at each question, which
-would disturb what is measured. PostgreSQL keeps none, and is asked each second (`sessions`)."""
+Asked when the window is over: the view is made of the whole history at each question, which would
+disturb what is measured. PostgreSQL keeps none, and is asked each second (`sessions`)."""
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +18,23 @@ _QUERY_S = 30.0
 def session_history(
     cluster: Cluster, window_s: float, connect: sql.Connect = sql.session
 ) -> Mapping[str, Any]:
-    """As `waits.shares`, of all nodes and the last `window_s`; empty of other databases. RunError
-    if a node does not tell it."""
+    """As `waits.shares`, of all nodes and the last `window_s`; empty of other databases. Where a
+    node's history is shorter, `covered_s`: how long is the last part, which all nodes have and
+    shares are of. RunError if a node does not tell it."""
     if cluster.database != "yugabytedb":
         return {}
-    rows: list[sql.Row] = []
-    for endpoint in cluster.endpoints:
-        at = replace(sql.local(endpoint), connect_s=5, grace_s=1.0)
-        with connect(at, _QUERY_S) as session:
-            rows += waits.sampled(session, endpoint.database, window_s)
-    return waits.shares(rows)
+    with ExitStack() as connected:
+        sessions: list[sql.Session] = []
+        for endpoint in cluster.endpoints:
+            at = replace(sql.local(endpoint), connect_s=5, grace_s=1.0)
+            session = connected.enter_context(connect(at, _QUERY_S))
+            waits.require_history(session)
+            sessions.append(session)
+        covered_s = waits.covered_s(sessions, window_s)
+        rows: list[sql.Row] = []
+        for endpoint, session in zip(cluster.endpoints, sessions, strict=True):
+            rows += waits.sampled(session, endpoint.database, covered_s)
+    shares = waits.shares(rows)
+    if shares and covered_s < window_s:
+        return {"covered_s": covered_s, **shares}
+    return shares

@@ -17,6 +17,9 @@ from orchestrator.system.sql import Row, Session, query
 _SESSIONS = "YSQL"
 # PostgreSQL's own type for locks, which sessions of YSQL wait for too.
 _LOCK = "Lock"
+# Two intervals of `ysql_yb_ash_sampling_interval_ms`, 1 s by default: the sample at the window's
+# begin may be due a moment later, and nobody may be at work at one.
+_BEGIN_S = 2.0
 
 
 class _WaitEvent(NamedTuple):
@@ -33,9 +36,8 @@ class _WaitEvent(NamedTuple):
         return self.event in shipped(__package__, "waits.yaml")["locks"]
 
 
-def sampled(session: Session, database: str, window_s: float) -> list[Row]:
-    """Of one node, of the last `window_s`: component, type and name of an event, and its samples.
-    RunError if the release keeps no history, or does not know waits for locks by their names."""
+def require_history(session: Session) -> None:
+    """RunError if the release keeps no history, or does not know waits for locks by their names."""
     if not session.rows(query(__package__, "has_history"))[0]["has"]:
         raise RunError("the release keeps no history of active sessions")
     rows = session.rows(query(__package__, "wait_events"))
@@ -44,7 +46,28 @@ def sampled(session: Session, database: str, window_s: float) -> list[Row]:
     if missing:
         names = ", ".join(sorted(missing))
         raise RunError(f"its list of wait events lacks {names}")
-    seconds = max(1, int(window_s))
+
+
+def covered_s(sessions: Iterable[Session], window_s: float) -> float:
+    """How much of the last `window_s` the histories of all nodes cover.
+
+    A node keeps as many samples as its buffer has room for
+    (`ysql_yb_ash_circular_buffer_size`), so the busiest keeps the shortest time. The same part
+    is asked of all, because otherwise the busiest would count for less. One without any sample
+    had nobody at work, and lost none."""
+    shortest_s = window_s
+    for session in sessions:
+        kept_s = session.rows(query(__package__, "history_kept"))[0]["kept_s"]
+        if kept_s is None:
+            continue
+        if kept_s < window_s - _BEGIN_S:
+            shortest_s = min(shortest_s, kept_s)
+    return shortest_s
+
+
+def sampled(session: Session, database: str, last_s: float) -> list[Row]:
+    """Of one node, of the last seconds: component, type and name of an event, and its samples."""
+    seconds = max(1, int(last_s))
     return session.rows(
         query(__package__, "history", seconds=seconds, database=database)
     )

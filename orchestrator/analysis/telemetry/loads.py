@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import node_values
@@ -17,6 +18,11 @@ _USUAL_MIX = "45,43,4,4,4"
 # Options that set the load's own pace.
 OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")
 _OFF = (None, 0, 0.0, "0", "")  # of such an option
+# Of a window, from which part on waits that were sampled in it stand for all of it. A load is
+# steady by intent, but data, caches and merges change. From half on what was seen outweighs what
+# was not: a share of 50 % or more then means at least a quarter of the window, whatever the rest
+# was. With less most of the window is unknown, and unknown locks are not taken for absent.
+WAITS_COVER = 0.5
 
 Sessions = Mapping[
     str, Mapping[str, float]
@@ -80,7 +86,19 @@ def _seen(record: Record, sessions: Sessions) -> Evidence:
 
 def _locked(record: Record) -> Evidence:
     """Of the time of sessions at work, as a YugabyteDB sampled it itself."""
-    return Evidence(seen_locked_pct=group(record.facts, "waits").get("locked_pct"))
+    waits = group(record.facts, "waits")
+    if not covers_window(waits):
+        return Evidence()
+    return Evidence(seen_locked_pct=waits.get("locked_pct"))
+
+
+def covers_window(waits: Mapping[str, Any]) -> bool:
+    """Whether what servers sampled may stand for the whole window, by a record's `waits`."""
+    covered_s = waits.get("covered_s")
+    if covered_s is None:
+        return True
+    enough_s: float = WAITS_COVER * waits["window_s"]
+    return bool(covered_s >= enough_s)
 
 
 def _waited(record: Record) -> Evidence:

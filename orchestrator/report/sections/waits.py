@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator import facts
+from orchestrator.analysis.telemetry import loads
 from orchestrator.report.blocks import (
     Block,
     Cell,
@@ -31,17 +32,21 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     """The most frequent wait events of each tier, and why others are not known; empty where no
     server was asked."""
     rows: list[Row] = []
+    shorter: list[Paragraph] = []
     reasons: dict[str, None] = {}
     for load in index.workloads:
         for tier in index.tiers:
             sampled = []
             for run in index.finished(tier, load.name):
                 sampled.append(facts.group(run.record.facts, "waits"))
-            rows += _rows(f"{load.name}, {tier}", sampled)
+            title = f"{load.name}, {tier}"
+            rows += _rows(title, sampled)
+            shorter += _shorter(title, sampled)
             reasons |= dict.fromkeys(_reasons(sampled))
     blocks: list[Block] = []
     if rows:
         blocks.append(table_of(rows, (_EVENT,), (_ABOUT,)))
+    blocks += shorter
     for reason in reasons:
         blocks.append(Paragraph(f"{reason}.", "Not known"))
     if not blocks:
@@ -53,6 +58,31 @@ def _reasons(sampled: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for waits in sampled:
         if "not_read" in waits:
             yield str(waits["not_read"])
+
+
+def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Paragraph]:
+    """What shares are of, where servers had overwritten the window's begin."""
+    seen = [waits for waits in sampled if "events" in waits]
+    parts = [waits for waits in seen if "covered_s" in waits]
+    if not parts:
+        return
+    shortest = min(parts, key=lambda waits: float(waits["covered_s"]))
+    covered_s = shortest["covered_s"]
+    window_s = shortest["window_s"]
+    text = (
+        "The servers' history was shorter than the window. "
+        f"In {len(parts)} of {len(seen)} runs shares are of at least the last {covered_s:.0f} s "
+        f"of {window_s:.0f} s."
+    )
+    unknown = 0
+    for waits in parts:
+        unknown += not loads.covers_window(waits)
+    if unknown:
+        text += (
+            f" Waits for locks count as not known in {unknown} of them: less than half of the "
+            "window was covered. A larger `ysql_yb_ash_circular_buffer_size` keeps more."
+        )
+    yield Paragraph(text, title)
 
 
 def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:

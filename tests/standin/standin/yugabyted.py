@@ -44,7 +44,6 @@ _AT_WORK = """SELECT coalesce(json_agg(s), '[]') FROM (
 SELECT now() AS sample_time, datid::bigint AS ysql_dbid, pid, wait_event_type AS waits_for
 FROM pg_stat_activity WHERE state = 'active' AND backend_type = 'client backend'
   AND wait_event_type IS DISTINCT FROM 'Client' AND pid <> pg_backend_pid()) AS s"""
-_KEPT_S = 600
 _PG_ARGS = (
     "shared_buffers=32MB",
     "max_connections=300",
@@ -383,8 +382,9 @@ class Node:
                 self._psql(file.read_text(), database)
 
     def _sample_sessions(self) -> None:
-        """Once a second, for the history of active sessions."""
-        samples: deque[list[Any]] = deque(maxlen=_KEPT_S)
+        """Once a second, for the history of active sessions: new samples overwrite the oldest."""
+        kept_s = int(os.environ.get("STANDIN_HISTORY_S", "600"))
+        samples: deque[list[Any]] = deque(maxlen=kept_s)
         while True:
             done = self._asked(_AT_WORK, "yugabyte")
             if done.returncode == 0:

@@ -41,10 +41,17 @@ def documented() -> list[dict[str, Any]]:
 
 
 class Server:
-    """Of each node, with this history. `known`: the wait events that it lists."""
+    """Of each node, with this history. `known`: the wait events that it lists; `kept_s`: the age of
+    each node's oldest sample, None: it has none."""
 
-    def __init__(self, *known: str, has: bool = True) -> None:
+    def __init__(
+        self,
+        *known: str,
+        has: bool = True,
+        kept_s: tuple[float | None, ...] = (900.0, 900.0),
+    ) -> None:
         self.known, self.has = known, has
+        self.kept_s = list(kept_s)
         self.asked: list[str] = []
 
     @contextmanager
@@ -57,6 +64,8 @@ class Server:
             return [{"has": self.has}]
         if "yb_wait_event_desc" in statement:
             return [{"event": event} for event in self.known]
+        if "AS kept_s" in statement:
+            return [{"kept_s": self.kept_s.pop(0)}]
         self.asked.append(statement)
         return documented()
 
@@ -72,9 +81,35 @@ def test_locks_are_seen_among_requests_and_their_share_is_of_sessions() -> None:
     assert sampled["samples"] == 2 * 1929
     assert sampled["events"][0]["event"] == "OnCpu_Active"
     assert sampled["events"][1]["event"] == LOCKS[1]
-    first, statement, second, _ = server.asked
-    assert first == second == CLUSTER.endpoints[0].local_host, "each node is asked"
+    assert "covered_s" not in sampled
+    first, second, statement, _ = server.asked
+    hosts = [endpoint.local_host for endpoint in CLUSTER.endpoints]
+    assert [first, second] == hosts, "each node is asked"
     assert "interval '30 seconds'" in statement and "datname = 'bench'" in statement
+
+
+@pytest.mark.parametrize(
+    ("kept_s", "covered_s"),
+    [
+        ((900.0, 120.5), 120.5),
+        ((297.0, 80.0), 80.0),
+        ((299.0, 298.5), None),
+        ((900.0, None), None),
+        ((None, 200.0), 200.0),
+    ],
+)
+def test_a_history_that_is_shorter_than_the_window_says_how_much_it_covers(
+    kept_s: tuple[float | None, ...], covered_s: float | None
+) -> None:
+    """Of all nodes the part that each has; a sample or two may be missing at the begin."""
+    server = Server(*LOCKS, kept_s=kept_s)
+    sampled = session_history(CLUSTER, 300.0, server.session)  # type: ignore[arg-type]
+    assert sampled.get("covered_s") == covered_s
+    seconds = int(covered_s or 300.0)
+    statements = server.asked[2:]
+    assert len(statements) == 2
+    for statement in statements:
+        assert f"interval '{seconds} seconds'" in statement, "the same part of each"
 
 
 @pytest.mark.parametrize(
@@ -112,11 +147,11 @@ def test_a_share_of_locks_is_no_more_than_all() -> None:
 # ------------------------------------------------------------------ what is concluded
 
 
-def of_run(locked_pct: float | None) -> Evidence:
+def of_run(locked_pct: float | None, **more: float) -> Evidence:
     made = build_campaign(profiles=["premium"], workloads=["insert"])
     record = made.runs[0].record
     if locked_pct is not None:
-        sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct}}
+        sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct, **more}}
         record = replace(record, facts={**record.facts, **sampled})
     return loads.of_load(record, {})
 
@@ -128,6 +163,17 @@ def test_locks_are_counted_where_the_database_sampled_them() -> None:
     assert shares.room(free)
     assert not shares.room(replace(free, seen_locked_pct=5.0))
     assert shares.follows(free) == {}, "the other kinds of waits were not seen"
+
+
+@pytest.mark.parametrize(
+    ("covered_s", "locked_pct"), [(14.9, None), (15.0, 78.0), (29.0, 78.0)]
+)
+def test_locks_are_known_where_at_least_half_of_the_window_was_covered(
+    covered_s: float, locked_pct: float | None
+) -> None:
+    values = of_run(78.0, covered_s=covered_s)
+    assert values.seen_locked_pct == locked_pct
+    assert shares.locks_are_counted(values) == (locked_pct is not None)
 
 
 @pytest.mark.parametrize(

@@ -54,3 +54,28 @@ def test_the_report_says_why_it_is_not_known_and_nothing_where_none_was_asked() 
     assert paragraph.text == f"{reason}."
     plain = campaign({})
     assert waits.section(ReportIndex(plain, judge(plain))) == ()
+
+
+def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
+    read = event("YSQL", "TableRead", "RPCWait", 60.0)
+    short = {"events": [read], "window_s": 600.4, "covered_s": 120.2}
+    longer = {"events": [read], "window_s": 600.4, "covered_s": 400.6}
+    whole = {"events": [read], "window_s": 600.4}
+
+    shown = campaign(short, longer, whole)
+    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    ((_, paragraph),) = (part.blocks for part in section.parts)
+    assert isinstance(paragraph, Paragraph)
+    assert paragraph.lead == "insert, premium"
+    assert paragraph.text == (
+        "The servers' history was shorter than the window. In 2 of 3 runs shares are of at least "
+        "the last 120 s of 600 s. Waits for locks count as not known in 1 of "
+        "them: less than half of the window was covered. A larger "
+        "`ysql_yb_ash_circular_buffer_size` keeps more."
+    )
+
+    shown = campaign(longer, whole)
+    (section,) = waits.section(ReportIndex(shown, judge(shown)))
+    ((_, paragraph),) = (part.blocks for part in section.parts)
+    assert isinstance(paragraph, Paragraph)
+    assert "last 401 s" in paragraph.text and "not known" not in paragraph.text
