@@ -18,7 +18,12 @@ _GIB = 2**30
 # Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
 _HARD_SHARE = 0.85
 _MASTER_CPU_SHARE = 0.1
-_LEAST_MASTER_CPUS = 0.5
+_LEAST_SERVER_CPUS = 0.5
+# `yb-cleanup`, which removes old log files: one in each pod, beside the server. What charts since
+# 2025.2 give it; before, it had nothing of its own. Seen in real pods of 2025.2.2.
+_CLEANUP_CPUS = 0.25
+_CLEANUP_MIB = 250
+_PODS_OF_A_NODE = 2  # a master and a tablet server
 
 
 def values(
@@ -72,19 +77,25 @@ def _flags_of_yugabyted(settings: Settings) -> dict[str, str]:
 
 
 def _resources(spec: model.ClusterSpec) -> dict[str, dict[str, str]]:
-    """What pods ask for, by the names that helm_values.yaml has for it."""
-    cpus = spec.size.cpus
-    master_cpus = max(_LEAST_MASTER_CPUS, round(cpus * _MASTER_CPU_SHARE, 1))
-    tserver_cpus = max(0.5, cpus - master_cpus)
+    """What containers ask for, by the names that helm_values.yaml has for it."""
+    cpus = _server_cpus(spec)
     memory_gib = memory(spec)
     return {
-        "of_master": _resource(master_cpus, memory_gib["master"]),
-        "of_tserver": _resource(tserver_cpus, memory_gib["tserver"]),
+        "of_master": _resource(cpus["master"], f"{memory_gib['master']}Gi"),
+        "of_tserver": _resource(cpus["tserver"], f"{memory_gib['tserver']}Gi"),
+        "of_cleanup": _resource(_CLEANUP_CPUS, f"{_CLEANUP_MIB}Mi"),
     }
 
 
-def _resource(cpus: float, memory_gib: int) -> dict[str, str]:
-    return {"cpu": f"{cpus:g}", "memory": f"{memory_gib}Gi"}
+def _resource(cpus: float, memory_size: str) -> dict[str, str]:
+    return {"cpu": f"{cpus:g}", "memory": memory_size}
+
+
+def _server_cpus(spec: model.ClusterSpec) -> dict[str, float]:
+    """CPUs of a master and of a tablet server: together the node, unless that is too small."""
+    cpus = spec.size.cpus
+    master = max(_LEAST_SERVER_CPUS, round(cpus * _MASTER_CPU_SHARE, 1))
+    return {"master": master, "tserver": max(_LEAST_SERVER_CPUS, cpus - master)}
 
 
 def memory(spec: model.ClusterSpec) -> dict[str, int]:
@@ -121,12 +132,30 @@ def remarks(spec: model.ClusterSpec, wanted: tier.ClassWanted) -> Iterator[str]:
     yield f"Install with: {install_command(settings)}"
     if wanted.provisioner:
         yield f"Make the StorageClass first: `tierbench storage-class` prints {wanted.name}."
-    gib = memory(spec)
-    if sum(gib.values()) * _GIB > spec.size.memory_bytes:
-        most = f"{spec.size.memory_bytes / _GIB:g} GiB"
-        yield f"Whole Gi need {sum(gib.values())} Gi a node, more than the profile's {most}."
+    yield from _remarks_on_room(spec)
     yield from strict_yaml.shipped(__package__, "helm_values.yaml")["remarks"]
     if settings.tls:
         yield "TLS: the chart's default root CA and key are public. Give your own (tls.rootCA)."
     if "zones" in spec.settings:
         yield "Zones are not here: the chart has one release for each (isMultiAz, AZ)."
+
+
+def _remarks_on_room(spec: model.ClusterSpec) -> Iterator[str]:
+    """What a machine must have free, and where that is more than the profile's node."""
+    servers_cpus = sum(_server_cpus(spec).values())
+    servers_gib = sum(memory(spec).values())
+    if servers_cpus > spec.size.cpus:
+        least = f"{servers_cpus:g} CPU"
+        yield f"Servers need {least} a node, more than the profile's {spec.size.cpus:g}."
+    if servers_gib * _GIB > spec.size.memory_bytes:
+        most = f"{spec.size.memory_bytes / _GIB:g} GiB"
+        yield f"Whole Gi need {servers_gib} Gi a node, more than the profile's {most}."
+    beside_cpus = _PODS_OF_A_NODE * _CLEANUP_CPUS
+    beside_mib = _PODS_OF_A_NODE * _CLEANUP_MIB
+    all_cpus = servers_cpus + beside_cpus
+    all_mib = servers_gib * 1024 + beside_mib
+    yield (
+        f"A machine with a master and a tablet server needs {all_cpus:g} CPUs and "
+        f"{all_mib}Mi free. Their yb-cleanup containers take {beside_cpus:g} CPUs and "
+        f"{beside_mib}Mi of that."
+    )

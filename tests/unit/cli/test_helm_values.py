@@ -20,6 +20,7 @@ from orchestrator.model import ClusterSpec, NodeSize, Placing
 from orchestrator.tier import ClassWanted
 from orchestrator.yugabyte import versions
 from tests import ROOT, golden
+from tests.evidence import entries
 
 GIB = 2**30
 FAST = ClassWanted("fast", size_bytes=100 * GIB)
@@ -107,6 +108,58 @@ def test_memory_is_whole_gib_and_holds_what_the_flags_give(
     shares = flags.memory(cluster.size.memory_bytes)
     assert shares.master_bytes < master * GIB
     assert shares.tserver_bytes < tserver * GIB
+
+
+def side_container() -> dict[str, dict[str, str]]:
+    """What the container beside each server asks for, in pods of the chart as they were seen."""
+    (seen,) = [entry for entry in entries() if entry["id"] == "chart-side-container"]
+    resources: dict[str, dict[str, str]] = seen["fact"]["yb-cleanup"]
+    return resources
+
+
+@pytest.mark.parametrize("version", versions.PINNED)
+def test_the_container_beside_each_server_is_as_large_as_in_real_pods(
+    version: str,
+) -> None:
+    """Charts before 2025.2 give it nothing, which takes the pods' guaranteed class."""
+    content = helm_values.values(replace(spec(), version=version), FAST)
+    assert content["ybCleanup"] == {"resources": side_container()}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "memory_gib", "needed"),
+    [
+        (8.0, 32, "8.5 CPUs and 33268Mi"),
+        (2.5, 128, "3 CPUs and 131572Mi"),
+        (0.5, 2, "1.5 CPUs and 3572Mi"),
+    ],
+)
+def test_a_machine_needs_room_for_the_containers_beside_the_servers(
+    cpus: float, memory_gib: int, needed: str
+) -> None:
+    size = NodeSize(cpus, memory_gib * GIB, 100 * GIB)
+    cluster = replace(spec(), node=size)
+    remarks = list(helm_values.remarks(cluster, FAST))
+    (sum_of_both,) = [remark for remark in remarks if "yb-cleanup" in remark]
+    assert f"needs {needed} free" in sum_of_both
+    assert "0.5 CPUs and 500Mi" in sum_of_both
+    content = helm_values.values(cluster, FAST)
+    servers = [content["resource"][name] for name in ("master", "tserver")]
+    both = [each["requests"] for each in servers]
+    asked = [
+        float(each["cpu"]) for each in (*both, *2 * [side_container()["requests"]])
+    ]
+    assert f"{sum(asked):g} CPUs" in needed
+
+
+@pytest.mark.parametrize(("cpus", "is_said"), [(0.5, True), (1.0, False), (8.0, False)])
+def test_servers_that_take_more_cpus_than_the_profiles_node_are_said(
+    cpus: float, is_said: bool
+) -> None:
+    size = NodeSize(cpus, 32 * GIB, 100 * GIB)
+    remarks = list(helm_values.remarks(replace(spec(), node=size), FAST))
+    text = "Servers need 1 CPU a node, more than the profile's 0.5."
+    assert (text in remarks) is is_said
 
 
 def test_flags_are_those_of_the_docker_form() -> None:
