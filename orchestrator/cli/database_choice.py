@@ -108,7 +108,10 @@ def _node_size(
     if text != "auto":
         return sizes.node_size(text)
     placing = profiles[0].placing
-    facts = [told(machine) for machine in of_nodes(connected())]
+    offered = []
+    for machine in of_nodes(connected()):
+        facts = told(machine)
+        offered.append((facts.cpus, facts.memory_bytes))
     is_client_beside = placing is None or not (
         placing.client_machine or placing.client_selector
     )
@@ -118,7 +121,6 @@ def _node_size(
         nodes = max(nodes, profile.cluster.nodes)
         if profile.cluster.node is not None:
             disk_bytes = max(disk_bytes, profile.cluster.node.disk_bytes)
-    offered = [(machine.cpus, machine.memory_bytes) for machine in facts]
     return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
 
 

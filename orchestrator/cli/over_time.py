@@ -93,8 +93,10 @@ def _trend(
     from orchestrator.analysis.campaigns.trend import trend
     from orchestrator.system import store
 
-    sound = [entry for entry in entries if not entry.fault]
-    campaigns = [store.load(results / entry.folder, tables=False) for entry in sound]
+    campaigns = []
+    for entry in entries:
+        if not entry.fault:
+            campaigns.append(store.load(results / entry.folder, tables=False))
     allowed: frozenset[str] = frozenset()
     if across:
         allowed = frozenset(["machines"])

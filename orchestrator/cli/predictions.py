@@ -2,7 +2,7 @@
 `tierbench advise`: which of them are the cheapest to meet an SLO, and which to measure next."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -83,7 +83,7 @@ def predict(
     if not tier:
         unbounded += predictor.compared()
     doubts = _doubts(campaign, predictor)
-    predictions = by_price([in_doubt(prediction, doubts) for prediction in unbounded])
+    predictions = by_price(_bounded(unbounded, doubts))
     hint = []
     if not tier:
         store.save_predictions(app.folder(results, campaign.name), predictions)
@@ -113,7 +113,7 @@ def advise(
     rows = tier or _catalog_rows(predictor, size, app.root)
     unbounded = _predictions(predictor, rows, app.root, clauses, may_skip=not tier)
     doubts = _doubts(campaign, predictor)
-    predictions = [in_doubt(prediction, doubts) for prediction in unbounded]
+    predictions = _bounded(unbounded, doubts)
     workload = predictor.measured.record.workload.name
     chosen = worth_measuring(predictions)
     commands = list(_commands(campaign, workload, chosen, slo))
@@ -121,11 +121,14 @@ def advise(
     answer = prediction_answer(workload, objectives, predictions, commands)
     possible = possible_tiers(predictions)
     names = [named(clause.metric, clause.scope) for clause in clauses]
+    last_lines = commands
+    if not commands:
+        last_lines = [nearest_in_words(predictions)]
     app.out.show(
         _advice_as_json(answer, possible, doubts),
         *_doubts_in_words(doubts),
         _table(possible[:SHOWN], names),
-        *(commands or [nearest_in_words(predictions)]),
+        *last_lines,
     )
 
 
@@ -146,6 +149,16 @@ def _doubts(campaign: Results, predictor: Predictor) -> tuple[str, ...]:
     """What limits predictions from the run."""
     run = predictor.measured.record.run
     return doubts_of_cell(campaign, judge(campaign), run)
+
+
+def _bounded(
+    predictions: Iterable[Prediction], doubts: tuple[str, ...]
+) -> list[Prediction]:
+    """The same, each with the doubts, which bound its chance."""
+    bounded = []
+    for prediction in predictions:
+        bounded.append(in_doubt(prediction, doubts))
+    return bounded
 
 
 def _doubts_in_words(doubts: Sequence[str]) -> Iterator[str]:
@@ -229,13 +242,16 @@ def _finished_run(campaign: Results, slug: str) -> RunData:
 
 
 def _no_such_run(campaign: Results, slug: str) -> UsageError:
-    runs = listed([ended.record.run.slug for ended in campaign.done])
+    slugs = [ended.record.run.slug for ended in campaign.done]
+    its_runs = "none that is finished"
+    if slugs:
+        its_runs = listed(slugs)
     lacks = "is a campaign: name one of its runs"
     if slug:
         lacks = f"has no finished run {slug!r}"
     return UsageError(
         f"{campaign.name} {lacks}",
-        advice=f"it has {runs or 'none that is finished'}",
+        advice=f"it has {its_runs}",
     )
 
 

@@ -135,9 +135,10 @@ class _Counts:
         self._without_waits = ("connection_wait_avg_s", "all") in stored
         # Then latency is of what was due within the window, whenever it ended.
         self._at_a_rate = ("offered_per_s", "all") in stored
-        self.percentiles = {
-            name: stored[name, "all"] for name in PERCENTILES if (name, "all") in stored
-        }
+        self.percentiles: dict[str, float] = {}
+        for name in PERCENTILES:
+            if (name, "all") in stored:
+                self.percentiles[name] = stored[name, "all"]
         self.faster = dict.fromkeys(self.percentiles, 0)
         self.as_fast = dict.fromkeys(self.percentiles, 0)
         self.rows = 0

@@ -66,16 +66,19 @@ def model(
         raise _lacks_a_stage(run.record.run.slug, stage)
     probes = _probes(run, quiet, cpus)
     disk = disk_of(run.record.profile.tier, run.record.gate)
-    probed = [_system(probe, disk, cpus) for probe in probes]
-    last = probed[-1]
-    delays = [
-        _delays(probe.record, _queueing_as(last, system), disk)
-        for probe, system in zip(probes, probed, strict=True)
-    ]
+    systems = [_system(probe, disk, cpus) for probe in probes]
+    last = systems[-1]
+    transaction_delays_s = []
+    sync_delays_s = []
+    for probe, system in zip(probes, systems, strict=True):
+        delays = _delays(probe.record, _queueing_as(last, system), disk)
+        transaction_delays_s.append(delays.transaction_s)
+        sync_delays_s.append(delays.sync_s)
     undelayed = _queueing_as(last, _system(run, disk, cpus))
-    delay_s = min(delay.transaction_s for delay in delays)
-    sync_s = min(delay.sync_s for delay in delays)
-    return replace(undelayed, delay_s=delay_s, sync_s=sync_s), disk
+    delayed = replace(
+        undelayed, delay_s=min(transaction_delays_s), sync_s=min(sync_delays_s)
+    )
+    return delayed, disk
 
 
 def _queueing_as(
@@ -234,11 +237,14 @@ def _asked(run: RunData, cpus: float | None) -> _CountedLoad:
     rows = _counted(run)
     grown = rows - rows[:1]
     has_samples = grown.shape[0] > 1
-    has_limits = all(node.name in cpu_limits for node in database)
-    if not (rate and cpu_s.get("database") and has_samples and has_limits):
+    if not rate or not cpu_s.get("database") or not has_samples:
         raise _not_all_known(record.run.slug)
-    if any(node.wal_device for node in database):
-        raise _log_elsewhere(record.run.slug)
+    for node in database:
+        if node.name not in cpu_limits:
+            raise _not_all_known(record.run.slug)
+    for node in database:
+        if node.wal_device:
+            raise _log_elsewhere(record.run.slug)
     return _CountedLoad(
         record=record,
         rate_per_s=rate,
@@ -260,8 +266,10 @@ def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
     used_s: dict[str, float] = {}
     nodes_by_role = units.gathered((node.role, node.name) for node in run.record.nodes)
     for role, names in nodes_by_role.items():
-        busy = [growth.per_s(name, counters.CPU_SECONDS) or 0.0 for name in names]
-        used_s[role] = sum(busy) / rate_per_s
+        busy = 0.0  # cores
+        for name in names:
+            busy += growth.per_s(name, counters.CPU_SECONDS) or 0.0
+        used_s[role] = busy / rate_per_s
     return used_s
 
 
@@ -348,8 +356,11 @@ def _arrivals_per_s(asked: _CountedLoad) -> float | None:
 
 def _client_cpus(asked: _CountedLoad) -> float:
     """Cores of all load generators together; one of each whose limit is not known."""
-    clients = [node.name for node in asked.record.nodes if node.role == "client"]
-    return sum(asked.cpu_limits.get(name, 1.0) for name in clients) or 1.0
+    cpus = 0.0
+    for node in asked.record.nodes:
+        if node.role == "client":
+            cpus += asked.cpu_limits.get(node.name, 1.0)
+    return cpus or 1.0
 
 
 def _machine_cpus(nodes: Sequence[Node]) -> float:

@@ -21,8 +21,8 @@ from orchestrator.analysis.prediction.demands import (
     model,
     time_at_cap,
 )
-from orchestrator.analysis.prediction.disks import disk_of
-from orchestrator.analysis.prediction.simulation import Simulated, simulate
+from orchestrator.analysis.prediction.disks import SimulatedDisk, disk_of
+from orchestrator.analysis.prediction.simulation import Simulated, System, simulate
 from orchestrator.analysis.results import (
     Key,
     Results,
@@ -85,7 +85,7 @@ class Predictor:
         cpus = machine_cpus(campaign)
         quiet = quiet_run(campaign, run)
         self._system, disk = model(self.measured, quiet, cpus)
-        self._here = [simulate(self._system, disk, seed) for seed in SEEDS]
+        self._here = _with_all_seeds(self._system, disk)
         # Without a quiet run what a cap hides is missing, so errors are larger.
         self._wider = 1.0
         if not quiet:
@@ -102,18 +102,21 @@ class Predictor:
     ) -> Prediction:
         """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
         long an I/O of the tier takes."""
-        there = [simulate(self._asked, disk_of(tier), seed) for seed in SEEDS]
+        there = _with_all_seeds(self._asked, disk_of(tier))
         upwards = self._is_faster(there)
-        keys = [(objective.metric, objective.scope) for objective in slo] or FIGURES
-        estimates = {
-            named(metric, scope): self._estimate(there, (metric, scope), upwards)
-            for metric, scope in keys
-        }
+        estimates: dict[str, Estimate | None] = {}
+        figures: dict[str, Estimate] = {}
+        for metric, scope in _keys(slo):
+            name = named(metric, scope)
+            estimate = self._estimate(there, (metric, scope), upwards)
+            estimates[name] = estimate
+            if estimate:
+                figures[name] = estimate
         prediction = Prediction(
             tier.name,
             upwards,
             limit=there[0].limit,
-            figures={name: value for name, value in estimates.items() if value},
+            figures=figures,
             monthly_cost=None,
             currency=_currency(tier),
             chance=_chance(estimates, slo),
@@ -207,11 +210,14 @@ class Predictor:
         longer than simulated. Of a mix, which is not simulated, it is the measured one, times what
         the simulation of the tier is to that of the measured one."""
         longer_s = measured - here
-        scopes = [figure.scope for figure in self.measured.record.measurements]
-        are_alike = all(scope == "all" for scope in scopes)
-        if are_alike and longer_s > 0:
+        if longer_s > 0 and not self._is_a_mix():
             return here * times + longer_s
         return measured * times
+
+    def _is_a_mix(self) -> bool:
+        """Whether types of transactions were measured apart."""
+        figures = self.measured.record.measurements
+        return any(figure.scope != "all" for figure in figures)
 
     def _around(
         self,
@@ -228,6 +234,20 @@ class Predictor:
         low = value * math.exp(-T90 * sd)
         high = value * math.exp(T90 * sd)
         return Estimate(value, low, high)
+
+
+def _with_all_seeds(system: System, disk: SimulatedDisk) -> list[Simulated]:
+    simulated = []
+    for seed in SEEDS:
+        simulated.append(simulate(system, disk, seed))
+    return simulated
+
+
+def _keys(slo: Sequence[Objective]) -> Sequence[Key]:
+    """Of the figures that are predicted: those of an SLO, if there is one."""
+    if not slo:
+        return FIGURES
+    return [(objective.metric, objective.scope) for objective in slo]
 
 
 def named(metric: str, scope: str) -> str:

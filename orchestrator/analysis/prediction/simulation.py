@@ -322,9 +322,10 @@ class _Simulation:
                 batch = int(min(pages, system.batch))
                 pages -= batch
                 self._dirty[node] -= batch
-                starts_s = max(
-                    disk.admit(self._now, system.write_bytes) for _ in range(batch)
-                )
+                starts_s = self._now
+                for _ in range(batch):
+                    admitted_s = disk.admit(self._now, system.write_bytes)
+                    starts_s = max(starts_s, admitted_s)
                 yield starts_s + next(disk.writes)
             yield self._now + ROUND_S
 
