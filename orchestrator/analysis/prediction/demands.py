@@ -9,41 +9,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from orchestrator import facts, units
+from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.prediction import simulation
+from orchestrator.analysis.prediction.counted_load import (
+    CountedLoad,
+    asked_for,
+    log_use,
+)
 from orchestrator.analysis.prediction.disks import SimulatedDisk, disk_of
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import counters, disk_demand, machines, resources
-from orchestrator.analysis.telemetry.node_values import CAPS, Evidence
+from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry.node_values import CAPS
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 from orchestrator.planning import factors
 from orchestrator.planning.latency_quantiles import mean_s
 
-# In the order of the fields of `_RunTotals`.
-COUNTED = (
-    counters.READS,
-    counters.WRITES,
-    counters.READ_BYTES,
-    counters.WRITTEN_BYTES,
-    counters.WRITE_SECONDS,
-    counters.READ_SECONDS,
-)
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
 _ROUNDS = 5  # in which the delay is found
-_NONE = (
-    1e-9  # in the place of a counter that did not grow, so that it can be divided by
-)
 _MOST_LOCKED = 0.9  # of the time: nearer to all of it the wait would grow without bound
 
 # Of an observation: reads_per_s, writes_per_s, read_bytes_per_s and more.
@@ -112,7 +105,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     or either of hour and run has no writes.
     """
     writes = system.stages[-1].writes
-    writes_and_syncs = writes + _log_use(run.record).syncs
+    writes_and_syncs = writes + log_use(run.record).syncs
     writes_per_s = hour["writes_per_s"]
     reads_per_s = hour["reads_per_s"]
     if math.isnan(reads_per_s) or not writes_per_s * writes_and_syncs:
@@ -165,155 +158,12 @@ def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _
     return _Delays(system.delay_s, system.sync_s)
 
 
-# ------------------------------------------------------------------ what a run asked for
-
-
-class _LogUse(NamedTuple):
-    """What a commit asks of the log: syncs, of which several commits may share one, and bytes."""
-
-    syncs: float
-    size_bytes: float
-
-
-@dataclass(frozen=True)
-class _RunTotals:
-    """What a run did since its warm-up began: transactions, and I/O of all database nodes.
-
-    `writes` are of pages and of the log. `write_s`, `read_s`: the sums of how long each took.
-    """
-
-    transactions: float
-    reads: float
-    writes: float
-    read_bytes: float
-    written_bytes: float
-    write_s: float
-    read_s: float
-
-
-@dataclass(frozen=True)
-class _CountedLoad:
-    """What a run's counters say of its load, all of it known.
-
-    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `_counted`
-    since the begin; seen: what was seen of the first database node.
-    """
-
-    record: Record
-    rate_per_s: float
-    database: Sequence[Node]
-    cpu_s: Mapping[str, float]
-    cpu_limits: Mapping[str, float]
-    counted: np.ndarray
-    totals: _RunTotals
-    log: _LogUse
-    seen: Evidence
-
-    @property
-    def page_writes(self) -> float:
-        """All writes but the log's: a small difference of large numbers, so at least a bit."""
-        totals = self.totals
-        of_pages = totals.writes - self.log.syncs * totals.transactions
-        return max(totals.writes / 100, of_pages)
-
-    @property
-    def reading_share(self) -> float:
-        """The share of sessions that were seen in I/O of data files."""
-        return (self.seen.seen_reading_pct or 0.0) / 100
-
-    @property
-    def locked_share(self) -> float:
-        """The share of sessions that were seen to wait for locks of others."""
-        return (self.seen.seen_locked_pct or 0.0) / 100
-
-
-def _asked(run: RunData, cpus: float | None) -> _CountedLoad:
-    """UsageError if something that must be known is not."""
-    record = run.record
-    rate = value_of(record, "throughput_per_s")
-    database = [node for node in record.nodes if node.role == "database"]
-    cpu_s = _cpu_s(run, rate)
-    cpu_limits = machines.cpu_limits(record.nodes, cpus)
-    rows = _counted(run)
-    grown = rows - rows[:1]
-    has_samples = grown.shape[0] > 1
-    if not rate or not cpu_s.get("database") or not has_samples:
-        raise _not_all_known(record.run.slug)
-    for node in database:
-        if node.name not in cpu_limits:
-            raise _not_all_known(record.run.slug)
-    for node in database:
-        if node.wal_device:
-            raise _log_elsewhere(record.run.slug)
-    return _CountedLoad(
-        record=record,
-        rate_per_s=rate,
-        database=database,
-        cpu_s=cpu_s,
-        cpu_limits=cpu_limits,
-        counted=grown,
-        totals=_RunTotals(*(grown[-1] + _NONE)),
-        log=_log_use(record),
-        seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
-    )
-
-
-def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
-    """CPU time of a transaction by role, nodes of a role together; nothing where none is known."""
-    growth = run.telemetry.growth
-    if not growth or not rate_per_s:
-        return {}
-    used_s: dict[str, float] = {}
-    nodes_by_role = units.gathered((node.role, node.name) for node in run.record.nodes)
-    for role, names in nodes_by_role.items():
-        busy = 0.0  # cores
-        for name in names:
-            busy += growth.per_s(name, counters.CPU_SECONDS) or 0.0
-        used_s[role] = busy / rate_per_s
-    return used_s
-
-
-def _log_use(record: Record) -> _LogUse:
-    """Of a commit, from before the warm-up on."""
-    commits = _grown(record, "xact_commit")
-    if not commits:
-        return _LogUse(0.0, 0.0)
-    syncs = _grown(record, facts.WAL_SYNCS)
-    size_bytes = _grown(record, "wal_bytes")
-    return _LogUse(syncs / commits, size_bytes / commits)
-
-
-def _grown(record: Record, counter: str) -> float:
-    before = results.database_before(record).counter(counter) or 0.0
-    after = results.database(record).counter(counter) or 0.0
-    return max(0.0, after - before)
-
-
-def _counted(run: RunData) -> np.ndarray:
-    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
-    was sampled of all database nodes together, in the order of `COUNTED`. No row without intervals.
-    """
-    database = {node.name for node in run.record.nodes if node.role == "database"}
-    begins_s = run.intervals["time_s"].to_numpy()
-    times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
-    done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
-    rows = np.zeros((len(times_s), 1 + len(COUNTED)))
-    rows[:, 0] = done[: len(times_s)]
-    for samples in run.sampled.by_nodes():
-        is_wanted = samples["node"].isin(database) & samples["metric"].isin(COUNTED)
-        series = samples[is_wanted].groupby(["node", "metric"], observed=True)
-        for (_, metric), sampled in series:
-            column = 1 + COUNTED.index(str(metric))
-            rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
-    return rows
-
-
 # ------------------------------------------------------------------ a run as a system
 
 
 def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation.System:
     """Cluster and load of a run, with the demands of its transactions."""
-    asked = _asked(run, cpus)
+    asked = asked_for(run, cpus)
     record = asked.record
     totals = asked.totals
     database = asked.database
@@ -347,14 +197,14 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     )
 
 
-def _arrivals_per_s(asked: _CountedLoad) -> float | None:
+def _arrivals_per_s(asked: CountedLoad) -> float | None:
     """Sessions that think arrive as often as they did, however fast the disk is."""
     if asked.record.workload.thinks:
         return asked.rate_per_s
     return results.generator(asked.record).arrival_rate_per_s
 
 
-def _client_cpus(asked: _CountedLoad) -> float:
+def _client_cpus(asked: CountedLoad) -> float:
     """Cores of all load generators together; one of each whose limit is not known."""
     cpus = 0.0
     for node in asked.record.nodes:
@@ -371,7 +221,7 @@ def _machine_cpus(nodes: Sequence[Node]) -> float:
     return hosts[0] or math.inf
 
 
-def _batch(asked: _CountedLoad, disk: SimulatedDisk) -> float:
+def _batch(asked: CountedLoad, disk: SimulatedDisk) -> float:
     """Pages that are written at once: a write waits for those before it in its batch, which are
     half of it in the mean. A disk without a cap holds none back, so it does not tell."""
     iops = _iops(disk)
@@ -385,7 +235,7 @@ def _batch(asked: _CountedLoad, disk: SimulatedDisk) -> float:
     return min(max(1.0, 2 * before), QUEUE)
 
 
-def _ahead(asked: _CountedLoad, disk: SimulatedDisk) -> float:
+def _ahead(asked: CountedLoad, disk: SimulatedDisk) -> float:
     """I/Os behind which a session's own write of a page waits, by how much longer it takes."""
     iops = _iops(disk)
     if iops == math.inf:
@@ -394,7 +244,7 @@ def _ahead(asked: _CountedLoad, disk: SimulatedDisk) -> float:
     return min(longer_s * iops, QUEUE)
 
 
-def _session_write_s(asked: _CountedLoad) -> float:
+def _session_write_s(asked: CountedLoad) -> float:
     """How long a session takes to write a page itself: its time in I/O without that of reads, by
     the pages that the background writer, with all its rounds, does not get to."""
     totals = asked.totals
@@ -407,7 +257,7 @@ def _session_write_s(asked: _CountedLoad) -> float:
     return writing_s / max(own_pages, OWN)
 
 
-def _round_pages(asked: _CountedLoad) -> float:
+def _round_pages(asked: CountedLoad) -> float:
     """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
     if asked.seen.seen_reading_pct is None:
         return 0.0
@@ -435,7 +285,7 @@ def _measure_s(record: Record) -> float:
 
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. The last quarter's mean
-    stands for what comes after. grown: rows of `_counted` since the begin."""
+    stands for what comes after. grown: `CountedLoad.counted`."""
     has_transactions = np.diff(grown[:, 0]) >= 1
     rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
     first_quarters = rows[: len(rows) * 3 // 4 + 1]
@@ -452,17 +302,6 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
 
 
 # ------------------------------------------------------------------ what is refused
-
-
-def _not_all_known(run: str) -> UsageError:
-    return UsageError(
-        f"{run}: transactions, CPU, its limit, and I/O are not all known",
-        advice="predict from a run whose telemetry has them",
-    )
-
-
-def _log_elsewhere(run: str) -> UsageError:
-    return UsageError(f"{run}: a log on a disk of its own is not simulated")
 
 
 def _lacks_a_stage(run: str, stage: str) -> UsageError:

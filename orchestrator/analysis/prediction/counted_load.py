@@ -1,0 +1,180 @@
+"""What a run asked for, as counted: transactions, CPU time, log and I/O of its nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator import facts, units
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.telemetry import counters, machines, resources
+from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.errors import UsageError
+from orchestrator.model import Node, Record
+
+# In the order of the fields of `_RunTotals`.
+_COUNTED = (
+    counters.READS,
+    counters.WRITES,
+    counters.READ_BYTES,
+    counters.WRITTEN_BYTES,
+    counters.WRITE_SECONDS,
+    counters.READ_SECONDS,
+)
+# In the place of a counter that did not grow, so that it can be divided by.
+_NONE = 1e-9
+
+
+class LogUse(NamedTuple):
+    """What a commit asks of the log: syncs, of which several commits may share one, and bytes."""
+
+    syncs: float
+    size_bytes: float
+
+
+@dataclass(frozen=True)
+class _RunTotals:
+    """What a run did since its warm-up began: transactions, and I/O of all database nodes.
+
+    `writes` are of pages and of the log. `write_s`, `read_s`: the sums of how long each took.
+    """
+
+    transactions: float
+    reads: float
+    writes: float
+    read_bytes: float
+    written_bytes: float
+    write_s: float
+    read_s: float
+
+
+@dataclass(frozen=True)
+class CountedLoad:
+    """What a run's counters say of its load, all of it known.
+
+    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `_counted`
+    since the begin; seen: what was seen of the first database node.
+    """
+
+    record: Record
+    rate_per_s: float
+    database: Sequence[Node]
+    cpu_s: Mapping[str, float]
+    cpu_limits: Mapping[str, float]
+    counted: np.ndarray
+    totals: _RunTotals
+    log: LogUse
+    seen: Evidence
+
+    @property
+    def page_writes(self) -> float:
+        """All writes but the log's: a small difference of large numbers, so at least a bit."""
+        totals = self.totals
+        of_pages = totals.writes - self.log.syncs * totals.transactions
+        return max(totals.writes / 100, of_pages)
+
+    @property
+    def reading_share(self) -> float:
+        """The share of sessions that were seen in I/O of data files."""
+        return (self.seen.seen_reading_pct or 0.0) / 100
+
+    @property
+    def locked_share(self) -> float:
+        """The share of sessions that were seen to wait for locks of others."""
+        return (self.seen.seen_locked_pct or 0.0) / 100
+
+
+def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
+    """By counters of the run. UsageError if something that must be known is not."""
+    record = run.record
+    rate = value_of(record, "throughput_per_s")
+    database = [node for node in record.nodes if node.role == "database"]
+    cpu_s = _cpu_s(run, rate)
+    cpu_limits = machines.cpu_limits(record.nodes, cpus)
+    rows = _counted(run)
+    grown = rows - rows[:1]
+    has_samples = grown.shape[0] > 1
+    if not rate or not cpu_s.get("database") or not has_samples:
+        raise _not_all_known(record.run.slug)
+    for node in database:
+        if node.name not in cpu_limits:
+            raise _not_all_known(record.run.slug)
+    for node in database:
+        if node.wal_device:
+            raise _log_elsewhere(record.run.slug)
+    return CountedLoad(
+        record=record,
+        rate_per_s=rate,
+        database=database,
+        cpu_s=cpu_s,
+        cpu_limits=cpu_limits,
+        counted=grown,
+        totals=_RunTotals(*(grown[-1] + _NONE)),
+        log=log_use(record),
+        seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
+    )
+
+
+def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
+    """CPU time of a transaction by role, nodes of a role together; nothing where none is known."""
+    growth = run.telemetry.growth
+    if not growth or not rate_per_s:
+        return {}
+    used_s: dict[str, float] = {}
+    nodes_by_role = units.gathered((node.role, node.name) for node in run.record.nodes)
+    for role, names in nodes_by_role.items():
+        busy = 0.0  # cores
+        for name in names:
+            busy += growth.per_s(name, counters.CPU_SECONDS) or 0.0
+        used_s[role] = busy / rate_per_s
+    return used_s
+
+
+def log_use(record: Record) -> LogUse:
+    """Of a commit, from before the warm-up on."""
+    commits = _grown(record, "xact_commit")
+    if not commits:
+        return LogUse(0.0, 0.0)
+    syncs = _grown(record, facts.WAL_SYNCS)
+    size_bytes = _grown(record, "wal_bytes")
+    return LogUse(syncs / commits, size_bytes / commits)
+
+
+def _grown(record: Record, counter: str) -> float:
+    before = results.database_before(record).counter(counter) or 0.0
+    after = results.database(record).counter(counter) or 0.0
+    return max(0.0, after - before)
+
+
+def _counted(run: RunData) -> np.ndarray:
+    """Rows, one a second from the begin of the warm-up on: transactions since it began, and what
+    was sampled of all database nodes together, in the order of `_COUNTED`. No row without
+    intervals."""
+    database = {node.name for node in run.record.nodes if node.role == "database"}
+    begins_s = run.intervals["time_s"].to_numpy()
+    times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
+    done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
+    rows = np.zeros((len(times_s), 1 + len(_COUNTED)))
+    rows[:, 0] = done[: len(times_s)]
+    for samples in run.sampled.by_nodes():
+        is_wanted = samples["node"].isin(database) & samples["metric"].isin(_COUNTED)
+        series = samples[is_wanted].groupby(["node", "metric"], observed=True)
+        for (_, metric), sampled in series:
+            column = 1 + _COUNTED.index(str(metric))
+            rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
+    return rows
+
+
+def _not_all_known(run: str) -> UsageError:
+    return UsageError(
+        f"{run}: transactions, CPU, its limit, and I/O are not all known",
+        advice="predict from a run whose telemetry has them",
+    )
+
+
+def _log_elsewhere(run: str) -> UsageError:
+    return UsageError(f"{run}: a log on a disk of its own is not simulated")
