@@ -73,7 +73,7 @@ class Read:
     source: str | None = None
     striped: bool = False
     vm: str | None = None
-    size: Annotated[str, Option(callback=read_by(units.parse_size))] = "1GiB"
+    size: Annotated[str | None, Option(callback=read_by(units.parse_size))] = None
     region: str | None = None
     at_cap: Annotated[float, Option("--at-cap", callback=percentage)] = 1.0
 
@@ -86,10 +86,12 @@ class Read:
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
+    _check_something_is_read(options)
     catalog = project_files.catalog(app.root)
     source = _source_limits(app, options)
+    size_bytes = _size_bytes(app, options)
     # Refuses a region or a machine now, and not after a week of readings.
-    _offers(catalog, options, ())
+    _offers(catalog, options, size_bytes, ())
     folder = results / _folder_name(app, options)
     readings = _read(app, options, folder)
     chosen = _of_device(readings, options.device)
@@ -99,7 +101,8 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     if options.striped:
         of_disks = together.of_nodes(of_disks)
     observed = Observed.of(of_disks, options.at_cap / 100, source)
-    observed = observed.against(_offers(catalog, options, observed.needs))
+    offers = _offers(catalog, options, size_bytes, observed.needs)
+    observed = observed.against(offers)
     given = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, chosen, observed, given)
     command = observing.measure(folder, observed, init.CLUSTERS)
@@ -124,11 +127,36 @@ def _source_limits(app: App, options: Read) -> Limits | None:
     return tier.limits
 
 
+def _size_bytes(app: App, options: Read) -> int:
+    """What a disk in the place of each observed one has to hold. UsageError if nobody says it:
+    counters of a disk do not tell it, and no default would be near."""
+    if options.size is not None:
+        return units.parse_size(options.size)
+    if options.profile is not None:
+        profile = plans.placed(app, options.profile)
+        size_bytes = _bytes_of_its_disk(profile, options.striped)
+        if size_bytes:
+            size = units.format_bytes(size_bytes)
+            app.progress.note(f"a disk has to hold {size}, as that of {profile.name}")
+            return size_bytes
+    raise UsageError(
+        "how large a disk has to be is not known, because counters do not tell it",
+        "say what the disk holds, or will: --size 250GiB",
+    )
+
+
+def _bytes_of_its_disk(profile: Profile, is_striped: bool) -> int:
+    """Of one of its disks, or of all of a node that are one stripe; 0 if it is not known."""
+    disk_bytes = profile.tier.origin.size_bytes or 0
+    if is_striped:
+        return disk_bytes * profile.tier.count
+    return disk_bytes
+
+
 def _offers(
-    catalog: Catalog, options: Read, needs: Sequence[float]
+    catalog: Catalog, options: Read, size_bytes: int, needs: Sequence[float]
 ) -> Sequence[Purchase]:
-    """Disks of the size asked for that carry `needs`, as of `Observed`."""
-    size_bytes = units.parse_size(options.size)
+    """Disks of this size that carry `needs`, as of `Observed`."""
     return purchases(catalog, size_bytes, needs, options.region, options.vm)
 
 
@@ -183,8 +211,7 @@ def _no_such_disk(device: str, readings: _Readings) -> UsageError:
 
 
 def _read(app: App, options: Read, folder: Path) -> _Readings:
-    """All that there are readings of: from files, of a server, and live. UsageError if nothing is
-    named."""
+    """All that there are readings of: from files, of a server, and live."""
     length_s = units.parse_seconds(options.last)
     end_s = app.clock.now()
     pieces = pieces_in(options.calibrate)
@@ -199,13 +226,16 @@ def _read(app: App, options: Read, folder: Path) -> _Readings:
         if not files.live(folder):
             raise _nothing_read(misses)
         tables.append(files.read(folder))
-    if not tables:
+    return _Readings(tables, misses)
+
+
+def _check_something_is_read(options: Read) -> None:
+    if not (options.file or options.prometheus or options.reads_live):
         raise UsageError(
             "there is nothing to observe",
             "give --file, --prometheus, --exporter or --profile: docs/OBSERVE.md has a "
             "recipe for each",
         )
-    return _Readings(tables, misses)
 
 
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:

@@ -91,7 +91,14 @@ class Line:
             "--device",
             device,
         )
-        more = ("--last", last, "--results", str(folder / "results"))
+        more = (
+            "--size",
+            "250GiB",
+            "--last",
+            last,
+            "--results",
+            str(folder / "results"),
+        )
         return cls((*words, *more), folder / "results", environment)
 
     def begun(self) -> Program:

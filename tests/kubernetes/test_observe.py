@@ -92,9 +92,8 @@ def reading(device: str, folder: Path) -> Iterator[Program]:
     profile, before = folder / "nodes.yaml", set(folder.glob("observed-*/samples/*"))
     profile.write_text(examples("OBSERVE.md", "Machines without node_exporter")[1])
     words = ("observe", "--profile", str(profile), "--device", device, "--last", "28s")
-    program = Program.start(
-        *words, "--results", str(folder), TIERBENCH_CACHE=str(folder)
-    )
+    more = ("--size", "250GiB", "--results", str(folder))
+    program = Program.start(*words, *more, TIERBENCH_CACHE=str(folder))
     try:
         program.until("the same line goes on")
         assert wait_until(

@@ -171,9 +171,14 @@ def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Deman
     lasting = complete[complete["end_s"] > complete["begin_s"]]
     possible = lasting[_is_possible(lasting, source)]
     by_disk = possible.sort_values("begin_s", kind="stable").groupby(["node", "device"])
-    read = [_demand(str(node), str(device), rows) for (node, device), rows in by_disk]
-    first_s = min((float(demand.begin_s[0]) for demand in read), default=0.0)
-    last_s = max((float(demand.end_s[-1]) for demand in read), default=0.0)
+    read: list[Demand] = []
+    first_s = np.inf
+    last_s = -np.inf
+    for (node, device), rows in by_disk:
+        demand = _demand(str(node), str(device), rows)
+        first_s = min(first_s, float(demand.begin_s[0]))
+        last_s = max(last_s, float(demand.end_s[-1]))
+        read.append(demand)
     return [replace(demand, whole_s=last_s - first_s) for demand in read]
 
 

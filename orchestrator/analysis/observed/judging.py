@@ -21,9 +21,7 @@ import numpy as np
 
 from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay, together
-from orchestrator.analysis.observed.demand import (
-    Demand,
-)
+from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.heaps import seeming_caps
 from orchestrator.analysis.observed.on_disk import (
     Caps,
@@ -32,10 +30,7 @@ from orchestrator.analysis.observed.on_disk import (
     judged,
     of_worst,
 )
-from orchestrator.analysis.observed.replay import (
-    Counted,
-    RateCap,
-)
+from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
@@ -127,19 +122,15 @@ class Observed:
     def against(self, purchases: Sequence[Purchase]) -> Observed:
         """With an answer for each."""
         # Node by node, because what is drawn for each is in memory once.
-        by_node = [_on_node(disks, purchases) for disks in self._nodes]
+        by_node: list[Sequence[OnDisk]] = []
+        for disks in together.by_node(self.demands):
+            by_node.append(_on_node(disks, purchases))
         answers = []
         for place, purchase in enumerate(purchases):
             worst = of_worst([on_disks[place] for on_disks in by_node])
             limits = tuple(replay.caps(purchase.tier.limits, purchase.vm))
             answers.append(self._answer(purchase, limits, worst))
         return replace(self, answers=tuple(answers))
-
-    @property
-    def _nodes(self) -> Sequence[Sequence[Demand]]:
-        """The disks of each node."""
-        by_node = gathered((demand.node, demand) for demand in self.demands)
-        return [list(disks) for disks in by_node.values()]
 
     @property
     def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
@@ -201,16 +192,23 @@ def _on_node(
         (alone,) = disks
         return [_in_place_of(alone, purchase, purchase.vm) for purchase in purchases]
     sums = together.of_nodes(disks)
-    answers = []
-    for purchase in purchases:
-        each = [_in_place_of(disk, purchase, None) for disk in disks]
-        worst = of_worst(each)
-        machine = tuple(replay.machine_caps(purchase.vm))
-        if machine:
-            behind = [judged(demand, machine, purchase.unit_bytes) for demand in sums]
-            worst = behind_machine(worst, of_worst(behind))
-        answers.append(worst)
-    return answers
+    return [_of_several(disks, sums, purchase) for purchase in purchases]
+
+
+def _of_several(
+    disks: Sequence[Demand], sums: Sequence[Demand], purchase: Purchase
+) -> OnDisk:
+    """The worst of a node's disks, behind their machine. sums: of what all of them were asked."""
+    apart: list[OnDisk] = []
+    for disk in disks:
+        apart.append(_in_place_of(disk, purchase, None))
+    machine = tuple(replay.machine_caps(purchase.vm))
+    if not machine:
+        return of_worst(apart)
+    behind: list[OnDisk] = []
+    for demand in sums:
+        behind.append(judged(demand, machine, purchase.unit_bytes))
+    return behind_machine(of_worst(apart), of_worst(behind))
 
 
 def _in_place_of(disk: Demand, purchase: Purchase, vm: Limits | None) -> OnDisk:

@@ -173,6 +173,14 @@ class _Draws:
     def share(self, flags: Flags) -> float:
         return replay.seconds_of(self.step_s, flags) / self.whole_s
 
+    def shares_asking(self, replays: Sequence[Replay]) -> list[float]:
+        """D of each draw."""
+        return [self.share(drawn.asks) for drawn in replays]
+
+    def shares_at_cap(self, replays: Sequence[Replay]) -> list[float]:
+        """S of each draw."""
+        return [self.share(drawn.at_cap) for drawn in replays]
+
     @property
     def reached_s(self) -> Array:
         """The most of S in each step, as the mean of all draws."""
@@ -217,8 +225,8 @@ def _by_seconds(draws: _Draws) -> _Bounds:
 def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
     """Of drawn seconds each end has a band of its own. What is least is not held to the hard band,
     which sees more at the cap where it knows less."""
-    low_queues = [draws.share(drawn.at_cap) for drawn in draws.low]
-    high_queues = [draws.share(drawn.at_cap) for drawn in draws.high]
+    low_queues = draws.shares_at_cap(draws.low)
+    high_queues = draws.shares_at_cap(draws.high)
     queues = Band(
         least=read.band(low_queues, (0.0, hard.most)).least,
         most=read.band(high_queues, hard).most,
@@ -228,8 +236,8 @@ def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
         spread = read.SPREAD_OF_D
     # D ≤ S, whatever was drawn.
     within = Band(0.0, queues.most)
-    low_waits = [draws.share(drawn.asks) for drawn in draws.low]
-    high_waits = [draws.share(drawn.asks) for drawn in draws.high]
+    low_waits = draws.shares_asking(draws.low)
+    high_waits = draws.shares_asking(draws.high)
     waits = Band(
         least=read.band(low_waits, within, spread).least,
         most=read.band(high_waits, within, spread).most,

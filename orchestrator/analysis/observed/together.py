@@ -11,9 +11,8 @@ import numpy as np
 from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
 from orchestrator.units import gathered
 
-_READ_WHOLE = (
-    0.99  # of an interval, by each of the disks, for their sum to be known in it
-)
+# Of an interval, by each of the disks, for their sum to be known in it.
+_READ_WHOLE = 0.99
 
 
 def of_nodes(demands: Sequence[Demand]) -> list[Demand]:
@@ -23,10 +22,15 @@ def of_nodes(demands: Sequence[Demand]) -> list[Demand]:
     nothing is known. Disks of a node that were never read at the same time stay apart.
     """
     sums: list[Demand] = []
-    by_node = gathered((demand.node, demand) for demand in demands)
-    for disks in by_node.values():
-        sums += _sum(list(disks))
+    for disks in by_node(demands):
+        sums += _sum(disks)
     return sums
+
+
+def by_node(demands: Sequence[Demand]) -> list[list[Demand]]:
+    """The disks of each node."""
+    nodes = gathered((demand.node, demand) for demand in demands)
+    return [list(disks) for disks in nodes.values()]
 
 
 def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
@@ -76,20 +80,23 @@ def _grown(disk: Demand, growth: Array, begin_s: Array, end_s: Array) -> Array:
     return np.asarray(at_end - np.interp(begin_s, edges_s, counter))
 
 
-def _read_share(disk: Demand, of: Demand) -> Array:
+def _read_share(disk: Demand, other: Demand) -> Array:
     """For how much of each interval of another one it was read."""
-    read_s = _grown(disk, disk.step_s, of.begin_s, of.end_s)
-    return np.asarray(read_s / of.step_s)
+    read_s = _grown(disk, disk.step_s, other.begin_s, other.end_s)
+    return np.asarray(read_s / other.step_s)
 
 
 def _sum_of_pieces(disks: Sequence[Demand]) -> tuple[Array, ...]:
     """Where all were read in seconds at the same times, as one reader reads them; else none."""
-    first = disks[0].pieces
-    sums = [piece.copy() for piece in first]
-    lengths = [len(piece) for piece in first]
+    sums = list(disks[0].pieces)
     for disk in disks[1:]:
-        if [len(piece) for piece in disk.pieces] != lengths:
+        if _lengths(disk.pieces) != _lengths(sums):
             return ()
-        for total, piece in zip(sums, disk.pieces, strict=True):
-            total += piece
+        for place, piece in enumerate(disk.pieces):
+            sums[place] = sums[place] + piece
     return tuple(sums)
+
+
+def _lengths(pieces: Sequence[Array]) -> list[int]:
+    """The seconds of each."""
+    return [len(piece) for piece in pieces]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -43,7 +44,8 @@ PAGE = (
     ROOT / "tests/fixtures/histories/node_exporter.txt"
 ).read_text()  # of node_exporter 1.5.0
 OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
-ON = ("--vm", "azure/Standard_D8s_v5", "--size", "250GiB")
+SIZED = ("--size", "250GiB")
+ON = ("--vm", "azure/Standard_D8s_v5", *SIZED)
 
 
 def stored(folder: Path, *demands: Any) -> Path:
@@ -59,6 +61,18 @@ def observed(results: Path, *words: str) -> Path:
         == EXIT_DONE
     )
     return max(results.glob("*observed*"))
+
+
+def least_of_fixed_size(folder: Path) -> int:
+    """GiB of the smallest single disk of these that was looked at."""
+    offered = set(pd.read_csv(folder / "candidates.csv")["candidate"])
+    sizes_gib = {
+        "azure/P10": 128,
+        "azure/P15": 256,
+        "azure/P20": 512,
+        "azure/P30": 1024,
+    }
+    return min(gib for name, gib in sizes_gib.items() if name in offered)
 
 
 @pytest.fixture(scope="module")
@@ -324,12 +338,62 @@ def test_what_cannot_be_done_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     app = an_app(tmp_path)
-    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_USAGE
+    words = (*words, *SIZED, "--results", str(tmp_path))
+    assert tierbench(app, "observe", *words) == EXIT_USAGE
     assert what in " ".join(capsys.readouterr().err.split())
 
 
+UNSIZED = "how large a disk has to be is not known, because counters do not tell it"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--file", str(CSV)),
+        ("--prometheus", "http://127.0.0.1:9"),
+        ("--exporter", "http://127.0.0.1:9", "--device", "sdc"),
+    ],
+)
+def test_without_a_size_nothing_is_read(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 1 GiB, which nobody said, the cheapest disk is one that holds no database."""
+    words = (*words, "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert UNSIZED in said and "--size 250GiB" in said
+    assert not list(tmp_path.glob("*observed*"))
+
+
+@pytest.mark.parametrize(("more", "least_gib"), [((), 256), (("--size", "1TiB"), 1024)])
+def test_a_profile_says_how_large_a_disk_has_to_be(
+    more: tuple[str, ...], least_gib: int, tmp_path: Path
+) -> None:
+    device = next(iter(block_devices.counter_rows(LocalMachine())))
+    file = a_profile(tmp_path, hosts="localhost", devices=device)
+    folder = observed(tmp_path, "--profile", str(file), "--last", "3s", *more)
+    assert least_of_fixed_size(folder) == least_gib
+
+
+def test_a_profile_whose_disk_has_no_size_does_not_say_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = a_profile(tmp_path, "enforcement: existing", hosts="localhost")
+    file.write_text(f"title: a disk that nobody named\n{file.read_text()}")
+    words = ("--profile", str(file), "--device", "vda", "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+    assert UNSIZED in " ".join(capsys.readouterr().err.split())
+
+
+def test_every_documented_command_says_a_size() -> None:
+    text = (ROOT / "docs/OBSERVE.md").read_text()
+    commands = re.findall(r"tierbench observe --[^`\n]+", text)
+    assert len(commands) >= 8
+    assert [command for command in commands if "--size" not in command] == []
+
+
 def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
-    words = ("--prometheus", "http://127.0.0.1:9", "--results", str(tmp_path))
+    words = ("--prometheus", "http://127.0.0.1:9", *SIZED, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_UNAVAILABLE
 
 
@@ -337,7 +401,15 @@ def test_an_exporter_that_does_not_answer_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
-    words = ("--exporter", "http://127.0.0.1:9", "--device", "sdc", "--last", "5s")
+    words = (
+        "--exporter",
+        "http://127.0.0.1:9",
+        "--device",
+        "sdc",
+        "--last",
+        "5s",
+        *SIZED,
+    )
     assert (
         tierbench(app, "observe", *words, "--results", str(tmp_path))
         == EXIT_UNAVAILABLE
@@ -350,7 +422,7 @@ def test_the_rpc_port_of_a_tablet_server_is_told_as_such(
 ) -> None:
     app = replace(an_app(tmp_path), clock=MadeUpClock(1.8e9))
     with hanging_up(TSERVER_RPC_PORT) as url:
-        words = ("--exporter", url, "--device", "sdc", "--last", "5s")
+        words = ("--exporter", url, "--device", "sdc", "--last", "5s", *SIZED)
         code = tierbench(app, "observe", *words, "--results", str(tmp_path))
     assert code == EXIT_UNAVAILABLE
     said = " ".join(capsys.readouterr().err.split())
@@ -373,6 +445,7 @@ def test_after_an_interruption_it_says_how_an_observation_goes_on(
             exporter.url,
             "--device",
             "vda",
+            *SIZED,
             "--results",
             str(tmp_path),
         )
@@ -402,11 +475,13 @@ class Ticking(dict[str, tuple[int, str]]):
         return 200, "\n".join(lines)
 
 
-def a_profile(folder: Path, **keys: str) -> Path:
+def a_profile(
+    folder: Path, tier: str = "type: azure/P15, enforcement: existing", **keys: str
+) -> Path:
     given = "".join(f"\n    {name}: {value}" for name, value in keys.items())
     file = folder / "ours.yaml"
     file.write_text(
-        "question: q\ntier: {type: azure/P15, enforcement: existing}\ncluster:\n"
+        f"question: q\ntier: {{{tier}}}\ncluster:\n"
         "  database: existing\n  replication_factor: 1\n"
         f"  existing:\n    tls: off\n    flavour: postgresql{given}\n"
     )

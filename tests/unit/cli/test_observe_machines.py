@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.observed.demand import demands
@@ -97,7 +98,8 @@ def of_machines(folder: Path, *more: str) -> tuple[str, ...]:
         "question: q\ntitle: t\ntier: {enforcement: none}\ncluster: azure-d8s-v5\n"
         f"machines: [{machines}]\nclient_machine: default\n"
     )
-    return ("observe", "--profile", str(file), "--results", str(folder))
+    words = ("observe", "--profile", str(file), "--size", "250GiB")
+    return (*words, "--results", str(folder))
 
 
 def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(
@@ -111,6 +113,25 @@ def test_machines_elsewhere_are_kept_for_it_while_an_agent_reads_them(
     (placing,) = far.placings
     assert placing.machines == ("ssh://db-1", "ssh://db-2")
     assert placing.client_machine == "ssh://db-1"
+
+
+@pytest.mark.parametrize(
+    ("more", "fits", "too_small"),
+    [((), "azure/P15", "azure/P10"), (("--striped",), "azure/P20", "azure/P15")],
+)
+def test_disks_of_a_stripe_hold_together_what_each_of_them_does(
+    more: tuple[str, ...], fits: str, too_small: str, far: Far, tmp_path: Path
+) -> None:
+    of_machines(tmp_path)
+    file = tmp_path / "machines.yaml"
+    tier = "{type: azure/P15, count: 2, enforcement: emulated}"
+    file.write_text(file.read_text().replace("{enforcement: none}", tier))
+    words = ("--profile", str(file), "--device", far.device, "--last", "3s", *more)
+    app = far.app(tmp_path)
+    assert tierbench(app, "observe", *words, "--results", str(tmp_path)) == EXIT_DONE
+    (folder,) = tmp_path.glob("observed-*")
+    offered = set(pd.read_csv(folder / "candidates.csv")["candidate"])
+    assert fits in offered and too_small not in offered
 
 
 def test_without_the_agents_image_it_says_how_that_is_had(

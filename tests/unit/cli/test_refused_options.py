@@ -190,7 +190,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         ),
         "",
     )
-    | {"--calibrate": "--file disk.csv --calibrate 24x5m"},
+    | {"--calibrate": "--file disk.csv --size 9GiB --calibrate 24x5m"},
     "import-study": {
         "--results": "",
         "--beside": "--beside latest --json",
