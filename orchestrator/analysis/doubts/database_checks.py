@@ -32,7 +32,8 @@ def cached(run: RunData, _: Totals) -> Doubts:
 def database(run: RunData, _: Totals) -> Doubts:
     """By what it said of itself, and its adapter noted."""
     facts = results.database(run.record)
-    if facts.durable is False:
+    # A commit of what only read has nothing to bring to the disk.
+    if facts.durable is False and run.record.workload.writes:
         yield _commits_not_durable(results.of_others(run.record))
     wanted = facts.version_asked
     # `2025.1.0.0-b168` names a build, `2025.1` does not.
