@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from orchestrator import parts, powers
-from orchestrator.cli import reading
+from orchestrator.cli import reaching, reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image, settings
@@ -29,7 +29,10 @@ def with_databases(
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     request = draft.request
     profiles = draft.profiles
-    connected = cache(partial(app.connect, draft.platform, profiles[0].placing))
+    placing = profiles[0].placing
+    connected: Connected = cache(partial(app.connect, draft.platform, placing))
+    if request.dry_run:
+        connected = reaching.briefly(app, draft.platform, placing, request.offline)
     name_machines = any(machines.named(profile) for profile in profiles)
     cores = []
     if not request.nodes:

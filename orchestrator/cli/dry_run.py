@@ -1,4 +1,5 @@
-"""`--dry-run`: what a campaign would do, take and cost. Nothing is started, no engine is asked."""
+"""`--dry-run`: what a campaign would do, take and cost, and whether what it needs answers. Nothing
+is started."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,15 +16,21 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.to_buy import measured_nodes
 from orchestrator.cli import console
 from orchestrator.cli.app import App
+from orchestrator.cli.reaching import Reached, reach
+from orchestrator.databases.existing import ExistingCluster
 from orchestrator.model import ClusterSpec, Plan, Profile, Workload
+from orchestrator.parts import Parts
 from orchestrator.planning import boxed_work, costs, planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import as_written
 
+# What a look ahead leaves to others.
 NEVER_CHECKED = (
-    "Docker engine and images: `tierbench doctor` looks at them",
-    "whether the disks are what their tiers declare: a gate measures that before the first run",
+    "images: `tierbench doctor` looks at them",
+    "what only a run can tell: whether disks are as fast as their tiers declare (a gate measures "
+    "that first), and whether this machine limits the load",
 )
+_OFFLINE = "--offline: neither engines nor machines nor clusters were asked whether they answer"
 
 _TRIALS = "Trials"  # of limits, behind the window
 _NUMERIC = (
@@ -41,10 +48,23 @@ _NUMERIC = (
 _table = partial(console.table, right=_NUMERIC)
 
 
-def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
+def show(
+    app: App, plan: Plan, max_cost: str | None = None, offline: bool = False
+) -> int:
     """Prints what lies ahead, also if it costs more than it may; returns the exit code that
-    starting would end with, as far as that can be told: 0, 64 or 69."""
-    ahead = look_ahead(plan, *app.unasked())
+    starting would end with, as far as that can be told: 0, 64 or 69. `offline`: nothing is asked
+    whether it answers."""
+    reached = Reached(unchecked=(_OFFLINE,))
+    parts, world = app.unasked()
+    if not offline:
+        reached = reach(app, plan)
+        parts = _with_cluster(app, parts, reached)
+    ahead = look_ahead(plan, parts, world)
+    ahead = replace(
+        ahead,
+        problems=(*reached.problems, *ahead.problems),
+        unchecked=(*reached.unchecked, *ahead.unchecked),
+    )
     try:
         costs.check(plan, max_cost)
     except errors.UsageError as error:
@@ -52,10 +72,11 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     facts = {
         "plan": as_written(plan),
         "never_checked": NEVER_CHECKED,
+        "answered": reached.answered,
         **vars(ahead),
         "campaign_cost": costs.total(ahead.rented),  # currency → amount
     }
-    app.out.show(facts, *_parts(plan, ahead))
+    app.out.show(facts, *_parts(plan, ahead, reached.answered))
     if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
         return errors.EXIT_USAGE
     if ahead.problems:
@@ -63,7 +84,23 @@ def show(app: App, plan: Plan, max_cost: str | None = None) -> int:
     return errors.EXIT_DONE
 
 
-def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
+def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:
+    """Clusters that others run are checked as before a run, if all that was asked has answered."""
+    database = app.parts(None).databases.get(ExistingCluster.name)
+    if reached.problems or not isinstance(database, ExistingCluster):
+        return parts
+    asked = database.confirmed_by(partial(_asks_later, app))
+    return replace(parts, databases={**parts.databases, asked.name: asked})
+
+
+def _asks_later(app: App, question: str, _may_ask: bool) -> bool:
+    app.progress.note(f"a run asks first, on a terminal: {question}")
+    return True
+
+
+def _parts(
+    plan: Plan, ahead: Forecast, answered: Sequence[str]
+) -> Iterator[RenderableType]:
     runs = units.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
     yield from _rounds(plan)
@@ -79,6 +116,8 @@ def _parts(plan: Plan, ahead: Forecast) -> Iterator[RenderableType]:
     yield from _price_lists(ahead)
     if ahead.rented:
         yield _rented_table(ahead)
+    if answered:
+        yield escape(f"answered: {units.listed(answered)}")
     yield from _checks(ahead)
     yield "Nothing was started."
 

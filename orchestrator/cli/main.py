@@ -271,7 +271,8 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     for note in plan.notes:
         app.progress.warn(str(note))
     if request.dry_run:
-        raise typer.Exit(dry_run.show(app, plan, request.max_cost))
+        offline = request.offline
+        raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
     if request.on_end:
         begun = campaign.begun_since_now(request.results)
         app.at_end.append(campaign.ending_with(app, request.on_end, begun))

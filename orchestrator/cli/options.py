@@ -190,6 +190,7 @@ class Options(Measuring):
     overrides: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE")] = None
     retry_failed: Annotated[int, Option(min=0)] = 1
     dry_run: bool = False
+    offline: bool = False
 
 
 @dataclass(frozen=True)

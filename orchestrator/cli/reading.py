@@ -55,6 +55,11 @@ def read(app: App, request: Request) -> PlanDraft:
     request = _with_stages_as_factor(given)
     values = factors.parse(request.vary)
     _check_one_way(given, values)
+    if request.offline and not request.dry_run:
+        raise UsageError(
+            "--offline goes with --dry-run: a campaign reaches what it runs on",
+            advice="leave it out, or add --dry-run",
+        )
     if not request.profiles or not request.workloads:
         raise UsageError(
             "no profile or no workload is named",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import costs, durations, planned_loads
@@ -109,7 +109,7 @@ class _ChecksCarriedOut:
             self.passed.append(name)
         except NotAsked as error:
             self.unchecked.append(f"{name}: {error.what}")
-        except (UsageError, UnavailableError) as error:
+        except (UsageError, UnavailableError, RunError) as error:
             mistakes = getattr(error, "mistakes", "")
             self.problems[f"{error.what} {mistakes}"] = error
 

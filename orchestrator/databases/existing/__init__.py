@@ -4,9 +4,10 @@ This is how clusters on real disks are compared: with the same workloads, CPU an
 node_exporter on their machines, and those of the storage engine from YugabyteDB's own pages. Only
 one database is made, and dropped again. The owner's settings are recorded, not changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ from orchestrator.yugabyte import counters, pages, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _QUIET_S = 3600.0
+_ANSWER_S = 10.0  # of a host that is only asked whether it is there
 _VACUUM_S = 6 * 3600.0
 
 
@@ -90,14 +92,14 @@ class ExistingCluster:
         if not mistakes:
             observed = self._look(declared)
             mistakes = tuple(against_profile.mistakes(spec, observed))
-            mistakes = mistakes or tuple(_not_from_client(declared, world))
             for note in against_profile.notes(spec, declared, observed):
                 world.progress.warn(note)
-        what = "the existing cluster cannot be used as the profile says"
-        errors.require_none(mistakes, what, "correct the profile, or the cluster")
+        _require_none(mistakes)
         database = OwnDatabase(declared, self._connect, world, self._confirm)
         database.require_creatable()
         database.require_replaceable(may_ask=True)
+        # Last, since a look ahead does not go to where the load client runs.
+        _require_none(tuple(_not_from_client(declared, world)))
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
         declared, _ = declaration.read(spec)
@@ -112,6 +114,31 @@ class ExistingCluster:
         it does not answer."""
         declared, _ = declaration.read(spec)
         return probe.nodes(declared, self._look(declared))
+
+    def hosts(self, spec: ClusterSpec) -> dict[str, Callable[[], None]]:
+        """Each declared host, with what asks it: that raises UnavailableError if it does not
+        answer. Empty for a declaration with mistakes, which `check` tells."""
+        declared, mistakes = declaration.read(spec)
+        if mistakes:
+            return {}
+        return {
+            str(server): partial(self._ask, declared, server)
+            for server in declared.servers
+        }
+
+    def _ask(self, declared: declaration.Existing, server: Server) -> None:
+        at = declaration.address(declared, declared.maintenance_database, server)
+        try:
+            with self._connect(at, _ANSWER_S) as session:
+                queries.banner(session)
+        except RunError as error:
+            raise _silent(f"{server}: {error.what}") from error
+        except OSError as error:
+            raise _silent(f"{server}: {error}") from error
+
+    def confirmed_by(self, confirm: Confirm) -> "ExistingCluster":
+        """The same cluster, of which somebody else is asked whether a database may be dropped."""
+        return ExistingCluster(self._connect, confirm)
 
     def _look(self, declared: declaration.Existing) -> probe.Observation:
         try:
@@ -266,6 +293,11 @@ def _drop(database: OwnDatabase, world: World) -> None:
             f"the database {database.name} may still be there: {error.what}; "
             "`tierbench clean` drops it if it is still this campaign's"
         )
+
+
+def _require_none(mistakes: Sequence[Mistake]) -> None:
+    what = "the existing cluster cannot be used as the profile says"
+    errors.require_none(mistakes, what, "correct the profile, or the cluster")
 
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:

@@ -5,7 +5,7 @@ repeated, and labels mark what is made."""
 import ipaddress
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -72,9 +72,7 @@ def connect(
     UsageError for a context that does not exist, or an engine elsewhere that is asked without TLS,
     unless that is asked for; UnavailableError if nothing answers."""
     environment = _environment_of(engine)
-    host = environment.get("DOCKER_HOST") or _host_of_context(
-        environment.get("DOCKER_CONTEXT")
-    )
+    host = _named(environment)
     through = None
     if host.startswith(_SSH):
         through = tunnel_to(host)
@@ -104,6 +102,19 @@ def connect(
             lifecycle.require_asked_for("plain-tcp", _without_tls(host))
         api._version = api._retrieve_server_version()
     return client, reached, host
+
+
+def is_behind_socket() -> bool:
+    """Whether the environment's engine is asked over a socket of this computer. UsageError for a
+    context that does not exist."""
+    host = _named(dict(os.environ))
+    return not host or host.startswith("unix://")
+
+
+def _named(environment: Mapping[str, str]) -> str:
+    """The address of the engine that these variables name."""
+    host = environment.get("DOCKER_HOST")
+    return host or _host_of_context(environment.get("DOCKER_CONTEXT"))
 
 
 def _environment_of(engine: str | None) -> dict[str, str]:

@@ -54,6 +54,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "on_end": ("--on-end", "true"),
     "retry_failed": ("--retry-failed", "2"),
     "dry_run": ("--dry-run",),
+    "offline": ("--dry-run", "--offline"),
     "margin_pct": ("--margin", "7.5"),
     "p99_margin_pct": ("--p99-margin", "12.5"),
     "baseline": ("--baseline", "ultra"),

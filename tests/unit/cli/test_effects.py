@@ -63,6 +63,7 @@ TABLE = {
     "on_end": "TTTTTTTTT",
     "retry_failed": "TTTTTTTTT",
     "dry_run": "TTTTTTTTT",
+    "offline": "RRRRRRRRR",  # without a dry run
     "margin_pct": "TTTTTTTTT",
     "p99_margin_pct": "TTTTTTTTT",
     "baseline": "TTTTTTTTT",
@@ -102,6 +103,7 @@ GIVEN: dict[str, Any] = {
     "on_end": "true",
     "retry_failed": 2,
     "dry_run": True,
+    "offline": True,
     "margin_pct": 7.5,
     "p99_margin_pct": 12.5,
     "baseline": "second",
@@ -215,7 +217,7 @@ def test_it_takes_effect(option: str, kind: str) -> None:
 
 def _seen(option: str, request: Request) -> object:
     if option == "dry_run":
-        return _is_begun(request)
+        return _is_begun(replace(request, offline=request.dry_run))
     if option in (
         "cache_max",
         "on_end",

@@ -101,7 +101,8 @@ def test_each_campaign_of_a_recipe_can_be_planned(recipe: Path, folder: Path) ->
             word.replace("my-disk", "premium") for word in words if word != "--dry-run"
         ]
         ended = named[: named.index("||")] if "||" in named else named
-        assert tierbench(app, *ended, "--dry-run") == EXIT_DONE, (words, said_by(app))
+        ended += ["--dry-run", "--offline"]
+        assert tierbench(app, *ended) == EXIT_DONE, (words, said_by(app))
     assert planned
 
 
