@@ -99,7 +99,8 @@ class ExistingCluster:
         database.require_creatable()
         database.require_replaceable(may_ask=True)
         # Last, since a look ahead does not go to where the load client runs.
-        _require_none(tuple(_not_from_client(declared, world)))
+        unlike_there = tuple(_not_from_client(declared, world))
+        _require_none(unlike_there)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
         declared, _ = declaration.read(spec)
@@ -119,12 +120,12 @@ class ExistingCluster:
         """Each declared host, with what asks it: that raises UnavailableError if it does not
         answer. Empty for a declaration with mistakes, which `check` tells."""
         declared, mistakes = declaration.read(spec)
+        asked: dict[str, Callable[[], None]] = {}
         if mistakes:
-            return {}
-        return {
-            str(server): partial(self._ask, declared, server)
-            for server in declared.servers
-        }
+            return asked
+        for server in declared.servers:
+            asked[str(server)] = partial(self._ask, declared, server)
+        return asked
 
     def _ask(self, declared: declaration.Existing, server: Server) -> None:
         at = declaration.address(declared, declared.maintenance_database, server)
