@@ -15,7 +15,7 @@ from orchestrator import powers, report, units
 from orchestrator.analysis.observed import together
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
-from orchestrator.cli import RESULTS, init, plans
+from orchestrator.cli import RESULTS, init, plans, seconds
 from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.options import (
     ResultsOption,
@@ -106,12 +106,14 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     given = {name: value for name, value in asdict(options).items() if value}
     observing.write(folder, chosen, observed, given)
     command = observing.measure(folder, observed, init.CLUSTERS)
-    page = document(observed, command, readings.misses)
+    seconds_command = seconds.command(given, observed.demands)
+    page = document(observed, command, readings.misses, seconds_command)
     written = report.write_document(page, folder, app.cache)
     rows = [observing.row(answer) for answer in observed.answers]
     texts = [f"{answer.workload}: {answer.text}" for answer in page.answers]
     app.out.show(
-        {"folder": folder, "answers": rows},
+        {"folder": folder, "status": page.status, "answers": rows},
+        f"{page.status}: {page.status_text}",
         page.subtitle,
         TableView(page.verdicts),
         *texts,

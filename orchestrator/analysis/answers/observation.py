@@ -5,6 +5,7 @@ would have carried the demand is worth measuring, and named for that.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -19,6 +20,7 @@ from orchestrator.analysis.answers.record import (
     NextStep,
     PartAnswer,
     Sureness,
+    SurenessWord,
     Untested,
 )
 from orchestrator.analysis.observed.demand import unseen_share
@@ -27,6 +29,7 @@ from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
 UNKNOWN = "–"
+_MINUTE_S = 60.0
 CARRIES = "would have carried"
 _PHRASES = {
     "would have carried": "would have carried it",
@@ -50,19 +53,26 @@ UNTESTED = (
 
 
 def observation_answer(
-    observed: Observed, command: str, misses: Sequence[str]
+    observed: Observed,
+    command: str,
+    misses: Sequence[str],
+    seconds_command: str = "",
 ) -> Answer:
     """What an observation says of each provider's disks.
 
     `command`: the line that measures what is worth it, or empty; `misses`: readings that failed, in
-    words.
+    words; `seconds_command`: the line that reads an hour of seconds, which is the answer where
+    nothing but sums of longer intervals is known.
     """
-    tolerance = percent_in_words(observed.tolerance)
-    text = f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}."
     parts: list[PartAnswer] = []
     for provider, candidates in observed.worth.items():
-        parts.append(_part(provider, candidates))
+        part = _part(provider, candidates)
+        if observed.apart_s:
+            part = _bounds_alone(part)
+        parts.append(part)
     steps: list[NextStep] = []
+    if observed.apart_s and seconds_command:
+        steps.append(NextStep("read seconds", "", seconds_command))
     if command:
         names: list[str] = []
         for part in parts:
@@ -72,11 +82,38 @@ def observation_answer(
         kind="observation",
         parts=tuple(parts),
         together=None,
-        sureness=Sureness("observed", text, tolerance_share=observed.tolerance),
+        sureness=_sureness(observed, seconds_command),
         untested=UNTESTED,
         cautions=tuple(_cautions(observed, misses)),
         next_steps=tuple(steps),
     )
+
+
+def _sureness(observed: Observed, seconds_command: str) -> Sureness:
+    """Caps are a matter of seconds, so that of longer sums nothing but bounds follows."""
+    tolerance = percent_in_words(observed.tolerance)
+    text = f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}."
+    share = observed.tolerance
+    if not observed.apart_s:
+        return Sureness("observed", text, tolerance_share=share)
+    word: SurenessWord = "cannot be told from these readings"
+    if observed.apart_s >= _MINUTE_S:
+        word = "cannot be told from minutes"
+    advice = "read seconds for an hour"
+    if seconds_command:
+        advice = f"{advice}: {seconds_command}"
+    return Sureness(
+        word,
+        f"{sentence(advice)} {text}",
+        tolerance_share=share,
+        headline=f"{word}; {advice}",
+    )
+
+
+def _bounds_alone(part: PartAnswer) -> PartAnswer:
+    """Names no disk: what sums alone offer is far too much."""
+    why = ("Bounds alone, which hold whatever happened between readings.", *part.why)
+    return replace(part, purchase=None, why=why)
 
 
 def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
@@ -162,14 +199,14 @@ def _held_back(observed: Observed) -> Caution:
             "held back?",
             f"In up to {share} of the time readings are heaped at {caps}, as those of a disk at "
             "its own cap are. If that is its cap, it would have been asked for more: of larger "
-            'disks every figure says "at least", and their words hold for what was read.',
+            'disks figures say "at least" or "of what was read", and so their words hold.',
             "Name the observed disk with --source.",
         )
     return Caution(
         "held back",
         f"In up to {share} of the time the observed disk was at its own cap ({caps}). What it "
-        "would have been asked for then is not known: of larger disks every figure says "
-        '"at least".',
+        "would have been asked for then is not known: of larger disks figures say "
+        '"at least" or "of what was read".',
         "Such a disk is said to have carried only if that time is within the tolerance too.",
     )
 
@@ -195,14 +232,17 @@ def _unlike_prices(observed: Observed) -> Iterator[Caution]:
 def candidate_in_words(candidate: CandidateAnswer) -> str:
     """How long it would have been at its cap, and so which of the three words it has."""
     on_disk = candidate.on
-    queues = band_in_words(on_disk.queues, candidate.at_least)
-    slack = band_in_words((on_disk.less, on_disk.more), candidate.at_least)
-    waits = band_in_words(on_disk.waits, candidate.at_least)
+    says_at_least = candidate.at_least and on_disk.less > 0
+    queues = band_in_words(on_disk.queues, says_at_least)
+    slack = band_in_words((on_disk.less, on_disk.more), says_at_least)
+    waits = band_in_words(on_disk.waits, says_at_least)
     time_at_cap = f"{queues} of the seconds where work queues"
     if waits != UNKNOWN:
         time_at_cap = (
             f"{waits} of the seconds where users wait and {queues} where work queues"
         )
+    if candidate.at_least and not says_at_least:
+        time_at_cap = f"{time_at_cap}, of what was read"
     remark = ""
     if candidate.why:
         remark = f" ({candidate.why})"
@@ -256,11 +296,14 @@ def band_in_words(
     at_least: bool,
     in_words: Callable[[float], str] = percent_in_words,
 ) -> str:
-    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back."""
+    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. "At
+    least 0 %" would say nothing: then `0 to 3 % of what was read`."""
     least = in_words(band[0])
     most = in_words(band[1])
     if at_least and least != UNKNOWN:
-        return f"at least {least}"
+        if band[0] > 0:
+            return f"at least {least}"
+        return f"{band_in_words(band, False, in_words)} of what was read"
     if least == most:
         return least
     return f"{least.removesuffix(' %')} to {most}"

@@ -36,6 +36,8 @@ SurenessWord = Literal[
     "SLO open",
     "measured",
     "observed",
+    "cannot be told from minutes",
+    "cannot be told from these readings",
     "one tier",
     "predicted",
 ]
@@ -89,7 +91,7 @@ CautionKind = Literal[
 
 # What there is to do. "repeat": more repetitions of what is open; "measure": a campaign on disks
 # that were not measured; "describe": a profile that such a campaign needs.
-StepKind = Literal["repeat", "measure", "describe"]
+StepKind = Literal["repeat", "measure", "describe", "read seconds"]
 
 
 @dataclass(frozen=True)

@@ -246,14 +246,23 @@ def refusals(demand: Demand) -> Iterator[str]:
         yield _little_read(100 * demand.coverage)
     if demand.is_fine:
         return
-    least_s = SHORTEST * demand.resolution_s
-    long_pieces = sum(round(least_s) <= len(piece) for piece in demand.pieces)
-    if long_pieces < FEWEST_PIECES:
-        yield _few_pieces(demand.resolution_s, long_pieces, least_s)
+    if not has_enough_pieces(demand):
+        yield _few_pieces(demand)
         return
     share = _share_beyond_pieces(demand)
     if share > MOST_BEYOND:
         yield _beyond_pieces(100 * share)
+
+
+def has_enough_pieces(demand: Demand) -> bool:
+    """Whether pieces of coarse readings can show how seconds within the others were."""
+    return _long_pieces(demand) >= FEWEST_PIECES
+
+
+def _long_pieces(demand: Demand) -> int:
+    """How many pieces last long enough to be held against an interval."""
+    least_s = SHORTEST * demand.resolution_s
+    return sum(round(least_s) <= len(piece) for piece in demand.pieces)
 
 
 def _share_beyond_pieces(demand: Demand) -> float:
@@ -268,9 +277,11 @@ def _little_read(covered_pct: float) -> str:
     return f"only {covered_pct:.0f} % of the time was read"
 
 
-def _few_pieces(apart_s: float, few: int, least_s: float) -> str:
+def _few_pieces(demand: Demand) -> str:
+    few = _long_pieces(demand)
+    least_s = SHORTEST * demand.resolution_s
     return (
-        f"readings are {apart_s:.0f} s apart, with {few} pieces in seconds that last "
+        f"readings are {demand.resolution_s:.0f} s apart, with {few} pieces in seconds that last "
         f"{least_s:.0f} s or more, of {FEWEST_PIECES} that it takes"
     )
 

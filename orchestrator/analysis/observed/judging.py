@@ -111,6 +111,15 @@ class Observed:
         return "; ".join(reasons)
 
     @property
+    def apart_s(self) -> float:
+        """How far readings are apart of which nothing but sums is known; 0 without any."""
+        apart_s = 0.0
+        for demand in self.demands:
+            if not demand.is_fine and not read.has_enough_pieces(demand):
+                apart_s = max(apart_s, demand.resolution_s)
+        return apart_s
+
+    @property
     def needs(self) -> tuple[float, ...]:
         """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
         needs = []

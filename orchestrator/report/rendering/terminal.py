@@ -33,6 +33,8 @@ _STATUS_STYLES: Mapping[SurenessWord, str] = {
     "SLO open": "bold yellow",
     "measured": "bold",
     "observed": "bold",
+    "cannot be told from minutes": "bold yellow",
+    "cannot be told from these readings": "bold yellow",
     "one tier": "bold",
     "predicted": "bold",
 }

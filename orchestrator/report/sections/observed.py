@@ -55,12 +55,15 @@ _COLUMNS_OF_WORDS = ("Disk", "Answer", "Cap", "Remark")
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
-def document(observed: Observed, command: str, misses: Sequence[str]) -> Document:
+def document(
+    observed: Observed, command: str, misses: Sequence[str], seconds_command: str = ""
+) -> Document:
     """The page of an observation, whose first screen has a sentence for each provider.
 
-    `command`: the line that measures what is worth it; `misses`: readings that failed, in words.
+    `command`: the line that measures what is worth it; `misses`: readings that failed, in words;
+    `seconds_command`: the line that reads seconds.
     """
-    answer = observation.observation_answer(observed, command, misses)
+    answer = observation.observation_answer(observed, command, misses, seconds_command)
     return Document(
         title="Which disks would have carried it",
         subtitle=_subtitle(observed),
@@ -69,16 +72,17 @@ def document(observed: Observed, command: str, misses: Sequence[str]) -> Documen
         stamps=tuple(_stamps(answer)),
         answers=tuple(_shown(answer, part) for part in answer.parts),
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
-        sections=tuple(_sections(observed, command)),
+        sections=tuple(_sections(observed, answer, command)),
     )
 
 
-def _sections(observed: Observed, command: str) -> Iterator[Section]:
+def _sections(observed: Observed, answer: Answer, command: str) -> Iterator[Section]:
     week = Part("", _week(observed.answers))
     yield Section("week", "Hour by hour", (week,))
     disks = Part("", (_table(observed.answers),))
     yield Section("all", "Every disk", (disks,))
-    yield Section("next", "What to measure next", (Part("", _next(command)),))
+    blocks = (*_seconds_first(answer), *_next(command))
+    yield Section("next", "What to measure next", (Part("", blocks),))
 
 
 def _subtitle(observed: Observed) -> str:
@@ -181,6 +185,14 @@ def _least_credit(candidate: CandidateAnswer) -> str:
 
 
 # ------------------------------------------------------------------ sections
+
+
+def _seconds_first(answer: Answer) -> Iterator[Block]:
+    """The command of the headline, as it can be copied."""
+    for step in answer.next_steps:
+        if step.kind == "read seconds" and step.command:
+            yield Paragraph("Read seconds for an hour first, on each node:")
+            yield Code(step.command)
 
 
 def _next(command: str) -> tuple[Block, ...]:

@@ -135,6 +135,25 @@ def test_a_disk_that_cannot_be_told_is_worth_measuring_and_not_named() -> None:
     assert [outlook.tier for outlook in part.worth_measuring] == ["azure/P30"]
 
 
+def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() -> None:
+    minutes = observed(LARGE, demand=MINUTES)
+    line = "tierbench observe --profile ours.yaml --last 1h"
+    answer = observation_answer(minutes, "", [], line)
+    assert phrases.headline(answer) == (
+        f"cannot be told from minutes; read seconds for an hour: {line}"
+    )
+    assert f"Read seconds for an hour: {line}" in answer.sureness.text
+    assert answer.next_steps == (NextStep("read seconds", "", line),)
+    (part,) = answer.parts
+    assert part.purchase is None and part.why[0].startswith("Bounds alone")
+
+
+def test_a_larger_disk_of_which_nothing_is_known_is_told_of_what_was_read() -> None:
+    on_disk = replace(LARGE.on, waits=Band(0, 0), queues=Band(0, 0.1), less=0.0)
+    text = candidate_in_words(replace(LARGE, on=on_disk, at_least=True))
+    assert "at least" not in text and "where work queues, of what was read" in text
+
+
 IOPS = RateCap("IOPS", "ios", 1100.0, 1100.0)
 
 
@@ -205,6 +224,8 @@ def test_a_candidate_of_which_no_seconds_are_known_tells_of_queues_alone() -> No
         ((0.0212, 0.03), False, "2.1 to 3 %"),
         ((0.03, 0.03), False, "3 %"),
         ((0.03, 0.5), True, "at least 3 %"),
+        ((0.0, 0.5), True, "0 to 50 % of what was read"),
+        ((0.0, 0.0), True, "0 % of what was read"),
         ((math.nan, math.nan), True, "–"),
     ],
 )

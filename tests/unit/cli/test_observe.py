@@ -63,6 +63,11 @@ def observed(results: Path, *words: str) -> Path:
     return max(results.glob("*observed*"))
 
 
+def plain(text: str) -> str:
+    """With spaces at which a line may break."""
+    return text.replace("\xa0", " ")
+
+
 def least_of_fixed_size(folder: Path) -> int:
     """GiB of the smallest single disk of these that was looked at."""
     offered = set(pd.read_csv(folder / "candidates.csv")["candidate"])
@@ -231,7 +236,15 @@ def test_sums_alone_are_said_to_tell_no_seconds(
         observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md"
     ).read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
-    answers = json.loads(capsys.readouterr().out)["answers"]
+    assert "**CANNOT BE TOLD FROM MINUTES.** Read seconds for an hour: " in text
+    first = text.partition("## What to measure next")[2]
+    assert "iostat -o JSON -xt sdc 1 3600 > seconds.json && " in first
+    assert "tierbench observe --file seconds.json --vm" in first
+    assert " ".join(ON) in first
+    assert "at least 0 %" not in plain(text)
+    told = json.loads(capsys.readouterr().out)
+    assert told["status"] == "cannot be told from minutes"
+    answers = told["answers"]
     assert all(
         each["waits_least_pct"] is each["waits_most_pct"] is None for each in answers
     )
@@ -259,7 +272,8 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     every = text.partition("## Every disk")[2].splitlines()
     (larger,) = (line for line in every if line.startswith("| azure/P80 "))
     (smaller,) = (line for line in every if line.startswith("| azure/S50 "))
-    assert "at least" in larger and "at least" not in smaller
+    assert "of what was read" in larger and "of what was read" not in smaller
+    assert "at least 0 %" not in plain(text) and "at least" not in smaller
 
 
 def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
@@ -282,7 +296,8 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
     (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
     assert (
         "would have carried" in larger
-        and "at least" in larger
+        and "of what was read" in larger
+        and "at least 0 %" not in plain(text)
         and "unless the" in larger
     )
     rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")

@@ -1,0 +1,56 @@
+"""The command that reads an hour of seconds, where an observation has nothing but longer sums."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from orchestrator.analysis.observed.demand import Demand
+
+_FILE = "seconds.json"
+_HOUR = "1h"
+# Of what was asked, all that an observation is held against.
+_KEPT = ("source", "vm", "size", "region", "at_cap")
+# As /proc/diskstats calls disks; providers and people call them otherwise.
+_OF_KERNEL = re.compile(r"(sd|vd|xvd|nvme|dm-|md)[a-z0-9]+")
+
+
+def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
+    """As a shell takes it: live where it was read live, and else with iostat on the node.
+
+    given: the options of the command that had these demands, without the empty ones.
+    """
+    words = ["tierbench", "observe"]
+    if "profile" not in given and "exporter" not in given:
+        devices = _of_kernel(demands)
+        reading = ["iostat", "-o", "JSON", "-xt", *devices, "1", "3600"]
+        words += ["--file", _FILE, *_judging(given)]
+        return (
+            f"S_TIME_FORMAT=ISO {shlex.join(reading)} > {_FILE} && {shlex.join(words)}"
+        )
+    if "profile" in given:
+        words += ["--profile", str(given["profile"])]
+    for url in given.get("exporter", ()):
+        words += ["--exporter", url]
+    if "device" in given:
+        words += ["--device", given["device"]]
+    return shlex.join([*words, "--last", _HOUR, *_judging(given)])
+
+
+def _of_kernel(demands: Sequence[Demand]) -> Sequence[str]:
+    """The disks, if iostat knows all of them by these names; else none, so that it reads all."""
+    names = sorted({demand.device for demand in demands})
+    if all(_OF_KERNEL.fullmatch(name) for name in names):
+        return names
+    return ()
+
+
+def _judging(given: Mapping[str, Any]) -> list[str]:
+    words: list[str] = []
+    for name in _KEPT:
+        if name in given:
+            option = name.replace("_", "-")
+            words += [f"--{option}", str(given[name])]
+    if "striped" in given:
+        words.append("--striped")
+    return words
