@@ -61,7 +61,8 @@ DoubtKind = Literal[
     "replica missing", "data in memory", "copies differ",
     "clients apart", "totals differ", "commits not durable", "another build",
     "consistency not checked", "facts not read", "leaders moved", "few tablets",
-    "whole tables read", "connection pooler", "disks not counted", "others at work",
+    "whole tables read", "connection pooler", "one address for several nodes",
+    "disks not counted", "others at work",
 ]
 # fmt: on
 
@@ -181,8 +182,9 @@ class DatabaseFacts(_Group):
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
     since. `few_tablets`: table → its tablets, of tables that have fewer than the cluster has nodes.
-    `pooler`: how it shows that a connection pooler answers. `since_reset`: counters since
-    measuring began, by the names above.
+    `pooler`: how it shows that a connection pooler answers. `nodes_known`: how many nodes the
+    servers say that the cluster has; its profile may name fewer hosts. `since_reset`: counters
+    since measuring began, by the names above.
     `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so. Where a copy
     is nothing but its bytes: `given_bytes`, of payload, that each node has been given since it was
     started, and `bytes_of_copy`, that a byte of it takes on a disk."""
@@ -199,6 +201,7 @@ class DatabaseFacts(_Group):
     leaders_moved: str | None = None
     few_tablets: Mapping[str, Any] | None = None
     pooler: str | None = None
+    nodes_known: int | None = None
     data_bytes: float | None = None
     cache_bytes: float | None = None
     since_reset: Mapping[str, Any] = field(default_factory=dict)
@@ -365,6 +368,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "another build",
     "consistency not checked",
     "facts not read",
+    "one address for several nodes",
     # of its disks
     "counts differ",
     "overhead differs",

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.facts import group
+from orchestrator.facts import DatabaseFacts, group
 from orchestrator.model import Record
 from orchestrator.planning import factors
 from orchestrator.units import format_bytes, gathered
@@ -40,6 +40,7 @@ class Topic(Enum):
     CPUS_PER_NODE = "CPUs per node"
     MEMORY_PER_NODE = "memory per node"
     POOLER = "connection pooler"
+    HOSTS = "named hosts"
     RUNNING = "running database's"
     GENERATOR_VERSION = "load generator's version"
     BATCHING = "load generator's batching of statements"
@@ -268,7 +269,22 @@ def _database(record: Record) -> Values:
         pooler = "not seen"
         if facts.pooler:
             pooler = "seen"
-    return {Subject(Topic.POOLER): pooler, **_keyed(Topic.RUNNING, running)}
+    return {
+        Subject(Topic.POOLER): pooler,
+        Subject(Topic.HOSTS): _hosts_named(facts),
+        **_keyed(Topic.RUNNING, running),
+    }
+
+
+def _hosts_named(facts: DatabaseFacts) -> str | None:
+    """Through how many addresses so many nodes were reached: a balancer in front of them, or one
+    node alone that takes all sessions, changes throughput whatever the disks are."""
+    if facts.nodes_known is None:
+        return None
+    hosts = len(facts.more.get("hosts", ()))
+    if hosts >= facts.nodes_known:
+        return "one for each node"
+    return f"{hosts} for {facts.nodes_known} nodes"
 
 
 def _load(record: Record) -> Values:

@@ -49,6 +49,9 @@ def database(run: RunData, _: Totals) -> Doubts:
         yield _few_tablets(facts.few_tablets, nodes, asks)
     if facts.pooler:
         yield _connection_pooler(facts.pooler)
+    hosts = len(facts.more.get("hosts", ()))
+    if facts.nodes_known and 0 < hosts < facts.nodes_known:
+        yield _one_address_for_several_nodes(hosts, facts.nodes_known)
 
 
 def not_checked(run: RunData, _: Totals) -> Doubts:
@@ -176,6 +179,19 @@ def _connection_pooler(evidence: str) -> Doubt:
         "and settings of a session may not hold",
         advice="name the database's own hosts and ports in `existing.hosts`, unless the "
         "pooler is what you want to measure too",
+    )
+
+
+def _one_address_for_several_nodes(hosts: int, nodes: int) -> Doubt:
+    """Of a managed cluster, or one behind a load balancer. Its figures hold as they are: a client
+    of it sees the same. What is less known is where they come from."""
+    return is_only_told(
+        "one address for several nodes",
+        f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes: what answers there "
+        "spreads the sessions, and tierbench does not. One node may have served more of them than "
+        "another. CPU, disks and storage engine of nodes without a host there are not seen",
+        advice="name each node in `existing.hosts` if it can be reached; docs/YUGABYTEDB.md "
+        "(One address for several nodes) says what is not seen otherwise",
     )
 
 

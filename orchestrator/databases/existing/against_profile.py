@@ -12,6 +12,7 @@ from orchestrator.databases.existing.probe import Observation
 from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.parts import SessionLimit
+from orchestrator.units import counted
 from orchestrator.yugabyte import pages
 
 
@@ -75,6 +76,12 @@ def notes(
     running = observed.version
     if "-b" in asked and "-b" in running and asked != running:
         yield f"it runs {running}; the profile says {asked}"
+    hosts = len(observed.hosts)
+    if observed.nodes is not None and hosts < observed.nodes:
+        yield (
+            f"`existing.hosts` names {counted(hosts, 'host')} for {observed.nodes} nodes: "
+            "its balancer, if any, spreads the sessions (docs/YUGABYTEDB.md)"
+        )
     if observed.flavour == YUGABYTEDB and observed.copies is None:
         yield (
             "copies, and tablets before 2025.2.3, were not checked: declare "

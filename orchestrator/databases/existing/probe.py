@@ -269,6 +269,7 @@ def facts(
         stand_in=server_facts.STAND_IN in banner or None,
         cache_bytes=min(sizes_bytes, default=None),
         pooler=observed.pooler,
+        nodes_known=observed.nodes,
         more=more,
     )
     if observed.flavour == POSTGRESQL:

@@ -13,6 +13,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, Node, sources
 from orchestrator.powers import UNLIMITED, World
 from orchestrator.system import at_once, clock, http_client, sql
+from orchestrator.units import counted
 from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
@@ -97,6 +98,19 @@ def _banner(probe: ReadCluster) -> tuple[bool, str]:
     same = versions.banner_number(banner) == versions.parse(page).number
     seen = f"{banner}; page: {page}; asked: {probe.release}"
     return page == probe.release and same, seen
+
+
+def _addresses(probe: ReadCluster) -> tuple[bool, str]:
+    """Of a managed cluster, or behind a load balancer, one address stands for several nodes."""
+    with probe.connect(probe.addresses()[0], 60.0) as session:
+        nodes_known = len(queries.servers(session))
+    hosts = len(probe.addresses())
+    seen = f"{counted(nodes_known, 'node')}, {counted(hosts, 'host')}"
+    if hosts < nodes_known:
+        seen += (
+            ": sessions are spread by what answers there, and single nodes are not seen"
+        )
+    return hosts >= nodes_known, seen
 
 
 def _pages(probe: Probe) -> tuple[bool, str]:
@@ -322,6 +336,7 @@ def _ulimits(probe: Probe) -> tuple[bool, str]:
 
 _LOOKS: tuple[Look, ...] = (
     _banner,
+    _addresses,
     _pages,
     _memory,
     _layout,
@@ -345,6 +360,7 @@ FACTS = tuple(described(look) for look in _LOOKS)
 # Those that change nothing, and expect nothing that only this program's own clusters have.
 READS: tuple[Callable[[ReadCluster], tuple[bool, str]], ...] = (
     _banner,
+    _addresses,
     _counters,
     _statements,
     _followers,

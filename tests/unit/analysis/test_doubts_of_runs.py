@@ -375,6 +375,19 @@ def test_tables_with_fewer_tablets_than_nodes() -> None:
     assert "few tablets" not in kinds(small())
 
 
+def test_one_address_for_several_nodes_is_told() -> None:
+    """As of a managed cluster, or a load balancer before the pods of the chart."""
+    kind = "one address for several nodes"
+    behind = facts(hosts=["aeon.example:5433"], nodes_known=3)
+    doubt = the(kind, small(change=behind))
+    assert doubt.text.startswith("`existing.hosts` names 1 host for 3 nodes: ")
+    assert doubt.effect == "told"
+    assert "existing.hosts" in doubt.advice
+    assert kind not in kinds(small(change=facts(hosts=list("abc"), nodes_known=3)))
+    assert kind not in kinds(small(change=facts(hosts=["a"], nodes_known=1)))
+    assert kind not in kinds(small(change=facts(hosts=["a"])))  # not known
+
+
 @pytest.mark.parametrize("generator", ["sysbench-stock", "benchbase"])
 def test_loaders_that_cannot_ask_for_tablets_are_not_told_to(generator: str) -> None:
     """Their tables are doubted as ours are, and the servers alone decide."""

@@ -201,7 +201,7 @@ def test_a_bundle_of_the_stand_in_is_evidence_that_it_fits(
         m["name"] for e in answered["tserver/metrics"] for m in e["metrics"]
     }
     assert set(by_question["checklist"][0]["fact"]) == {
-        "banner", "counters", "statements", "followers", "isolation",
+        "banner", "addresses", "counters", "statements", "followers", "isolation",
     }  # fmt: skip
 
 

@@ -271,6 +271,28 @@ def test_what_cannot_be_seen_is_said() -> None:
     ]
 
 
+@pytest.mark.parametrize(("hosts", "said"), [(1, 1), (2, 1), (3, 0)])
+def test_an_address_for_several_nodes_is_said_before_anything_starts(
+    hosts: int, said: int
+) -> None:
+    progress = QuietProgress()
+    given = spec(nodes=3, hosts=" ".join(HOSTS[:hosts]))
+    database(Server()).check(given, world(progress))
+    notes = [note for note in progress.said if "for 3 nodes" in note]
+    assert len(notes) == said
+    for note in notes:
+        assert note.startswith(f"`existing.hosts` names {hosts} host")
+        assert "docs/YUGABYTEDB.md" in note
+
+
+def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
+    progress = QuietProgress()
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()})
+    given = spec(1, 1, hosts=HOSTS[0], maintenance_database="postgres")
+    database(server).check(given, world(progress))
+    assert not [note for note in progress.said if "`existing.hosts` names" in note]
+
+
 # ------------------------------------------------------------------ the declaration
 
 

@@ -133,6 +133,10 @@ def observed(
          "running database's settings.jit not given against off"),
         (observed(), observed(pooler="its own process 7, the server's 9"),
          "connection pooler not seen against seen"),
+        (observed(hosts=["a", "b", "c"], nodes_known=3), observed(hosts=["a"], nodes_known=3),
+         "named hosts one for each node against 1 for 3 nodes"),
+        (observed(hosts=["a"], nodes_known=1), observed(hosts=["b"], nodes_known=1), None),
+        (observed(hosts=["a"]), observed(hosts=["a"], nodes_known=3), None),  # not known
     ],
 )  # fmt: skip
 def test_every_machine_and_all_settings_of_clusters_of_others_are_compared(

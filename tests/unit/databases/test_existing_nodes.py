@@ -270,6 +270,17 @@ def test_without_masters_tablets_and_leaders_are_asked_of_ysql() -> None:
     assert facts.more["leaders"] == leaders
 
 
+def test_how_many_nodes_stand_behind_one_address_is_a_fact() -> None:
+    """Its tablets are still asked of YSQL, and held against all nodes."""
+    server = Server(tablets=led("10.0.0.11", "10.0.0.12", "10.0.0.13"))
+    with running(server, spec(3, hosts="10.0.0.11")) as cluster:
+        facts = database(server).facts(cluster, world())
+    assert facts.nodes_known == 3
+    assert facts.more["hosts"] == ["10.0.0.11:5433"]
+    assert facts.few_tablets == {"orders": 1}
+    assert len(facts.more["leaders"]) == 3
+
+
 def test_a_release_without_the_view_leaves_tablets_unknown() -> None:
     server = Server()
     with running(server, spec()) as cluster:

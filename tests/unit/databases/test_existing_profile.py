@@ -112,6 +112,19 @@ def test_the_documented_examples_are_profiles(
     assert profile.cluster.node is None
 
 
+def test_the_example_with_one_address_says_how_many_nodes_there_are(
+    tmp_path: Path,
+) -> None:
+    (text,) = examples("YUGABYTEDB.md", "One address for several nodes")
+    profile = read(text, tmp_path, "study")
+    declared, mistakes = declaration.read(profile.cluster)
+    assert mistakes == ()
+    assert (profile.cluster.nodes, len(declared.servers)) == (3, 1)
+    pages = (declared.masters, declared.tservers, declared.ysql)
+    assert pages == ((), (), ())
+    assert declared.node_exporters == declared.devices == ()
+
+
 def test_the_documented_examples_are_planned_with_any_workload_on_a_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,8 @@ class Session:
             if part in sql:
                 if isinstance(answer, Exception):
                     raise answer
+                if isinstance(answer, list):
+                    return answer
                 return [answer if isinstance(answer, dict) else {"value": answer}]
         return [{"value": None}]
 
@@ -94,6 +96,22 @@ def test_history_that_is_kept_is_looked_at(value: str, state: str) -> None:
             listed({"timestamp_history_retention_interval_sec": value}),
         )
         assert looked_at("history", served_at(f"{servers.url}/")).state == state
+
+
+@pytest.mark.parametrize(
+    ("hosts", "state"), [(3, "confirmed"), (1, "not confirmed"), (2, "not confirmed")]
+)
+def test_an_address_for_several_nodes_is_seen(hosts: int, state: str) -> None:
+    """Of a cluster that others run, through a load balancer."""
+    rows = [{"host": host} for host in HOSTS]
+    cluster = probe({"yb_servers()": rows})
+    endpoints = cluster.cluster.endpoints[:hosts]
+    reading = replace(cluster, cluster=replace(cluster.cluster, endpoints=endpoints))
+    (found,) = [
+        each for each in checklist.read_only(reading) if each.name == "addresses"
+    ]
+    assert found.state == state
+    assert found.seen.startswith(f"3 nodes, {hosts} host")
 
 
 @pytest.mark.parametrize(
@@ -236,7 +254,9 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
 
 def test_what_the_program_does_not_need_keeps_db_auto_from_nothing() -> None:
     names = {fact.name for fact in checklist.lines()}
-    assert names - checklist.needed() == {"analyze", "batches", "tls", "ulimits"}
+    assert names - checklist.needed() == {
+        "addresses", "analyze", "batches", "tls", "ulimits",
+    }  # fmt: skip
 
 
 def test_each_line_is_looked_at_in_its_order() -> None:
