@@ -45,6 +45,7 @@ def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
         "hdfs-scan",
         "hdfs-dfsio-read",
         "hdfs-get",
+        "sysbench-yugabyte-reads",
     }
     assert reading == {name for name in names if "select" in name or name in only_read}
 
