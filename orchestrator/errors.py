@@ -8,6 +8,7 @@ TierbenchError                  70  catch this to catch all of ours
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
 │   ├── NodeError                2  a database node died, or never became ready
 │   ├── GateError                2  the disk is not what its tier declares
+│   ├── NotPermittedError        2  the database's user may not do what a statement asks
 │   ├── VoidError                2  what was measured is void, though all seemed well meanwhile
 │   └── LoadError                2  the load generator failed, or loaded something else than asked
 │       └── UnfinishedError      2  its loader failed, and can go on in the same database
@@ -109,6 +110,10 @@ class NodeError(RunError):
 
 
 class GateError(RunError):
+    pass
+
+
+class NotPermittedError(RunError):
     pass
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import NotPermittedError, RunError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, NodeSize
 from orchestrator.powers import Network, World
 from orchestrator.system import sql
@@ -45,6 +45,7 @@ class Server:
     has: tuple[str, ...] = ()
     sessions: int = 300  # that each host takes
     busy: int = 0
+    forbids_force: bool = False  # since a superuser's session is in our database
     half_made: tuple[str, ...] = ()  # indexes
     addresses: list[sql.Address] = field(default_factory=list)
     statements: list[str] = field(default_factory=list)
@@ -126,6 +127,10 @@ class Asked:
                 1
             ].removesuffix("'")
         elif text.startswith("DROP DATABASE"):
+            if self.server.forbids_force and "FORCE" in text:
+                raise NotPermittedError(
+                    "must be a superuser to terminate superuser process"
+                )
             if self.server.busy:
                 self.server.busy -= 1
                 raise RunError('database "tierbench" is being accessed by other users')

@@ -12,6 +12,12 @@ STAND_IN = "stand-in"  # in the banner of the image that tests use instead of Yu
 
 Flags = Mapping[str, str]
 
+# YugabyteDB's connection manager, a pooler within each node:
+# https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
+POOLER_FLAG = "enable_ysql_conn_mgr"
+# What gflags, in any case of letters, reads as true; servers' pages say `true`.
+_TRUE = ("1", "t", "true", "y", "yes")
+
 
 def names_of(kind: str) -> tuple[str, ...]:
     """The flags of this kind in flags.yaml."""
@@ -30,6 +36,12 @@ def _syncs(flags: Flags) -> bool:
         and flags.get("enable_data_block_fsync", "true") == "true"
         and flags.get("never_fsync", "false") == "false"
     )
+
+
+def pools_sessions(flags: Flags) -> bool:
+    """Whether a tablet server with these flags has clients share its sessions, and so may take more
+    clients than sessions."""
+    return flags.get(POOLER_FLAG, "").lower() in _TRUE
 
 
 def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]:

@@ -61,11 +61,16 @@ _AFTER_ALL = 1_000_000
 def parse(text: str) -> Version:
     """`2.18.1.0-b84` or `2025.2.5.2-b5-aarch64`, as image tags are written; also a release
     without its build, if that is known. ValueError if the text has another form."""
-    tag = text.strip().removesuffix(ARM)
+    tag = release_in(text)
     match = _FORM.fullmatch(releases.tag_of(tag) or tag)
     if match is None:
         raise ValueError(_no_release(tag))
     return Version(_number(match[1]), int(match[2]))
+
+
+def release_in(tag: str) -> str:
+    """A tag without the end that names an architecture: servers never say that end."""
+    return tag.strip().removesuffix(ARM)
 
 
 def _no_release(text: str) -> str:

@@ -179,7 +179,8 @@ class ExistingCluster:
         )
         lease.Lease(declared, self._connect, world).require()
         database.require_replaceable(may_ask=False)
-        handle = _UsedCluster(declared, observed, database, spec.version)
+        asked = versions.release_in(spec.version or "")
+        handle = _UsedCluster(declared, observed, database, asked or None)
         cluster = _as_cluster(handle)
         database.make()
         try:

@@ -13,7 +13,7 @@ from orchestrator.errors import Mistake
 from orchestrator.model import ClusterSpec
 from orchestrator.parts import SessionLimit
 from orchestrator.units import counted
-from orchestrator.yugabyte import pages
+from orchestrator.yugabyte import pages, server_facts, versions
 
 
 def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
@@ -28,7 +28,8 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
         yield Mistake(hosts, f"they run different servers: {banners}")
-    number = (spec.version or "").partition("-b")[0]  # no banner has a build
+    asked = versions.release_in(spec.version or "")
+    number, _, _ = asked.partition("-b")  # no banner has a build
     if number and not f"{observed.number}.".startswith(f"{number}."):
         yield Mistake(
             "cluster.version", f"the cluster runs {observed.number}, not {spec.version}"
@@ -72,7 +73,7 @@ def notes(
     spec: ClusterSpec, declared: Existing, observed: Observation
 ) -> Iterator[str]:
     """Warnings: differences from the profile that are no mistakes, and missing figures."""
-    asked = spec.version or ""
+    asked = versions.release_in(spec.version or "")
     running = observed.version
     if "-b" in asked and "-b" in running and asked != running:
         yield f"it runs {running}; the profile says {asked}"
@@ -143,5 +144,5 @@ def _is_without_pooler(declared: Existing, observed: Observation) -> bool:
         return True
     if not declared.tservers:
         return False
-    pooled = [pages.flags(url).get(servers.POOLER_FLAG) for url in declared.tservers]
-    return "true" not in pooled
+    running = [pages.flags(url) for url in declared.tservers]
+    return not any(server_facts.pools_sessions(flags) for flags in running)

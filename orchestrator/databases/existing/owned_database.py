@@ -12,7 +12,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TextIO
@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from orchestrator import powers, units
 from orchestrator.databases.existing.declaration import Existing, address, tls
-from orchestrator.errors import UNREADABLE, RunError, UsageError
+from orchestrator.errors import UNREADABLE, NotPermittedError, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, host, shell, sql
 
@@ -110,11 +110,11 @@ class Place:
         self,
         ours: Callable[[str], bool],
         may_pass: Callable[[Exception], bool],
-        how: str = "",
+        force: bool = False,
     ) -> bool:
-        """Drops it if its comment, read in the same session, says so. Again for IN_USE_S while
-        somebody is connected to it, and for a minute where another error may pass. Returns whether
-        it was there."""
+        """Drops it if its comment, read in the same session, says so; by `force`, ends others'
+        sessions first. Again for IN_USE_S while somebody is connected to it, and for a minute where
+        another error may pass. Returns whether it was there."""
         clock = self.world.clock
         begun_s = clock.monotonic()
 
@@ -122,7 +122,7 @@ class Place:
             with self.outside() as session:
                 mark = self.mark(session)
                 if mark is not None and ours(mark):
-                    session.rows(f'DROP DATABASE "{self.name}"{how}')
+                    self._drop_in(session, force)
                 return mark is not None
 
         def may_still_pass(error: Exception) -> bool:
@@ -137,6 +137,17 @@ class Place:
             return True
 
         return patiently(drop, clock, may_still_pass, IN_USE_S)
+
+    def _drop_in(self, session: sql.Session, force: bool) -> None:
+        """RunError if somebody is connected to it whose session our user may not end."""
+        plain = f'DROP DATABASE "{self.name}"'
+        if force:
+            # Only a superuser may end a superuser's session (PostgreSQL: DROP DATABASE). Without
+            # FORCE the drop can still be waited for until that session is gone.
+            with suppress(NotPermittedError):
+                session.rows(f"{plain} WITH (FORCE)")
+                return
+        session.rows(plain)
 
 
 @dataclass(frozen=True)
@@ -247,10 +258,7 @@ class OwnDatabase(Place):
 
     def _drop(self, ours: Callable[[str], bool]) -> bool:
         """Waits until nobody is connected to it. `ours` raises if it must stay."""
-        how = ""
-        if self.force:
-            how = " WITH (FORCE)"
-        return self.drop_if(ours, lambda _error: False, how)
+        return self.drop_if(ours, lambda _error: False, self.force)
 
     def run(self, verb: Literal["save", "restore"], snapshot: Path) -> None:
         """Has the owner's command keep the database that was just loaded, of which `snapshot` tells

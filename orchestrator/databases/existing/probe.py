@@ -314,8 +314,8 @@ def _yugabytedb(
             durability=server_facts.picked(flags, server_facts.names_of("durability")),
             durable=server_facts.durable(flags),
         )
-        if any(values.get(servers.POOLER_FLAG) == "true" for values in flags.values()):
-            pooler = f"its tablet servers run with `{servers.POOLER_FLAG}`"
+        if any(server_facts.pools_sessions(values) for values in flags.values()):
+            pooler = f"its tablet servers run with `{server_facts.POOLER_FLAG}`"
             facts = replace(facts, pooler=pooler)
         more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
     fewest = few_tablets(declared, observed, connect)

@@ -22,8 +22,6 @@ _POSTGRESQL = re.compile(r"PostgreSQL \d")
 
 # PgBouncer's answer to a session that brings settings, which ours do (seen of 1.18).
 POOLER_REFUSED = "unsupported startup parameter"
-# YugabyteDB's own: https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
-POOLER_FLAG = "enable_ysql_conn_mgr"
 
 Counters = Mapping[str, float]
 

@@ -91,6 +91,7 @@ class YugabyteDB:
             setting=flags.SESSIONS,
             advice=f"set `tserver.{flags.SESSIONS}` among the settings of `cluster`, give the "
             "workload fewer `threads`, or take more nodes",
+            is_certain=not server_facts.pools_sessions(chosen.tserver_flags),
         )
 
     @contextmanager

@@ -40,10 +40,12 @@ def tags(settings: Settings, architecture: str = "") -> tuple[str, ...]:
 
 
 def chosen(settings: Settings, platform: Platform) -> str:
-    """The first tag whose image is here; the preferred one if there is none."""
-    candidates = tags(settings, platform.images.architecture)
+    """The first tag whose image is here and for these machines; the preferred one if there is
+    none."""
+    images = platform.images
+    candidates = tags(settings, images.architecture)
     for tag in candidates:
-        if platform.images.present(tag):
+        if images.present(tag) and not images.mismatch(tag):
             return tag
     return candidates[0]
 
@@ -51,12 +53,16 @@ def chosen(settings: Settings, platform: Platform) -> str:
 def need(settings: Settings, platform: Platform) -> str:
     """The tag to run. UnavailableError, with all ways to get the image, if it is not here, or is
     for another architecture."""
+    images = platform.images
     tag = chosen(settings, platform)
     ways = advice(settings, platform)
-    if not platform.images.present(tag):
-        raise UnavailableError(f"the image {tag} is not here", advice=ways)
-    architectures.require_native(tag, platform.images, ways)
-    return tag
+    if images.present(tag):
+        architectures.require_native(tag, images, ways)
+        return tag
+    for other in tags(settings, images.architecture):
+        if images.present(other):
+            architectures.require_native(other, images, ways)
+    raise UnavailableError(f"the image {tag} is not here", advice=ways)
 
 
 def advice(settings: Settings, platform: Platform) -> str:

@@ -82,8 +82,8 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes
     )
     version = _version(spec.version, mistakes)
-    if image is None and (spec.version or "").endswith(versions.ARM):
-        image = f"{releases.REPOSITORY}:{spec.version}"
+    if image is None and (spec.version or "").strip().endswith(versions.ARM):
+        image = f"{releases.REPOSITORY}:{version}{versions.ARM}"
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,

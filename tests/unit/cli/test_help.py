@@ -9,6 +9,7 @@ import typer
 
 from orchestrator.cli import main, options
 from orchestrator.cli.commands import COMMANDS
+from orchestrator.yugabyte import versions
 
 PROGRAM: Any = typer.main.get_command(main.program)
 
@@ -47,3 +48,11 @@ def test_a_command_may_mean_something_else() -> None:
     }
     assert of_data["compare"].startswith("Size of the data sets")
     assert of_data["disk up"].startswith("The file of its data")
+
+
+def test_the_checklists_default_is_the_release_that_is_started() -> None:
+    release, _, _ = versions.DEFAULT.partition("-")
+    said_of_doctor = {
+        p.name: p.help for words, m in commands() for p in m.params if words == "doctor"
+    }
+    assert said_of_doctor["version"].endswith(f"the profile's, else {release}.")

@@ -343,6 +343,23 @@ def test_yugabytedb_ends_the_sessions_of_its_pooler_where_it_can(
     assert ('DROP DATABASE "tierbench" WITH (FORCE)' in server.statements) is forced
 
 
+@pytest.mark.parametrize(
+    "banner",
+    [POSTGRESQL, "PostgreSQL 15.12-YB-2025.1.0.1-b0 on x86_64-pc-linux-gnu"],
+)
+def test_sessions_that_our_user_may_not_end_are_waited_for(banner: str) -> None:
+    """FORCE is refused at once where a superuser is connected, as a pooler of the servers may be:
+    a plain drop waits until that session is gone."""
+    server = Server(banner=banner)
+    asked = world()
+    with database(server).running(spec(), (), Network("net", ()), asked):
+        begun_s = asked.clock.monotonic()
+        server.forbids_force = True
+        server.busy = 27  # tries, the last after 180 s
+    assert 180 < asked.clock.monotonic() - begun_s < 200
+    assert "tierbench" not in server.databases
+
+
 @pytest.mark.parametrize("banner", [POSTGRESQL, Server.banner])
 def test_an_index_that_a_load_left_half_made_is_named(banner: str) -> None:
     """Whatever loader made it: stock sysbench, BenchBase or a script of the user's."""

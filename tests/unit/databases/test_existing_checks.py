@@ -114,7 +114,17 @@ def test_another_version_or_number_of_nodes_is_refused() -> None:
     }
 
 
-@pytest.mark.parametrize("version", ["2.18.1.0-b84", "2.18.1.0", "2.18", None])
+@pytest.mark.parametrize(
+    "version",
+    [
+        "2.18.1.0-b84",
+        "2.18.1.0-b84-aarch64",
+        "2.18.1.0-aarch64",
+        "2.18.1.0",
+        "2.18",
+        None,
+    ],
+)
 def test_the_banner_says_no_build_so_only_numbers_are_held_against_it(
     version: str | None,
 ) -> None:
@@ -137,6 +147,19 @@ def test_the_build_is_the_servers_word_and_another_one_is_said_but_not_refused()
         declared, _ = declaration.read(cluster_spec)
         assert probe.look(declared, Server().connect).version == "2.18.1.0-b85"
     assert "it runs 2.18.1.0-b85; the profile says 2.18.1.0-b84" in progress.said
+
+
+def test_a_tag_for_arm_is_no_other_build() -> None:
+    progress = QuietProgress()
+    with serving(version_page("84")) as url:
+        tag = "2.18.1.0-b84-aarch64"
+        cluster_spec = spec(version=tag, tservers=f"{url} {url} {url}")
+        database(Server()).check(cluster_spec, world(progress))
+    assert not [line for line in progress.said if "the profile says" in line]
+    server = Server()
+    with running(server, spec(version=tag)) as cluster:
+        facts = database(server).facts(cluster, world())
+    assert facts.version_asked == "2.18.1.0-b84"
 
 
 def test_nodes_of_different_builds_are_all_said() -> None:

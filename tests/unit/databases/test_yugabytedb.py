@@ -215,6 +215,12 @@ def test_an_image_for_arm_is_the_one_that_is_started() -> None:
     assert image.tags(chosen) == ("yugabytedb/yugabyte:2025.2.5.2-b5-aarch64",)
 
 
+def test_an_image_for_arm_has_its_build_in_its_tag() -> None:
+    chosen, mistakes = settings.read(replace(THREE, version="2025.2.6.0-aarch64"))
+    assert not mistakes
+    assert image.tags(chosen) == ("yugabytedb/yugabyte:2025.2.6.0-b111-aarch64",)
+
+
 def test_series_are_listed_by_age_with_an_image_of_each() -> None:
     listed = releases.series()
     assert [row.released for row in listed] == sorted(row.released for row in listed)
@@ -502,6 +508,7 @@ def on_arm(*images: str, registry: tuple[str, ...] = ()) -> Any:
     [
         ((OFFICIAL, PACKED, NATIVE), NATIVE),
         ((OFFICIAL, PACKED), PACKED),
+        ((OFFICIAL,), NATIVE),
         ((), NATIVE),
     ],
 )
@@ -515,6 +522,10 @@ def test_on_machines_with_arm_the_image_is_the_one_for_them(
 def test_what_is_pulled_and_downloaded_there_is_for_them_too() -> None:
     both = (OFFICIAL, NATIVE)
     assert image.obtain(THREE, on_arm(registry=both)) == NATIVE
+    # Also where the one for x86-64 is here already.
+    arm = on_arm(OFFICIAL, registry=both)
+    assert image.obtain(THREE, arm) == NATIVE
+    YugabyteDB().check(THREE, fake_world(platform=arm))
     with pytest.raises(UnavailableError) as raised:
         YugabyteDB().check(THREE, fake_world(platform=on_arm()))
     assert raised.value.what == f"the image {NATIVE} is not here"

@@ -66,6 +66,18 @@ def test_nodes_of_large_loads_take_the_sessions_of_the_study() -> None:
         told(PostgreSQL(), ours(SMALL, 3), opening(600))
 
 
+@pytest.mark.parametrize("pooled", ["true", "True", "1"])
+def test_a_connection_manager_may_take_more(pooled: str) -> None:
+    """YugabyteDB's own, which the profile turns on: its sessions are shared by clients."""
+    given = {"tserver.enable_ysql_conn_mgr": pooled}
+    (warning,) = told(YugabyteDB(), ours(SMALL, 1, **given), opening(600))
+    assert "tpcc opens 600 sessions on 1 host" in warning
+    assert "unless a pooler or a balancer stands between" in warning
+    off = {"tserver.enable_ysql_conn_mgr": "false"}
+    with pytest.raises(UsageError):
+        told(YugabyteDB(), ours(SMALL, 1, **off), opening(600))
+
+
 def test_a_limit_in_postgresqls_own_file_is_not_known_here() -> None:
     given = {"tserver.ysql_pg_conf_csv": "max_connections=900"}
     assert told(YugabyteDB(), ours(SMALL, 1, **given), opening(600)) == []

@@ -10,10 +10,11 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from orchestrator.errors import RunError
+from orchestrator.errors import NotPermittedError, RunError
 from orchestrator.model import Endpoint, Tls
 from orchestrator.system import sql
 
@@ -30,9 +31,9 @@ GREETING = (
 )
 
 
-@pytest.fixture
-def silent() -> Iterator[int]:
-    """The port of a server that takes sessions and answers no statement."""
+@contextmanager
+def serving(answer: bytes) -> Iterator[int]:
+    """The port of a server that takes a session and answers every statement so."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -42,10 +43,17 @@ def silent() -> Iterator[int]:
                 session.recv(length - 4)
                 session.sendall(GREETING)
                 while session.recv(4096):
-                    pass
+                    session.sendall(answer)
 
         threading.Thread(target=serve, daemon=True).start()
         yield server.getsockname()[1]
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """The port of a server that takes sessions and answers no statement."""
+    with serving(b"") as port:
+        yield port
 
 
 def test_a_statement_that_is_never_answered_ends(silent: int) -> None:
@@ -72,3 +80,23 @@ def test_a_server_behind_another_address_must_have_a_certificate_of_its_own_name
     )
     same = Endpoint("db", 5433, 5433, "u", "p", "d", local_host="db", tls=tls)
     assert sql.local(same).certified_as is None
+
+
+def refusing(sqlstate: bytes) -> bytes:
+    """A server's answer to a statement that it refuses."""
+    fields = b"SERROR\0C" + sqlstate + b"\0Mno\0\0"
+    return message(b"E", fields) + message(b"Z", b"I")
+
+
+@pytest.mark.parametrize(
+    ("sqlstate", "forbidden"), [(b"42501", True), (b"55006", False)]
+)
+def test_what_the_user_may_not_do_is_told_from_other_errors(
+    sqlstate: bytes, forbidden: bool
+) -> None:
+    """42501: insufficient_privilege; 55006: object_in_use (PostgreSQL's manual, appendix A)."""
+    with serving(refusing(sqlstate)) as port:
+        at = sql.Address("127.0.0.1", port, "u", "p", "d", Tls("off"))
+        with pytest.raises(RunError) as raised, sql.session(at, 5.0) as session:
+            session.rows("DROP DATABASE d WITH (FORCE)")
+    assert isinstance(raised.value, NotPermittedError) is forbidden
