@@ -215,7 +215,9 @@ def _of_several(
     if not machine:
         return of_worst(apart)
     behind: list[OnDisk] = []
-    for demand in sums:
+    # Each disk alone too: the sum is known only while all were read, and the machine was asked for
+    # no less than any of them.
+    for demand in (*sums, *disks):
         behind.append(judged(demand, machine, purchase.unit_bytes))
     return behind_machine(of_worst(apart), of_worst(behind))
 

@@ -164,6 +164,25 @@ def test_the_devices_of_a_node_share_their_machine_s_caps() -> None:
         assert any("of the VM" in each.on.binding for each in of_machine)
 
 
+def test_a_machine_s_cap_is_seen_while_another_disk_is_not_read() -> None:
+    vm = "azure/Standard_D8s_v5"  # 12,800 IOPS
+    hours = np.full(7200, 500)
+    hours[3000:3360] = 22_000  # 5 % of the time
+    busy = in_seconds(hours)
+    idle = replace(in_seconds(np.full(7200, 10)), device="sdc")
+    is_read = hours < 22_000
+    alone = observed(busy, vm=vm)
+    assert all(answer.on.more >= 0.05 for answer in alone.values())
+    for beside in (idle, idle.part(is_read)):
+        answers = observed(busy, beside, vm=vm)
+        assert {answer.word for answer in answers.values()} <= {
+            "would not",
+            "cannot be told",
+        }
+        for name, answer in answers.items():
+            assert answer.on.more >= alone[name].on.more
+
+
 def test_two_nodes_have_a_machine_each() -> None:
     load = in_seconds(np.full(1800, 4200.0), io_bytes=4096.0)
     nodes = (load, replace(load, node="db-2"))
