@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.model import Cluster, Doubt, Node, Run, Volume
 from orchestrator.powers import Clock, World
 from orchestrator.run.recording import RunContext
@@ -26,6 +27,9 @@ from orchestrator.tier import Emulated, Tier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 
 _CREDITS = ("iops_credit", "bytes_credit")
+# For what follows a window and still works when the load has ended. A thread that takes longer is
+# left alone: the next step need not wait for servers that do not answer.
+LATE_S = 60.0
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
 CLOCK_STEP_S = 0.5
 CLOCK_SLEW = 0.0005
@@ -154,11 +158,12 @@ def _shown(read_at: _ReadAt) -> dict[str, Any]:
 class Follower:
     """For what follows a window, on a thread of its own, while a load runs.
 
-    `stop`: is set when the load has ended.
+    `stop`: is set when the load has ended. `late_s`: how long its end is waited for then.
     """
 
     clock: Clock
     stop: threading.Event = field(default_factory=threading.Event)
+    late_s: float = LATE_S
 
     def wait_until(self, time_s: float) -> bool:
         """False if the load ended before."""
@@ -177,7 +182,7 @@ def followed(
     """Yields the world to give to a load generator.
 
     `follow` is called, on a thread of its own, with the moment at which the window begins,
-    and has ended when the block has.
+    and has ended when the block has, or goes on alone if it takes longer than `late_s`.
     """
     threads: list[threading.Thread] = []
 
@@ -194,61 +199,117 @@ def followed(
     finally:
         follower.stop.set()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=follower.late_s)
+
+
+class _Asked(NamedTuple):
+    """What servers answered about a window: for the record, and a file's content in `raw/`."""
+
+    facts: Mapping[str, Any]
+    raw: Mapping[str, Any] | None = None
+
+
+@contextmanager
+def _asked(
+    ask: Callable[[float], _Asked],
+    name: str,
+    facts: dict[str, Any],
+    raw: Path,
+    follower: Follower,
+    world: World,
+) -> Iterator[World]:
+    """As `followed`. What `ask` returns goes to `facts[name]` and `raw/<name>.json`, or why it is
+    not known.
+
+    The thread itself writes neither: servers that answer late would otherwise change a record that
+    is written, or that of the next run.
+    """
+    began: list[float] = []
+    answers: list[_Asked] = []
+
+    def follow(begin_s: float) -> None:
+        began.append(begin_s)
+        answers.append(_answered(ask, begin_s))
+
+    try:
+        with followed(follow, name, follower, world) as telling:
+            yield telling
+    finally:
+        if began and not answers:
+            late = f"servers had not answered {follower.late_s:g} s after the load"
+            facts[name] = {"not_read": late}
+        for answer in tuple(answers):
+            if answer.facts:
+                facts[name] = answer.facts
+            if answer.raw is not None:
+                files.write_json(raw / f"{name}.json", answer.raw)
+
+
+def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
+    """What is asked, or why there is no answer. A release may answer in another form."""
+    try:
+        return ask(begin_s)
+    except TierbenchError as error:
+        return _Asked({"not_read": error.what.partition(" LINE ")[0]})
+    except UNREADABLE as error:
+        kind = type(error).__name__
+        reason = f"the answer has another form than is known: {kind}: {error}"
+        return _Asked({"not_read": reason})
 
 
 def statements_counted(
-    here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
+    here: RunContext,
+    cluster: Cluster,
+    facts: dict[str, Any],
+    world: World,
+    late_s: float = LATE_S,
 ) -> AbstractContextManager[World]:
     """As `followed`. Servers' counts of statements when the window begins, and at its end.
 
     They go to `raw/statements.json`, what they say, or why there are none, to the facts
     "statements".
     """
-    follower = Follower(world.clock)
+    follower = Follower(world.clock, late_s=late_s)
 
     def read(time_s: float) -> tuple[float, list[Any]]:
         follower.wait_until(time_s)  # or until the load ends
         read_s = world.clock.now()
         return read_s, list(here.parts.statements(cluster))
 
-    def follow(begin_s: float) -> None:
-        try:
-            began_s, before = read(begin_s)
-            ended_s, after = read(begin_s + here.workload.measure_s)
-        except TierbenchError as error:
-            facts["statements"] = {"not_read": error.what.partition(" LINE ")[0]}
-            return
+    def ask(begin_s: float) -> _Asked:
+        began_s, before = read(begin_s)
+        ended_s, after = read(begin_s + here.workload.measure_s)
         most = grown(before, after)
-        if most:
-            facts["statements"] = {"window_s": ended_s - began_s, "most": most}
-            times_s = [began_s, ended_s]
-            content = {"times_s": times_s, "before": before, "after": after}
-            files.write_json(here.raw / "statements.json", content)
+        if not most:
+            return _Asked({})
+        times_s = [began_s, ended_s]
+        content = {"times_s": times_s, "before": before, "after": after}
+        return _Asked({"window_s": ended_s - began_s, "most": most}, content)
 
-    return followed(follow, "statements", follower, world)
+    return _asked(ask, "statements", facts, here.raw, follower, world)
 
 
 def waits_sampled(
-    here: RunContext, cluster: Cluster, facts: dict[str, Any], world: World
+    here: RunContext,
+    cluster: Cluster,
+    facts: dict[str, Any],
+    world: World,
+    late_s: float = LATE_S,
 ) -> AbstractContextManager[World]:
     """As `followed`. What sessions waited for, as servers sampled it themselves, is asked when the
     window is over, and goes to the facts "waits", or why it is not known."""
-    follower = Follower(world.clock)
+    follower = Follower(world.clock, late_s=late_s)
 
-    def follow(begin_s: float) -> None:
+    def ask(begin_s: float) -> _Asked:
         # Or until the load ends, which may be a moment before.
         follower.wait_until(begin_s + here.workload.measure_s)
         window_s = world.clock.now() - begin_s
-        try:
-            sampled = here.parts.waits(cluster, window_s)
-        except TierbenchError as error:
-            facts["waits"] = {"not_read": error.what.partition(" LINE ")[0]}
-            return
-        if sampled:
-            facts["waits"] = {"window_s": window_s, **sampled}
+        sampled = here.parts.waits(cluster, window_s)
+        if not sampled:
+            return _Asked({})
+        return _Asked({"window_s": window_s, **sampled})
 
-    return followed(follow, "waits", follower, world)
+    return _asked(ask, "waits", facts, here.raw, follower, world)
 
 
 @contextmanager

@@ -75,8 +75,8 @@ def sampled(session: Session, database: str, last_s: float) -> list[Row]:
 
 def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
     """`events`, the most frequent first, each with its share of the time of sessions at work, in
-    percent, which requests may exceed; `locked_pct`: of waits for locks, at most 100. Empty if no
-    session was at work."""
+    percent; `locked_pct`: of waits for locks. Both are at most 100, although requests may be more
+    than sessions are. Empty if no session was at work."""
     samples: Counter[_WaitEvent] = Counter()
     for row in rows:
         event = _WaitEvent(str(row["component"]), str(row["type"]), str(row["event"]))
@@ -92,7 +92,11 @@ def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
         return {}
     events: list[dict[str, Any]] = []
     for event, number in samples.most_common():
-        share_pct = round(100 * number / at_work, 2)
+        share_pct = _percent_of(at_work, number)
         events.append({**event._asdict(), "share_pct": share_pct})
-    locked_pct = min(100.0, round(100 * locked / at_work, 2))
+    locked_pct = _percent_of(at_work, locked)
     return {"samples": round(at_work), "locked_pct": locked_pct, "events": events}
+
+
+def _percent_of(at_work: float, number: float) -> float:
+    return min(100.0, round(100 * number / at_work, 2))

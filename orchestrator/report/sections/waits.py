@@ -23,8 +23,8 @@ _MOST = 8
 _ABOUT = (
     "From the history that the servers keep of active sessions, over the measured windows of a "
     "tier's finished runs. Idle sessions are in no sample. Events of YSQL are of sessions, and "
-    "make 100 % together; those of TServer are of the requests that these wait for, of which one "
-    "session may have several at a time."
+    "make 100 % together; those of TServer are of the requests that these wait for. One session "
+    "may have several at a time: their shares are rather too high, and are cut at 100 %."
 )
 
 

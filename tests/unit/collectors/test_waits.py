@@ -144,6 +144,18 @@ def test_a_share_of_locks_is_no_more_than_all() -> None:
     assert waits.shares(rows)["locked_pct"] == 50.0
 
 
+def test_a_share_of_requests_is_no_more_than_all_of_sessions_time() -> None:
+    """90 requests at a time of one session are 9000 % of its time."""
+    rows = [
+        {"component": "YSQL", "type": "RPCWait", "event": "TableRead", "samples": 10},
+        {"component": "TServer", "type": "Cpu", "event": "OnCpu", "samples": 900},
+    ]
+    shares_pct = {}
+    for event in waits.shares(rows)["events"]:
+        shares_pct[event["event"]] = event["share_pct"]
+    assert shares_pct == {"OnCpu": 100.0, "TableRead": 100.0}
+
+
 # ------------------------------------------------------------------ what is concluded
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +13,27 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster
 from orchestrator.run.recording import Draft, RunContext
-from orchestrator.run.window import waits_sampled
+from orchestrator.run.window import statements_counted, waits_sampled
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 
+OTHER_FORM = "the answer has another form than is known: KeyError: 'kept_s'"
 LOCKED = {"samples": 240, "locked_pct": 78.0, "events": []}
+
+
+def a_run(folder: Path, **parts: Any) -> Any:
+    """A run's context, of which `parts` are those that matter here."""
+    plan = a_plan()
+    world = fake_world(clock=FakeClock())
+    of_run = replace(fake_parts(Log()), **parts)
+    draft = Draft(facts={})
+    here: Any = RunContext(plan, plan.runs[0], of_run, Any, folder, world, draft, {})  # type: ignore[arg-type]
+    return here
 
 
 def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, Any]:
     """The facts of a run whose load ends 30 s after its window began."""
-    clock = FakeClock()
     asked: list[float] = []
 
     def waits(_: Cluster, window_s: float) -> Mapping[str, Any]:
@@ -31,17 +42,14 @@ def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, A
             raise answer
         return answer
 
-    plan = a_plan()
-    world = fake_world(clock=clock)
-    parts = replace(fake_parts(Log()), waits=waits)
-    draft = Draft(facts={})
-    here: Any = RunContext(plan, plan.runs[0], parts, Any, folder, world, draft, {})  # type: ignore[arg-type]
+    here = a_run(folder, waits=waits)
     cluster: Any = object()
-    began_s = clock.now() - 30.0
-    with waits_sampled(here, cluster, draft.facts, world) as telling:
+    began_s = here.world.clock.now() - 30.0
+    with waits_sampled(here, cluster, here.draft.facts, here.world) as telling:
         telling.window_begins(began_s)
     assert asked == [30.0], "of the time since the window began"
-    return draft.facts
+    facts: dict[str, Any] = here.draft.facts
+    return facts
 
 
 @pytest.mark.parametrize(
@@ -50,9 +58,38 @@ def recorded(folder: Path, answer: Mapping[str, Any] | Exception) -> dict[str, A
         (LOCKED, {"waits": {"window_s": 30.0, **LOCKED}}),
         ({}, {}),
         (RunError("no history LINE 1: SELECT"), {"waits": {"not_read": "no history"}}),
+        (
+            KeyError("kept_s"),
+            {"waits": {"not_read": OTHER_FORM}},
+        ),
     ],
 )
 def test_what_was_sampled_or_why_not_is_recorded(
     answer: Mapping[str, Any] | Exception, facts: dict[str, Any], tmp_path: Path
 ) -> None:
     assert recorded(tmp_path, answer) == facts
+
+
+@pytest.mark.parametrize("name", ["waits", "statements"])
+def test_what_comes_late_is_not_written_to_a_record_that_is_complete(
+    name: str, tmp_path: Path
+) -> None:
+    answering = threading.Event()
+
+    def late(*_: object) -> Any:
+        answering.wait(10)
+        return LOCKED
+
+    here = a_run(tmp_path, **{name: late})
+    facts = here.draft.facts
+    cluster: Any = object()
+    follow = {"waits": waits_sampled, "statements": statements_counted}[name]
+    began_s = here.world.clock.now() - 30.0
+    with follow(here, cluster, facts, here.world, late_s=0.01) as telling:
+        telling.window_begins(began_s)
+    (thread,) = [t for t in threading.enumerate() if t.name == name]
+    told = {name: {"not_read": "servers had not answered 0.01 s after the load"}}
+    assert facts == told
+    answering.set()
+    thread.join(10)
+    assert facts == told
