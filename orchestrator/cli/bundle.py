@@ -60,7 +60,7 @@ def show(
             f"nothing of the cluster answers: {collected[-1].unread}",
             "check hosts, ports, user and the servers' pages under `existing`",
         )
-    release = profile.cluster.version or _release(collected)
+    release = profile.cluster.version or bundle.release_of(collected)
     reading = ReadCluster(replace(cluster, version=release), connect, release)
     checked = list(checklist.read_only(reading))
     entries = _entries(cluster, collected, checked)
@@ -201,14 +201,6 @@ def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) ->
             f"the server at {declared.servers[0]} is no YugabyteDB",
             "a bundle is of YugabyteDB's pages: name the profile of one",
         )
-
-
-def _release(collected: Sequence[ServerAnswer]) -> str:
-    for answer in collected:
-        if answer.question == "/api/v1/version" and not answer.unread:
-            page = answer.content
-            return f"{page.get('version_number')}-b{page.get('build_number')}"
-    return ""
 
 
 # ------------------------------------------------------------------ whose words are taken out

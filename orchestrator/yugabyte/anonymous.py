@@ -28,6 +28,8 @@ _IN_TEXT = re.compile(
     r"|(?P<path>(?<![\w/.])/[^\s'\",;:)]+)|(?P<token>[\w.:\[\]%-]+)"
 )
 _OWN_PATHS = re.compile(r"/(api/v1/[a-z-]+|dump-entities|metrics)")
+# Keys of a row that hold what a flag or a setting is.
+_VALUES = ("value", "setting")
 # Shorter texts are in others by chance.
 _SHORTEST = 6
 
@@ -80,8 +82,20 @@ class Anonymous:
             return self._row(content)
         shown = {}
         for name, value in content.items():
-            shown[self._key(name)] = self.content(value, self._key_of(name, key))
+            shown[self._member(name, key)] = self.content(
+                value, self._key_of(name, key)
+            )
         return shown
+
+    def _member(self, name: str, above: str) -> str:
+        """What a mapping's key is called."""
+        if above in _listed("placements") and name:
+            return self._placement(name)
+        return self._key(name)
+
+    def _placement(self, name: str) -> str:
+        replacement = self._identity(name) or self._address(name)
+        return replacement or self._numbered("placement", name)
 
     def _key_of(self, name: str, above: str) -> str:
         """Under which key a value is known: hosts of an address are addresses."""
@@ -92,14 +106,28 @@ class Anonymous:
     def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A flag or a setting: its value is known by its name."""
         name = str(row["name"])
+        if not _is_word(name, "name"):
+            return self._own_row(row)
         shown = {}
         for key, value in row.items():
-            if key not in ("value", "setting"):
+            if key not in _VALUES:
                 shown[self._key(key)] = self.content(value, key)
             elif row.get("vartype") == "enum" and _has_form("enum", str(value)):
                 shown[key] = value
             else:
                 shown[key] = self.content(value, name)
+        return shown
+
+    def _own_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """A setting that the owner made up, such as `acme.tenant`: even a number may say much."""
+        shown: dict[str, Any] = {}
+        for key, value in row.items():
+            if key == "name":
+                shown[key] = self._numbered("setting", str(value))
+            elif key in _VALUES:
+                shown[key] = _left_out(str(value))
+            else:
+                shown[self._key(key)] = self.content(value, key)
         return shown
 
     def _key(self, key: str) -> str:
@@ -119,8 +147,7 @@ class Anonymous:
             return self._shown[text]
         if not text or text in _TRUTH or _NUMBER.fullmatch(text):
             return text
-        form = shipped(__package__, "anonymous.yaml")["words"].get(key, "")
-        if form and re.fullmatch(form, text):
+        if _is_word(text, key):
             return text
         if key in _listed("named") and _has_form("own_names", text):
             return text
@@ -131,6 +158,8 @@ class Anonymous:
     def _replaced(self, text: str, key: str) -> str:
         if key in _listed("assignments"):
             return ",".join(self._assignment(part) for part in text.split(","))
+        if key in _listed("placements"):
+            return self._placement(text)
         replacement = self._identity(text) or self._address(text, key)
         if replacement:
             return replacement
@@ -143,14 +172,17 @@ class Anonymous:
         if text.startswith("/"):
             parts = [self._numbered("path", part) for part in text.split(",")]
             return ",".join(parts)
-        return self._remembered(text, f"<text of {len(text)} characters>")
+        return self._remembered(text)
 
     def _assignment(self, text: str) -> str:
         """`name=value` of a list of settings."""
         match = _ASSIGNMENT.fullmatch(text.strip())
         if match is None:
-            return self._remembered(text, f"<text of {len(text)} characters>")
-        return f"{match[1]}={self._leaf(match[2], match[1])}"
+            return self._remembered(text)
+        name, value = match.groups()
+        if not _is_word(name, "name"):
+            return f"{self._numbered('setting', name)}={_left_out(value)}"
+        return f"{name}={self._leaf(value, name)}"
 
     def _identity(self, text: str) -> str:
         if _UUID.fullmatch(text):
@@ -180,14 +212,17 @@ class Anonymous:
         return ""
 
     def _numbered(self, kind: str, original: str) -> str:
-        if original not in self._shown:
+        """What stands for it and for nothing else. How long it is, is the same of others: as keys
+        of a mapping these would overwrite each other."""
+        if self._shown.get(original) in (None, _left_out(original)):
             self._counts[kind] += 1
             self._shown[original] = f"{kind}-{self._counts[kind]}"
         return self._shown[original]
 
-    def _remembered(self, original: str, shown: str) -> str:
-        self._shown[original] = shown
-        return shown
+    def _remembered(self, original: str) -> str:
+        """What is replaced by how long it is."""
+        self._shown[original] = _left_out(original)
+        return self._shown[original]
 
     def _in_text(self, match: re.Match[str]) -> str:
         """What stands for one part of a sentence."""
@@ -213,6 +248,16 @@ class Anonymous:
             if word and not (is_replaced or is_plain):
                 return "<a quoted text>"
         return text
+
+
+def _left_out(text: str) -> str:
+    return f"<text of {len(text)} characters>"
+
+
+def _is_word(text: str, key: str) -> bool:
+    """Whether it has the form that anonymous.yaml has for texts of this key."""
+    form = shipped(__package__, "anonymous.yaml")["words"].get(key, "")
+    return bool(form) and re.fullmatch(form, text) is not None
 
 
 def _is_ip(text: str) -> bool:

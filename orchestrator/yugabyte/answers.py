@@ -14,15 +14,16 @@ from orchestrator.model import Node, sources
 from orchestrator.system import http_client, sql
 from orchestrator.yugabyte import pages, queries
 
-# Pages that masters answer for the whole cluster.
+# Pages that masters answer for the whole cluster: others than the leader forward or refuse.
 OF_CLUSTER = (
     "/api/v1/cluster-config",
-    "/api/v1/masters",
     "/api/v1/tablet-servers",
     "/api/v1/health-check",
     "/dump-entities",
 )
 OF_SERVER = ("/api/v1/varz", "/api/v1/version")
+# A master that does not lead answers of the masters, too, and was seen to list those of long ago.
+_OF_KIND = {pages.MASTER: (*OF_SERVER, "/api/v1/masters"), pages.TSERVER: OF_SERVER}
 _METRICS = "/metrics"
 _KINDS = (pages.MASTER, pages.TSERVER, pages.YSQL)
 # Views and functions of YSQL → the query of sql/ that reads them.
@@ -37,7 +38,7 @@ _KIND_OF_ENTITY = re.compile("[a-z]{1,16}")
 
 @dataclass(frozen=True)
 class ServerAnswer:
-    """One answer, of one server or of the leading master. `question`: the page or the view;
+    """One answer, of one server or of the masters' leader. `question`: the page or the view;
     `entity`: of metrics, whose they are; `unread`: why there is no `content`."""
 
     name: str
@@ -56,14 +57,14 @@ def ask(
     masters = list(sources(nodes, pages.MASTER).values())
     for path in OF_CLUSTER:
         yield _of_leader(masters, path)
-    for kind in (pages.MASTER, pages.TSERVER):
+    for kind, paths in _OF_KIND.items():
         urls = sources(nodes, kind)
         if not urls:
             yield ServerAnswer(
                 f"{kind} flags", OF_SERVER[0], unread=_not_declared(kind)
             )
         for node, url in urls.items():
-            for path in OF_SERVER:
+            for path in paths:
                 yield _page(f"{node} {kind} {_short(path)}", url, path, kind)
     for kind in _KINDS:
         yield from _metrics(kind, sources(nodes, kind))
@@ -79,7 +80,7 @@ def _not_declared(kind: str) -> str:
 
 
 def _of_leader(masters: Sequence[str], path: str) -> ServerAnswer:
-    """The first answer of a master; others forward or refuse, depending on the release."""
+    """The first answer of a master."""
     answer = ServerAnswer(_short(path), path, unread=_not_declared(pages.MASTER))
     for url in masters:
         answer = _page(_short(path), url, path, pages.MASTER)
@@ -135,17 +136,28 @@ def _names_by_entity(entities: Any) -> dict[str, list[str]]:
 def _of_ysql(
     connect: sql.Connect, addresses: Sequence[sql.Address]
 ) -> Iterator[ServerAnswer]:
-    """What the first node's YSQL says of itself and of its cluster."""
-    try:
-        with connect(addresses[0], _SQL_S) as session:
-            release, _, compiled = queries.banner(session).partition(" on ")
-            yield ServerAnswer(
-                "version", "version", {"release": release, "compiled": compiled}
-            )
-            for view, name in _QUERIES.items():
-                yield _rows(session, view, name)
-    except errors.TierbenchError as error:
-        yield ServerAnswer("version", "version", unread=error.what)
+    """What the YSQL of the first node that answers says of itself and of its cluster."""
+    reasons: dict[str, None] = {}
+    for address in addresses:
+        try:
+            with connect(address, _SQL_S) as session:
+                read = _read_by_sql(session)
+        except errors.TierbenchError as error:
+            reasons[error.what] = None
+            continue
+        yield from read
+        return
+    yield ServerAnswer("version", "version", unread="; ".join(reasons))
+
+
+def _read_by_sql(session: sql.Session) -> list[ServerAnswer]:
+    """RunError if it does not even say its version."""
+    release, _, compiled = queries.banner(session).partition(" on ")
+    banner = {"release": release, "compiled": compiled}
+    read = [ServerAnswer("version", "version", banner)]
+    for view, name in _QUERIES.items():
+        read.append(_rows(session, view, name))
+    return read
 
 
 def _rows(session: sql.Session, view: str, name: str) -> ServerAnswer:

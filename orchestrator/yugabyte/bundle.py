@@ -5,8 +5,8 @@ what a first user sends can be held against the stand-in as it is. Whatever is n
 comment: what the bundle holds, and what could not be read and why."""
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.yugabyte.anonymous import Anonymous
@@ -44,47 +44,51 @@ def entries_of(
 ) -> list[BundleEntry]:
     """The entries of all answers, and one of the checklist. `source`: what the entries give as
     theirs. Sentences come last: what answers hold is then known in them too."""
-    answers = list(answers)
-    contents = [_content(answer, anonymous) for answer in answers]
-    release = _release(answers, contents)
+    shown: list[ServerAnswer] = []
+    for answer in answers:
+        shown.append(replace(answer, content=_content(answer, anonymous)))
+    release = release_of(shown) or "unknown"
     entries = []
-    for answer, content in zip(answers, contents, strict=True):
+    for answer in shown:
         if answer.unread:
             reason = " ".join(anonymous.text(answer.unread).split())
             entries.append(BundleEntry(answer.name, unread=reason))
         else:
-            entries.append(_entry(answer, content, release, source))
+            entries.append(_entry(answer, release, source))
     if checked:
         lines = {}
         for line in checked:
             # What comes after the first line are the servers' logs, or advice.
             seen = anonymous.text(line.seen.partition("\n")[0])
             lines[line.name] = {"state": line.state, "seen": seen}
-        checklist = ServerAnswer("checklist", "checklist")
-        entries.append(_entry(checklist, lines, release, source))
+        checklist = ServerAnswer("checklist", "checklist", lines)
+        entries.append(_entry(checklist, release, source))
     return entries
 
 
 def _content(answer: ServerAnswer, anonymous: Anonymous) -> Any:
-    key = ""
+    key = answer.question
     if answer.entity:
         key = "name"
     return anonymous.content(answer.content, key)
 
 
-def _release(answers: Sequence[ServerAnswer], contents: Sequence[Any]) -> str:
-    """The release with its build, as the first page that says it; "unknown" if none does."""
-    for answer, page in zip(answers, contents, strict=True):
-        if answer.question == "/api/v1/version" and isinstance(page, dict):
-            number = page.get("version_number", "unknown")
-            build = page.get("build_number", "?")
-            return f"{number}-b{build}"
-    return "unknown"
+def release_of(answers: Iterable[ServerAnswer]) -> str:
+    """The release, with its build if it is told, as the first page that says it; "" if none
+    does."""
+    for answer in answers:
+        page = answer.content
+        if answer.question != "/api/v1/version" or not isinstance(page, Mapping):
+            continue
+        number = str(page.get("version_number", ""))
+        if number and "build_number" in page:
+            return f"{number}-b{page['build_number']}"
+        if number:
+            return number
+    return ""
 
 
-def _entry(
-    answer: ServerAnswer, content: Any, release: str, source: str
-) -> BundleEntry:
+def _entry(answer: ServerAnswer, release: str, source: str) -> BundleEntry:
     lines = [
         f"- id: {json.dumps(answer.name)}",
         f"  answers: [{json.dumps(answer.question)}]",
@@ -95,7 +99,7 @@ def _entry(
     if answer.entity:
         lines.append(f"  entity: [{answer.entity}]")
     lines += ["  seen: output", f"  source: {json.dumps(source)}", "  fact:"]
-    lines += _json_lines(content, _INDENT)
+    lines += _json_lines(answer.content, _INDENT)
     text = "\n".join(lines) + "\n"
     return BundleEntry(answer.name, text, size_bytes=len(text.encode()))
 
