@@ -183,3 +183,27 @@ class Candidate:
 
 def _counted_from_1(count: int) -> tuple[int, ...]:
     return tuple(range(1, count + 1))
+
+
+@dataclass(frozen=True)
+class CommonValues:
+    """The values of two tiers in the repetitions that both finished, in the same order."""
+
+    candidate: list[float]
+    other: list[float]
+    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0.
+    first: list[int]
+
+
+def in_common(
+    candidate: Candidate, other: Candidate, criterion: Criterion
+) -> CommonValues:
+    """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
+    of_other = other.by_repetition(criterion)
+    common = CommonValues(candidate=[], other=[], first=[])
+    for number, value in candidate.by_repetition(criterion).items():
+        if number in of_other:
+            common.candidate.append(value)
+            common.other.append(of_other[number])
+            common.first.append(candidate.order_against(other, number))
+    return common

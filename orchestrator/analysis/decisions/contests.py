@@ -17,6 +17,7 @@ from orchestrator.analysis.decisions.candidates import (
     USUAL,
     Candidate,
     Criterion,
+    in_common,
 )
 from orchestrator.analysis.decisions.effort import RepetitionEffort
 from orchestrator.analysis.decisions.levels import (
@@ -46,7 +47,7 @@ class Contest:
 
     workload: str
     candidates: tuple[Candidate, ...]
-    absent: tuple[str, ...]  # tiers that left no figures
+    absent: tuple[str, ...]  # names of tiers that left no figures
     margin_pct: float
     no_prices: str  # why prices do not order the tiers, or empty
     criteria: tuple[Criterion, ...]
@@ -67,6 +68,10 @@ class Contest:
     window_s: float = 0.0  # of its runs, 0 if unlike
     p99_margin_pct: float | None = None  # None if it is that of the others
     effort: RepetitionEffort = field(default_factory=RepetitionEffort)
+    # Tiers that are compared with nothing: without figures, or overloaded.
+    outside: tuple[Candidate, ...] = ()
+    # Numbers of the candidates' runs whose figures are judged.
+    judged_runs: frozenset[int] = frozenset()
 
     def margin_of(self, criterion: Criterion) -> float:
         """In %: how much worse a tier may be in it and still be enough."""
@@ -227,6 +232,8 @@ def make_contest(
     scale: str = "",
     window_s: float = 0.0,
     effort: RepetitionEffort | None = None,
+    outside: Sequence[Candidate] = (),
+    judged_runs: frozenset[int] = frozenset(),
 ) -> Contest:
     """Candidates in the order of preference, and what all of them can be compared in.
 
@@ -236,6 +243,7 @@ def make_contest(
     profiles = [candidate.profile for candidate in candidates]
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
     priced = [replace(candidate, with_vms=with_vms) for candidate in candidates]
+    not_compared = [replace(tier, with_vms=with_vms) for tier in outside]
     shared = [criterion for criterion in criteria if _all_have(criterion, priced)]
     left_out = [criterion for criterion in criteria if criterion not in shared]
     present = {candidate.name for candidate in candidates}
@@ -259,6 +267,8 @@ def make_contest(
         window_s=window_s,
         p99_margin_pct=p99_margin_pct,
         effort=effort or RepetitionEffort(),
+        outside=tuple(not_compared),
+        judged_runs=judged_runs,
     )
 
 
@@ -287,30 +297,6 @@ def _declared_limits(candidate: Candidate) -> tuple[float, float, float]:
     bytes_per_s = limits.bytes_per_s or math.inf
     latency_s = candidate.profile.tier.latency.read_s or 0.0
     return (iops, bytes_per_s, -latency_s)
-
-
-@dataclass(frozen=True)
-class CommonValues:
-    """The values of two tiers in the repetitions that both finished, in the same order."""
-
-    candidate: list[float]
-    other: list[float]
-    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0.
-    first: list[int]
-
-
-def in_common(
-    candidate: Candidate, other: Candidate, criterion: Criterion
-) -> CommonValues:
-    """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
-    of_other = other.by_repetition(criterion)
-    common = CommonValues(candidate=[], other=[], first=[])
-    for number, value in candidate.by_repetition(criterion).items():
-        if number in of_other:
-            common.candidate.append(value)
-            common.other.append(of_other[number])
-            common.first.append(candidate.order_against(other, number))
-    return common
 
 
 # ------------------------------------------------------------------ what is proven

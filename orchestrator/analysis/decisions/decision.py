@@ -169,6 +169,8 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     texts += remarks.remarks(candidate, contest)
     passed_over = offers.passed_over(candidate, contest, "open")
     still_open = offers.cheaper_than(candidate, passed_over, contest)
+    cheaper_open = [tier.name for tier in still_open]
+    cheaper_open += offers.absent_and_cheaper(candidate, contest)
     monthly_cost: float | None = None
     if candidate.price:
         monthly_cost = candidate.monthly_cost
@@ -183,6 +185,6 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         dearer=offers.step(candidate, +1, contest),
         cheaper=offers.step(candidate, -1, contest),
         without_prices=remarks.without_prices(candidate, contest),
-        moot=moot(candidate, contest),
-        cheaper_open=(*(tier.name for tier in still_open), *contest.absent),
+        moot=moot(candidate, contest, contest.slo),
+        cheaper_open=tuple(cheaper_open),
     )

@@ -25,6 +25,7 @@ from orchestrator.analysis.decisions import (
     remarks,
 )
 from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
@@ -194,6 +195,7 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
         slo=slo,
         with_vms=tier.with_vms,
         without_prices=remarks.without_prices(tier, contest),
+        moot=moot(tier, contest, loads.slo),
     )
     if tier.price is None or contest.no_prices:
         return decision

@@ -72,6 +72,11 @@ class _MeasuredContest(ABC):
     def overload(self) -> Overload:
         """The tiers that do not serve the rate asked for, if one is."""
 
+    @property
+    @abstractmethod
+    def judged_loads(self) -> tuple[Workload, ...]:
+        """Those whose runs have the figures that are judged."""
+
     @abstractmethod
     def candidate(self, profile: Profile) -> Candidate:
         """A tier with the figures that its runs have."""
@@ -159,16 +164,29 @@ class _MeasuredContest(ABC):
         """What limited the tier at the highest load; empty if that was not told."""
         return self.causes.get((profile.name, self.highest.name), "")
 
+    def judged_runs(self, tiers: Sequence[Candidate]) -> frozenset[int]:
+        """The numbers of these tiers' runs whose figures are judged."""
+        numbers: set[int] = set()
+        for tier in tiers:
+            for load in self.judged_loads:
+                for run in self.runs(tier.profile, load):
+                    numbers.add(run.record.run.number)
+        return frozenset(numbers)
+
     def contest(self) -> Contest:
         planned: list[str] = []
         taking_part: list[Candidate] = []
+        outside: list[Candidate] = []
         for profile in self.profiles:
+            candidate = self.candidate(profile)
             if profile.name in self.overload.tiers:
+                outside.append(candidate)
                 continue
             planned.append(profile.name)
-            candidate = self.candidate(profile)
             if self.throughput in candidate.values:
                 taking_part.append(candidate)
+            else:
+                outside.append(candidate)
         names = [load.name for load in self.loads]
         campaign_plan = self.campaign.plan
         return make_contest(
@@ -188,6 +206,8 @@ class _MeasuredContest(ABC):
             scale=self.campaign.small_scale,
             window_s=self.window_s,
             effort=RepetitionEffort.of_campaign(self.campaign, self.loads),
+            outside=outside,
+            judged_runs=self.judged_runs(taking_part),
         )
 
 
@@ -217,6 +237,10 @@ class PlainContest(_MeasuredContest):
             if self.cause(profile) in NOT_THE_TIER:
                 held_back.add(profile.name)
         return overload.of_workload(runs).without_proof_of(held_back)
+
+    @property
+    def judged_loads(self) -> tuple[Workload, ...]:
+        return self.loads
 
     @cached_property
     def first_of_blocks(self) -> Mapping[int, str]:
@@ -261,6 +285,13 @@ class SweptContest(_MeasuredContest):
     @property
     def overload(self) -> Overload:
         return NO_RATE
+
+    @property
+    def judged_loads(self) -> tuple[Workload, ...]:
+        """Its ends; with an SLO, which is held against each load, all of them."""
+        if self.least.slo:
+            return self.loads
+        return (self.least, self.highest)
 
     @cached_property
     def is_behind(self) -> bool:

@@ -1,43 +1,67 @@
 """What makes the question of a contest moot: the disks were hardly asked, whichever tier won. Pure.
 
-It is told by the runs' doubts, of which more than half of the runs must have one. An SLO that is
-met although this machine was the limit is met all the same."""
+It is told by the runs' doubts: more than half of the runs that are judged must have one. An SLO
+that is met although this machine was the limit is met all the same."""
+
+from collections.abc import Sequence
 
 from orchestrator.analysis.conclusions import MootWord
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.model import Objective
 
 _CACHED = "data fits in the cache"
 _SHORT = "short window"
 _SATURATED = "host saturated"
 
+# Where these are the limit, a tier is where it is by what its provider declares.
+_DECLARED = frozenset({"iops_cap", "bandwidth_cap"})
 
-def moot(named: Candidate, contest: Contest) -> tuple[MootWord, ...]:
-    """`named`: the tier to buy."""
+
+def moot(
+    named: Candidate, contest: Contest, slo: Sequence[Objective]
+) -> tuple[MootWord, ...]:
+    """`named`: the tier to buy; `slo`: what it was held against, at its load or at several."""
     words: list[MootWord] = []
     if _in_most_runs(_CACHED, contest):
         words.append("cached data")
     held_back = named.cause in HARNESS_CAUSES or _in_most_runs(_SATURATED, contest)
-    if held_back and not contest.slo:
+    if held_back and not slo:
         words.append("this machine")
     if _in_most_runs(_SHORT, contest):
         words.append("short windows")
-    if _rests_on_assumed_latency(named, contest):
+    if _rests_on_assumed_latency(named, contest, slo):
         words.append("assumed latency")
     return tuple(words)
 
 
-def _rests_on_assumed_latency(named: Candidate, contest: Contest) -> bool:
-    """Whether another tier, which its latency limited, would do better or worse beside the one
-    named if the real disks had other latencies than the emulated ones.
-
-    A tier that its IOPS or bytes limited is where it is by what its provider declares.
-    """
-    for other in contest.candidates:
-        if other.cause == "latency_bound" and _may_differ(named, other):
+def _rests_on_assumed_latency(
+    named: Candidate, contest: Contest, slo: Sequence[Objective]
+) -> bool:
+    """Whether the tier named, or another one beside it, would do better or worse if the real disks
+    had other latencies than the emulated ones. Tiers that did not serve the rate count too."""
+    if slo and _is_at_its_assumed_latency(named):
+        return True
+    for other in (*contest.candidates, *contest.outside):
+        if _latency_ranks(named, other) and _may_differ(named, other):
             return True
     return False
+
+
+def _is_at_its_assumed_latency(tier: Candidate) -> bool:
+    """Whether an emulated latency that is our assumption limited it."""
+    disk = tier.profile.tier
+    is_assumed = disk.disk.kind == "emulated" and disk.latency.is_assumption
+    return is_assumed and tier.cause == "latency_bound"
+
+
+def _latency_ranks(named: Candidate, other: Candidate) -> bool:
+    """Whether a latency limited the other tier, or the one named beside one that is not at a limit
+    that its provider declares."""
+    if other.cause == "latency_bound":
+        return True
+    return named.cause == "latency_bound" and other.cause not in _DECLARED
 
 
 def _may_differ(named: Candidate, other: Candidate) -> bool:
@@ -51,10 +75,11 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
 
 
 def _in_most_runs(kind: str, contest: Contest) -> bool:
-    runs: set[int] = set()
+    """Of those that are judged; runs of other tiers and loads enter no figure."""
+    doubted: set[int | None] = set()
     for of_tier in contest.doubts.values():
         for doubt in of_tier:
-            if doubt.kind == kind and doubt.run is not None:
-                runs.add(doubt.run)
-    measured = sum(len(tier.numbers) for tier in contest.candidates)
-    return 2 * len(runs) > measured
+            if doubt.kind == kind:
+                doubted.add(doubt.run)
+    judged = contest.judged_runs
+    return 2 * len(judged & doubted) > len(judged)

@@ -242,5 +242,18 @@ def cheaper_than(
     return [other for other in others if cost_or_zero(other) < cost]
 
 
+def absent_and_cheaper(candidate: Candidate, contest: Contest) -> list[str]:
+    """The tiers without figures, but for those whose price is known not to be below its own."""
+    dearer = [tier.name for tier in contest.outside if _is_dearer(tier, candidate)]
+    return [name for name in contest.absent if name not in dearer]
+
+
+def _is_dearer(other: Candidate, candidate: Candidate) -> bool:
+    """Whether it is known to cost as much or more."""
+    if other.monthly_cost is None or candidate.monthly_cost is None:
+        return False
+    return _same_list(other, candidate) and other.monthly_cost >= candidate.monthly_cost
+
+
 def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:
     return [other for other in contest.standing("enough") if other is not candidate]

@@ -27,6 +27,7 @@ from orchestrator.model import Doubt, Objective
 from orchestrator.units import listed
 
 AVERAGE, P99 = LATENCIES
+_NONE_OR_ONE = ("none", "one")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
     counted = _counted_criteria(parts)
     mean = _together(parts, counted, weights)
     notes = [*_by_themselves(uncounted), *_counted_over(counted, parts)]
+    notes += _few_in_common(mean, parts)
     return Weighed([mean, *musts], notes)
 
 
@@ -152,6 +154,20 @@ def _alone(title: str, have: Sequence[str], lack: Sequence[str]) -> str:
     over = f"{title} counts over {listed(have)} alone"
     text = f"{over}: {listed(lack)} {compares}"
     return text[:1].upper() + text[1:]
+
+
+def _few_in_common(mean: Contest, parts: Sequence[_Part]) -> list[str]:
+    """Of tiers with several repetitions of each workload, of which fewer than two are common."""
+    few: list[str] = []
+    for tier in mean.candidates:
+        common = len(tier.repetitions)
+        least = min(len(part.candidate(tier.name).numbers) for part in parts)
+        if common < 2 <= least:
+            few.append(f"{tier.name} has {_NONE_OR_ONE[common]}")
+    if not few:
+        return []
+    takes = "The mean takes repetitions that finished under each of its workloads"
+    return [f"{takes}: {', '.join(few)}"]
 
 
 # ------------------------------------------------------------------ one contest of several

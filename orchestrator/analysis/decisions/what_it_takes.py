@@ -7,8 +7,8 @@ level is that of the decision's claims, at the look that so many repetitions wou
 import math
 from functools import partial
 
-from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import Comparison, Contest, in_common
+from orchestrator.analysis.decisions.candidates import Candidate, in_common
+from orchestrator.analysis.decisions.contests import Comparison, Contest
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.statistics import stats
 from orchestrator.units import counted

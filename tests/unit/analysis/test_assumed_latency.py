@@ -10,6 +10,7 @@ from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.moot import moot
 from orchestrator.facts import BottleneckCause
+from orchestrator.model import Objective
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.tier import Latencies, Tier
@@ -37,7 +38,7 @@ def words(one: Candidate, other: Candidate) -> tuple[str, ...]:
     contest = make_contest(
         "insert", [one, other], ["premium", "ultra"], 5.0, [THROUGHPUT]
     )
-    return moot(one, contest)
+    return moot(one, contest, ())
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,34 @@ def test_a_rival_that_an_assumed_latency_limited_decides_nothing(
     named = candidate("ultra", OTHER, "latency_bound")
     rival = candidate("premium", latency, cause)
     assert ("assumed latency" in words(named, rival)) is is_moot
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_moot"), [("cpu_bound", True), ("iops_cap", False)]
+)
+def test_a_tier_named_at_an_assumed_latency_may_be_worse_than_its_rival(
+    cause: BottleneckCause, is_moot: bool
+) -> None:
+    named = candidate("premium", ASSUMED, "latency_bound")
+    rival = candidate("ultra", OTHER, cause)
+    assert ("assumed latency" in words(named, rival)) is is_moot
+
+
+@pytest.mark.parametrize(
+    ("latency", "cause", "is_moot"),
+    [
+        (ASSUMED, "latency_bound", True),
+        (ASSUMED, "iops_cap", False),
+        (Latencies(0.002, 0.002), "latency_bound", False),
+    ],
+)
+def test_an_slo_is_not_met_by_a_latency_that_is_assumed(
+    latency: Latencies, cause: BottleneckCause, is_moot: bool
+) -> None:
+    named = candidate("premium", latency, cause)
+    clause = Objective("throughput_per_s", "all", 50.0)
+    contest = make_contest("insert", [named], ["premium"], 5.0, slo=(clause,))
+    assert ("assumed latency" in moot(named, contest, (clause,))) is is_moot
 
 
 def test_what_was_measured_or_stated_of_both_decides() -> None:

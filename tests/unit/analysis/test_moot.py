@@ -15,10 +15,11 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import cap_causes
 from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Record
+from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from orchestrator.planning import slo
+from tests import loads
 from tests.campaign_tables import GIB
-from tests.campaigns import build_campaign, build_tier
+from tests.campaigns import build_campaign, build_tier, with_tier
 from tests.decision_scenarios import ALIKE, TIERS, Change, on
 
 
@@ -113,6 +114,93 @@ def test_a_few_short_runs_lower_nothing() -> None:
     assert (status, ends_undecided) == ("conclusive", False)
 
 
+# ------------------------------------------------------------------ sweeps and rates
+
+P99 = Objective("latency_p99_s", "all", 0.05)
+
+
+def changed(campaign: Results, change: Change) -> Results:
+    """With the change made to the record of each run."""
+    runs = [replace(run, record=change(run.record)) for run in campaign.runs]
+    return replace(campaign, runs=tuple(runs))
+
+
+def steady(run: Run, _: Workload) -> list[Measurement]:
+    return loads.closed(run, 1000.0, 0.005)
+
+
+@pytest.mark.parametrize("clauses", [(), (P99,)])
+def test_a_sweep_of_cached_data_is_moot_with_an_slo_or_without(
+    clauses: tuple[Objective, ...],
+) -> None:
+    campaign = loads.build(loads.swept("threads=8,16,32", clauses), steady)
+    status, _, ends_undecided = sureness(changed(campaign, cached))
+    assert (status, ends_undecided) == ("for cached data only", True)
+
+
+def test_a_sweep_without_an_slo_is_judged_by_the_runs_of_its_ends() -> None:
+    """The loads between them, of which two thirds of all runs are, enter no figure."""
+
+    def cached_between(record: Record) -> Record:
+        varied = record.workload.varied
+        assert varied is not None
+        if varied.number in (1.0, 64.0):
+            return record
+        return cached(record)
+
+    campaign = loads.build(loads.swept("threads=1,2,4,8,16,64"), steady)
+    status, _, _ = sureness(changed(campaign, cached_between))
+    assert status == "conclusive"
+
+
+def test_one_end_of_a_sweep_is_half_of_what_is_judged() -> None:
+    def cached_at_least(record: Record) -> Record:
+        varied = record.workload.varied
+        assert varied is not None
+        if varied.number == 1.0:
+            return cached(record)
+        return record
+
+    campaign = loads.build(loads.swept("threads=1,64"), steady)
+    status, _, _ = sureness(changed(campaign, cached_at_least))
+    assert status == "conclusive"
+
+
+def overloaded_unless_ultra(run: Run, _: Workload) -> list[Measurement]:
+    if run.profile == "ultra":
+        return loads.flow(run, 1000.0, 1000.0, 0.01)
+    return loads.flow(run, 1000.0, 800.0, 0.05)
+
+
+def test_runs_of_tiers_that_are_not_compared_make_nothing_moot() -> None:
+    campaign = loads.build(
+        [loads.at_rate(1000.0)], overloaded_unless_ultra, profiles=TIERS
+    )
+    others = on("premium premium-v2", cached)
+    status, _, _ = sureness(changed(campaign, others))
+    assert status == "conclusive"
+
+
+@pytest.mark.parametrize(
+    ("cause", "moot"), [("latency_bound", ("assumed latency",)), ("iops_cap", ())]
+)
+def test_a_rival_that_an_assumed_latency_overloaded_decides_nothing(
+    cause: str, moot: tuple[str, ...]
+) -> None:
+    load = loads.at_rate(1000.0)
+    campaign = with_tier(
+        loads.build([load], overloaded_unless_ultra),
+        "premium",
+        latency_assumed=("read", "write"),
+    )
+    cells = [
+        Bottleneck(tier, load.name, "node-1", cause, "", {})  # type: ignore[arg-type]
+        for tier in ("premium", "ultra")
+    ]
+    decisions, _ = decision.decide_all(campaign, cells)
+    assert (decisions[0].tier, decisions[0].moot) == ("ultra", moot)
+
+
 # ------------------------------------------------------------------ figures that no run has
 
 
@@ -153,6 +241,19 @@ def test_a_tier_that_lost_all_its_runs_bars_no_other() -> None:
     assert answers.campaign_answer(campaign, verdict).sureness.word == (
         "partly conclusive"
     )
+
+
+def test_a_dearer_tier_without_figures_is_no_cheaper_one() -> None:
+    lost = [run.number for run in campaign_of().plan.runs if run.profile == "ultra"]
+    answer = judge(campaign_of(failed=lost)).decisions[0]
+    assert (answer.tier, answer.cheaper_open) == ("premium", ())
+    assert "Left out, having no figures of every run: ultra" in answer.reason
+
+
+def test_a_tier_without_figures_and_price_may_be_cheaper() -> None:
+    lost = [run.number for run in campaign_of().plan.runs if run.profile == "ultra"]
+    campaign = with_tier(campaign_of(failed=lost), "ultra", price=None)
+    assert judge(campaign).decisions[0].cheaper_open == ("ultra",)
 
 
 # ------------------------------------------------------------------ burst

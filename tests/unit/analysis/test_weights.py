@@ -171,6 +171,25 @@ def _contest(workload: str, times_of_dearer: Mapping[Criterion, float]) -> Conte
     return make_contest(workload, candidates, TIERS[1:], 5.0, tuple(times_of_dearer))
 
 
+def test_workloads_without_a_common_repetition_say_so() -> None:
+    """Both tiers have two repetitions of each workload, of unlike numbers."""
+    contests = []
+    for load, numbers in (("insert", (1, 3)), ("tpcc", (2, 4))):
+        tiers = []
+        for tier in TIERS[1:]:
+            values = {THROUGHPUT: (1000.0, 1005.0)}
+            named = Candidate(build_profile(tier), values, "", repetitions=numbers)
+            tiers.append(named)
+        contests.append(make_contest(load, tiers, TIERS[1:], 5.0, (THROUGHPUT,)))
+    made = cluster_decision.decide_cluster(contests, {"insert": 1.0, "tpcc": 1.0})
+    assert made is not None
+    assert made.tier is None
+    assert (
+        "The mean takes repetitions that finished under each of its workloads: "
+        "premium-v2 has none, ultra has none"
+    ) in made.reason
+
+
 # ------------------------------------------------------------------ what it rests on
 
 
