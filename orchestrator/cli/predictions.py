@@ -15,6 +15,7 @@ from orchestrator.analysis.answers.phrases import NOT_VERIFIED
 from orchestrator.analysis.answers.prediction import (
     MOST_CHANCE_IN_DOUBT,
     by_price,
+    cheapest,
     doubts_of_cell,
     in_doubt,
     nearest_in_words,
@@ -52,7 +53,7 @@ RunArgument = Annotated[
 ]
 TiersOption = Annotated[list[str] | None, Option("--tier")]
 SizeOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
-SHOWN = 12  # of the tiers that may meet an SLO, the cheapest
+SHOWN = 12  # of the tiers that may meet an SLO, the cheapest of each currency
 _FIGURE_NAMES = [named(metric, scope) for metric, scope in FIGURES]
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
@@ -127,7 +128,7 @@ def advise(
     app.out.show(
         _advice_as_json(answer, possible, doubts),
         *_doubts_in_words(doubts),
-        _table(possible[:SHOWN], names),
+        _table(cheapest(possible, SHOWN), names),
         *last_lines,
     )
 

@@ -225,14 +225,17 @@ def _caches(profile: Profile, load: Workload) -> Span:
     if load.database is not None or not load.warm:
         return Span()
     on_node = _bytes_on_node(profile, load)
-    memory = on_node.most
+    least_memory = 0.0  # others' nodes: how much of it they have is not known
+    most_memory = on_node.most
     if profile.cluster.node:
-        memory = profile.cluster.node.memory_bytes
+        least_memory = profile.cluster.node.memory_bytes
+        most_memory = least_memory
     rates = _rates(profile.tier)
     # Not all of it is cache, and small reads are slower than the tier's rate.
-    least_s = 0.5 * min(on_node.least, memory) / rates.fastest
-    most_s = 5.0 + 2 * min(on_node.most, memory) / rates.slowest
-    return Span(least_s, min(_WARM_MOST_S, most_s))
+    least_s = 0.5 * min(on_node.least, least_memory) / rates.fastest
+    most_s = 5.0 + 2 * min(on_node.most, most_memory) / rates.slowest
+    # Reading ends after _WARM_MOST_S, full or not.
+    return Span(min(_WARM_MOST_S, least_s), min(_WARM_MOST_S, most_s))
 
 
 def _checking(profile: Profile, load: Workload) -> Span:

@@ -120,14 +120,38 @@ def possible_tiers(predictions: Sequence[Prediction]) -> list[Prediction]:
 
 
 def worth_measuring(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """The cheapest that meets the SLO with each of `CHANCES`, the likeliest first; each once."""
+    """The cheapest that meets the SLO with each of `CHANCES`, the likeliest first; each once.
+
+    Of each currency by itself, because amounts in two of them have no order.
+    """
+    by_currency = units.gathered(
+        (prediction.currency, prediction) for prediction in possible_tiers(predictions)
+    )
     chosen: list[Prediction] = []
-    possible = possible_tiers(predictions)
+    for possible in by_currency.values():
+        chosen += _cheapest_of_each_chance(possible)
+    return chosen
+
+
+def _cheapest_of_each_chance(possible: Sequence[Prediction]) -> list[Prediction]:
+    """`possible`: from cheap to dear, in one currency."""
+    chosen: list[Prediction] = []
     for least in CHANCES:
         likely = [pred for pred in possible if (pred.chance or 0.0) >= least]
         if likely and likely[0] not in chosen:
             chosen.append(likely[0])
     return chosen
+
+
+def cheapest(possible: Sequence[Prediction], most: int) -> list[Prediction]:
+    """So many of each currency, of tiers from cheap to dear."""
+    by_currency = units.gathered(
+        (prediction.currency, prediction) for prediction in possible
+    )
+    shown: list[Prediction] = []
+    for priced in by_currency.values():
+        shown += priced[:most]
+    return shown
 
 
 def prediction_answer(

@@ -17,6 +17,7 @@ from orchestrator.analysis.answers.observation import (
 )
 from orchestrator.analysis.answers.prediction import (
     NO_TIER,
+    cheapest,
     possible_tiers,
     prediction_answer,
     worth_measuring,
@@ -272,6 +273,16 @@ def test_tiers_without_a_price_or_a_chance_are_not_possible() -> None:
 def test_the_cheapest_of_each_chance_is_worth_measuring_once() -> None:
     tiers = [prediction.tier for prediction in worth_measuring(PREDICTIONS)]
     assert tiers == ["azure/P30", "azure/P20"]
+
+
+def test_amounts_of_two_currencies_are_not_compared() -> None:
+    """900 EUR hid 50 USD, because E comes before U."""
+    in_euro = replace(predicted("hetzner/volume", 900.0, 0.95), currency="EUR")
+    in_dollars = predicted("azure/P20", 50.0, 0.95)
+    both = [in_dollars, in_euro]
+    assert worth_measuring(both) == [in_euro, in_dollars]
+    many = [in_euro] * 3 + [in_dollars] * 2
+    assert cheapest(many, 2) == [in_euro] * 2 + [in_dollars] * 2
 
 
 def test_a_prediction_names_what_to_measure_and_nothing_to_buy() -> None:

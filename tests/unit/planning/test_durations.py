@@ -17,6 +17,7 @@ from orchestrator.cli.options import Request
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning import costs, durations, paces, planned_loads
 from orchestrator.run import observed
+from orchestrator.tier import OthersDisks
 from tests.apps import an_app
 from tests.fakes import fake_world
 from tests.plans import a_plan, a_profile, a_workload
@@ -147,6 +148,33 @@ def test_what_a_warm_up_and_a_decision_may_add_is_in_the_most() -> None:
     longer = durations.timed(replace(plan, workloads=(steady,)))
     assert (longer.most_s or 0) - (plan.most_s or 0) == pytest.approx(2 * 120)
     assert longer.estimate_s == plan.estimate_s
+
+
+@pytest.mark.parametrize("memory_bytes", [None, 2**40])
+def test_filling_caches_takes_no_longer_at_least_than_at_most(
+    memory_bytes: int | None,
+) -> None:
+    """500 GiB at 10 MB/s are 15 hours, and reading ends after ten minutes. Of others' nodes, whose
+    memory is not known, it may end at once."""
+    load = replace(a_workload(), warm=True)
+    load = replace(load, dataset=Dataset("sysbench-tables", {"bytes": 500 * 2**30}))
+    profile = a_profile()
+    node = profile.cluster.node
+    if memory_bytes is None:
+        node = None
+    elif node is not None:
+        node = replace(node, memory_bytes=memory_bytes)
+    profile = replace(
+        profile,
+        tier=replace(profile.tier, disk=OthersDisks()),
+        cluster=replace(profile.cluster, node=node),
+    )
+    plan = replace(a_plan(), profiles=(profile,), workloads=(load,))
+    (caches,) = (
+        step for step in durations.steps(plan) if step.what == "filling caches"
+    )
+    assert caches.total.most_s == 600
+    assert caches.total.least_s == (0 if memory_bytes is None else 600)
 
 
 # ------------------------------------------------------------------ rates that were seen here
