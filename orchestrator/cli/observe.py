@@ -122,10 +122,15 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
 
 
 def _source_limits(app: App, options: Read) -> Limits | None:
-    """Of the observed disk, if a row of the catalog is named that it is."""
+    """Of each observed device, if a row of the catalog is named that it is."""
     if not options.source:
         return None
     tier, _holds_bytes = project_files.bought(app.root, options.source)
+    if options.striped and tier.count > 1:
+        raise UsageError(
+            f"--source {options.source} is a stripe, and --striped sums its devices",
+            "name one device: --source without count",
+        )
     return tier.limits
 
 

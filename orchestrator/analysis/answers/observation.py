@@ -168,6 +168,7 @@ def _cautions(observed: Observed, misses: Sequence[str]) -> Iterator[Caution]:
         yield from _unseen(observed)
     if observed.source:
         yield _held_back(observed)
+    yield from _beyond_source(observed)
     yield from _unlike_prices(observed)
     if misses:
         yield Caution("readings missed", f"{'; '.join(misses)}.", "They are gaps.")
@@ -209,6 +210,27 @@ def _held_back(observed: Observed) -> Caution:
         '"at least" or "of what was read".',
         "Such a disk is said to have carried only if that time is within the tolerance too.",
     )
+
+
+def _beyond_source(observed: Observed) -> Iterator[Caution]:
+    """Where the observed disk did what the one that it is said to be cannot."""
+    if observed.beyond:
+        share = percent_in_words(observed.beyond)
+        yield Caution(
+            "more than the source does",
+            f"In {share} of the time the observed disk did more than twice what --source does in "
+            "a burst. It seems to be another disk, and what held it back is not known.",
+            "Name the observed disk with --source, or leave it out.",
+        )
+    left_out = sum(demand.left_out for demand in observed.demands)
+    if left_out:
+        intervals = units.counted(left_out, "interval")
+        yield Caution(
+            "jumps left out",
+            f"Left out as jumps of a counter: {intervals} with more than twice what --source does "
+            "in a burst.",
+            "If they were load, --source is another disk: leave it out.",
+        )
 
 
 def _unlike_prices(observed: Observed) -> Iterator[Caution]:

@@ -87,6 +87,8 @@ CautionKind = Literal[
     "held back?",
     "prices of several lists",
     "readings missed",
+    "more than the source does",
+    "jumps left out",
 ]
 
 # What there is to do. "repeat": more repetitions of what is open; "measure": a campaign on disks

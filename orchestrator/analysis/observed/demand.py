@@ -33,6 +33,9 @@ _MOST_IOPS = 1e7
 _MOST_BYTES_PER_S = 1e11
 _BEYOND = 2.0
 _NO_BURST = Burst(None, None, 0.0)
+MOST_JUMPS = (
+    3  # of a disk's counters: one device takes the name of another now and then
+)
 _PIECE = 10  # intervals, at least
 NEAREST = 30
 DRAWS = 8
@@ -75,6 +78,8 @@ class Demand:
         known apart: `writes` has them too.
     pieces: rows of amounts per second, of one-second stretches.
     whole_s: from the first reading of any disk to the last, if that is known.
+    devices: of how many equal ones it is the sum.
+    left_out: intervals that were taken for jumps of a counter, because the disk cannot do that.
     """
 
     node: str
@@ -84,6 +89,8 @@ class Demand:
     amounts: Array
     pieces: tuple[Array, ...] = ()
     whole_s: float = 0.0
+    devices: int = 1
+    left_out: int = 0
 
     @cached_property
     def step_s(self) -> Array:
@@ -163,46 +170,64 @@ def _in_order_of_reading(readings: pd.DataFrame) -> pd.DataFrame:
 
 
 def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Demand]:
-    """Of each disk in a table with INTERVALS, of however many sources. What no disk does, or what
-    the observed one cannot if it is known, is a counter that jumped, and so a gap."""
+    """Of each disk in a table with INTERVALS, of however many sources. What no disk does is a
+    counter that jumped, and so a gap; what the observed one cannot, if it is known, where it is
+    seldom."""
     # Reads may be missing: then `writes` has them too.
     needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
     complete = intervals.dropna(subset=needed)
     lasting = complete[complete["end_s"] > complete["begin_s"]]
-    possible = lasting[_is_possible(lasting, source)]
+    possible = lasting[_is_possible(lasting)]
     by_disk = possible.sort_values("begin_s", kind="stable").groupby(["node", "device"])
     read: list[Demand] = []
     first_s = np.inf
     last_s = -np.inf
     for (node, device), rows in by_disk:
-        demand = _demand(str(node), str(device), rows)
+        demand = _demand(str(node), str(device), rows, source)
         first_s = min(first_s, float(demand.begin_s[0]))
         last_s = max(last_s, float(demand.end_s[-1]))
         read.append(demand)
     return [replace(demand, whole_s=last_s - first_s) for demand in read]
 
 
-def _is_possible(intervals: pd.DataFrame, source: Limits | None) -> pd.Series:
-    """By the highest rates that there are; of a known disk by its own, burst included."""
-    most_ios = _MOST_IOPS
-    most_bytes = _MOST_BYTES_PER_S
-    if source:
-        burst = source.burst or _NO_BURST
-        ios = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
-        most_ios = _BEYOND * ios or most_ios
-        most_bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
-        most_bytes = _BEYOND * most_bytes_per_s or most_bytes
+def _is_possible(intervals: pd.DataFrame) -> pd.Series:
+    """By the highest rates that there are."""
     step_s = intervals["end_s"] - intervals["begin_s"]
     ios_per_s = intervals[["reads", "writes"]].sum(axis=1) / step_s
     moved = intervals[["read_bytes", "written_bytes"]].sum(axis=1)
-    return (ios_per_s <= most_ios) & (moved / step_s <= most_bytes)
+    return (ios_per_s <= _MOST_IOPS) & (moved / step_s <= _MOST_BYTES_PER_S)
 
 
-def _demand(node: str, device: str, rows: pd.DataFrame) -> Demand:
+def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Of each interval whether it has more than such a disk does, burst included."""
+    burst = source.burst or _NO_BURST
+    ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
+    bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
+    most_ios = _BEYOND * (ios_per_s or np.inf)
+    most_bytes = _BEYOND * (bytes_per_s or np.inf)
+    has_more_ios = demand.ios > most_ios * demand.step_s
+    return has_more_ios | (demand.bytes > most_bytes * demand.step_s)
+
+
+def _without_jumps(demand: Demand, source: Limits) -> Demand:
+    """Without the few intervals in which a disk of which this is known cannot have done that. If
+    there are many of them it did, and is not the disk that it is said to be."""
+    beyond = is_beyond(demand, source)
+    jumps = int(beyond.sum())
+    if jumps > MOST_JUMPS or beyond.all():
+        return demand
+    return replace(demand.part(~beyond), left_out=jumps)
+
+
+def _demand(
+    node: str, device: str, rows: pd.DataFrame, source: Limits | None
+) -> Demand:
     """Of the seconds alone, if most of the time was read so; else of the rest, with them as its
     pieces."""
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
     demand = Demand(node, device, begin_s, end_s, np.array(amounts))
+    if source:
+        demand = _without_jumps(demand, source)
     is_fine = demand.step_s <= FINE_S
     fine = _in_turn(demand.part(is_fine))
     coarse = _in_turn(demand.part(~is_fine))

@@ -72,6 +72,7 @@ class Observed:
     tolerance: the share of the time that may be at a cap.
     source: the caps of the observed disks that they may have reached, which nobody declared if it
         is `inferred`; held_back: the share of the time at them, at most.
+    beyond: the share of the time with more than twice what the observed disk is said to do.
     answers: of candidates, cheap to dear.
     """
 
@@ -80,26 +81,28 @@ class Observed:
     source: Caps = ()
     inferred: bool = True
     held_back: float = 0.0
+    beyond: float = 0.0
     answers: tuple[CandidateAnswer, ...] = ()
 
     @classmethod
     def of(
         cls, demands: Sequence[Demand], tolerance: float, source: Limits | None = None
     ) -> Self:
-        """source: the limits of the observed disk, if they are known."""
+        """source: the limits of each observed device, if they are known."""
+        beyond = 0.0
         if source:
-            caps: Iterable[RateCap] = replay.caps(source)
-            unit: int | None = source.io_unit_bytes
+            shares = _shares_at_known(source, demands)
+            beyond = _share_beyond(source, demands)
         else:
-            caps = seeming_caps(demands)
-            unit = None
-        shares = _shares_at(caps, demands, unit)
+            whole_s = _seconds_of(demands)
+            shares = _shares_at(seeming_caps(demands), demands, None, whole_s)
         return cls(
             tuple(demands),
             tolerance,
             source=tuple(cap for cap, share in shares.items() if share),
             inferred=source is None,
             held_back=min(1.0, sum(shares.values())),
+            beyond=beyond,
         )
 
     @cached_property
@@ -231,12 +234,37 @@ def _limit_as_low(caps: Iterable[RateCap], reached: RateCap) -> bool:
     return any(cap.within(reached) for cap in caps)
 
 
+def _seconds_of(demands: Iterable[Demand]) -> float:
+    return sum(float(demand.step_s.sum()) for demand in demands)
+
+
+def _shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap, float]:
+    """Of devices that are one stripe the caps are those of all of them together."""
+    whole_s = _seconds_of(demands)
+    by_devices = gathered((demand.devices, demand) for demand in demands)
+    shares: dict[RateCap, float] = {}
+    for devices, alike in by_devices.items():
+        caps = replay.caps(source.times(devices))
+        shares |= _shares_at(caps, alike, source.io_unit_bytes, whole_s)
+    return shares
+
+
+def _share_beyond(source: Limits, demands: Sequence[Demand]) -> float:
+    beyond_s = 0.0
+    for demand in demands:
+        flags = read.is_beyond(demand, source.times(demand.devices))
+        beyond_s += replay.seconds_of(demand.step_s, flags)
+    return beyond_s / _seconds_of(demands)
+
+
 def _shares_at(
-    caps: Iterable[RateCap], demands: Sequence[Demand], unit: int | None
+    caps: Iterable[RateCap],
+    demands: Sequence[Demand],
+    unit: int | None,
+    whole_s: float,
 ) -> dict[RateCap, float]:
-    """The share of all disks' time at each cap, at most."""
+    """The share of all disks' time, `whole_s`, at each cap, at most."""
     shares = dict.fromkeys(caps, 0.0)
-    whole_s = sum(float(demand.step_s.sum()) for demand in demands)
     for demand in demands:
         for cap in shares:
             at_most = judged(demand, (cap,), unit).queues.most

@@ -47,7 +47,12 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
         return disks
     names = "+".join(disk.device for disk in disks)
     total = replace(
-        coarsest, device=names, amounts=amounts, pieces=_sum_of_pieces(apart)
+        coarsest,
+        device=names,
+        amounts=amounts,
+        pieces=_sum_of_pieces(apart),
+        devices=len(apart),
+        left_out=sum(disk.left_out for disk in apart),
     )
     return [total.part(is_known)]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.observed import replay, together
 from orchestrator.analysis.observed.demand import (
     QUANTITIES,
@@ -436,6 +437,48 @@ def test_a_counter_that_jumps_beyond_what_the_disk_can_do_is_a_gap() -> None:
     impossible = [value + 1e8 * (value >= 3000) for value in values]
     (demand,) = demands(grown(counters(list(range(60)), impossible)))
     assert len(demand.starts) == 2 and max(demand.ios) == 200
+
+
+def test_more_jumps_than_counters_make_are_load_and_another_disk() -> None:
+    """1,000 even seconds at 5,000 were left out as jumps of the counter of a disk of 1,100."""
+    growth = np.full(20_000, 100.0)
+    growth[10_000:11_000] = 5000.0
+    values = np.cumsum(growth).tolist()
+    source = Limits(1100, 125_000_000)
+    (known,) = demands(grown(counters(list(range(20_000)), values)), source)
+    (any_disk,) = demands(grown(counters(list(range(20_000)), values)))
+    assert known.ios.sum() == any_disk.ios.sum() and known.left_out == 0
+    observation = Observed.of([known], ONE_PCT, source)
+    assert observation.beyond == pytest.approx(0.05, rel=0.01)
+    answer = observation_answer(observation, "", ())
+    assert "more than the source does" in {each.kind for each in answer.cautions}
+
+
+def test_jumps_that_are_left_out_are_told() -> None:
+    values = [100.0 * second + 50_000 * (second >= 30) for second in range(60)]
+    source = Limits(2300, 10**8)
+    (known,) = demands(grown(counters(list(range(60)), values)), source)
+    assert known.left_out == 1
+    observation = Observed.of([known], ONE_PCT, source)
+    (told,) = [
+        caution
+        for caution in observation_answer(observation, "", ()).cautions
+        if caution.kind == "jumps left out"
+    ]
+    assert observation.beyond == 0 and "counter: 1 interval with" in told.text
+
+
+def test_the_limits_of_a_stripe_are_those_of_all_its_devices() -> None:
+    """Two at 900 a second of devices of 1,100 each are held back by nothing."""
+    each = in_seconds(np.full(2000, 900.0), io_bytes=4096.0)
+    source = Limits(1100, 125_000_000)
+    sums = together.of_nodes(on_two_devices(each))
+    assert Observed.of(sums, ONE_PCT, source).held_back == 0
+    full = in_seconds(np.full(2000, 1095.0), io_bytes=4096.0)
+    sums = together.of_nodes(on_two_devices(full))
+    of_full = Observed.of((*sums, replace(each, node="db-2")), ONE_PCT, source)
+    assert [cap.base for cap in of_full.source] == [2200]
+    assert of_full.held_back == 0.5 and of_full.beyond == 0
 
 
 def test_each_disk_has_its_own_counters() -> None:

@@ -344,6 +344,10 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
         ),
         (("--exporter", "http://a:1", "--calibrate", "many"), "expected"),
         (("--profile", "nowhere"), "nowhere"),
+        (
+            ("--file", str(CSV), "--striped", "--source", "azure/P20:count=2"),
+            "name one device: --source without count",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused(
