@@ -204,14 +204,16 @@ class KeepsIntervals(Protocol):
 
 @dataclass(frozen=True)
 class SessionLimit:
-    """How many `sessions` each of the `hosts` takes over which clients are spread, by its
-    `setting`. `is_certain`: whether no pooler or balancer may change that."""
+    """How many `sessions` of the load's user each of the `hosts` takes over which clients are
+    spread, by its `setting`. `is_certain`: whether no pooler or balancer may change that.
+    `sampling`: sessions that this program has open on a host while the load runs."""
 
     sessions: int
     hosts: int
     setting: str
     advice: str
     is_certain: bool = True
+    sampling: int = 0
 
 
 @runtime_checkable

@@ -44,6 +44,7 @@ class Server:
     comments: dict[str, str] = field(default_factory=dict)
     has: tuple[str, ...] = ()
     sessions: int = 300  # that each host takes
+    superuser: str = "off"  # whether our user is one, for whom 3 are kept
     busy: int = 0
     forbids_force: bool = False  # since a superuser's session is in our database
     half_made: tuple[str, ...] = ()  # indexes
@@ -94,7 +95,8 @@ class Asked:
         if "lease" in words:
             return self._of_lease(text)
         if "AS most" in text:
-            return [{"most": str(self.server.sessions)}]
+            taken = {"most": str(self.server.sessions), "reserved": "3"}
+            return [{**taken, "superuser": self.server.superuser}]
         if "indisvalid" in text:
             return [{"name": name} for name in self.server.half_made]
         if "AS directory" in text:

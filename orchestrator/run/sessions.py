@@ -9,10 +9,10 @@ from orchestrator.parts import CapsSessions, Database, SessionLimit
 from orchestrator.powers import World
 from orchestrator.units import counted
 
-# Beside the load's: telemetry, facts, and the campaign's row on clusters of others; and those that
-# PostgreSQL keeps for superusers (`superuser_reserved_connections`).
-_OWN = 10
-_RESERVED = 3
+# What should be left on a host beside a load. Ten: facts, the campaign's row on clusters of others,
+# others' monitoring, and loaders' sessions whose end the server has not noticed yet. Three: those
+# that PostgreSQL keeps for superusers by default, where a database does not say that it keeps them.
+_LEFT_OVER = 10 + 3
 
 
 def check(
@@ -21,30 +21,43 @@ def check(
     workloads: Sequence[Workload],
     world: World,
 ) -> None:
-    """UsageError if a workload needs more sessions than a host takes; only a warning where it is
-    not known that its limit is the one that counts."""
+    """UsageError if a workload opens more sessions than a host takes. Only a warning where it is
+    not known that its limit is the one that counts, or where few are left for others."""
     if not isinstance(database, CapsSessions):
         return
     limit = database.session_limit(spec, world)
     if limit is None:
         return
     for workload in workloads:
-        what = _too_many(workload, limit)
-        if what and limit.is_certain:
+        left = limit.sessions - _on_a_host(workload, limit)
+        what = _in_words(workload, limit)
+        if left >= _LEFT_OVER:
+            continue
+        if left >= 0:
+            late = "monitoring, and for sessions that end late"
+            world.progress.warn(f"{what}: {left} are left for {late}")
+        elif limit.is_certain:
             raise UsageError(what, advice=limit.advice)
-        if what:
+        else:
             world.progress.warn(f"{what}, unless a pooler or a balancer stands between")
 
 
-def _too_many(workload: Workload, limit: SessionLimit) -> str:
-    """What is said of a workload that opens more sessions than fit; "" if it does not."""
-    all_sessions = max(workload.threads, workload.loader_threads)
-    on_a_host = math.ceil(all_sessions / limit.hosts)
-    needed = on_a_host + _OWN + _RESERVED
-    if needed <= limit.sessions:
-        return ""
+def _on_a_host(workload: Workload, limit: SessionLimit) -> int:
+    """How many are surely open on one host at once. A load and its loader never run together, and
+    only a load is sampled."""
+    load = math.ceil(workload.threads / limit.hosts) + limit.sampling
+    loader = math.ceil(workload.loader_threads / limit.hosts)
+    return max(load, loader)
+
+
+def _in_words(workload: Workload, limit: SessionLimit) -> str:
+    opened = max(workload.threads, workload.loader_threads)
+    with_sampling = ""
+    if limit.sampling and opened == workload.threads:
+        with_sampling = f"with {limit.sampling} of tierbench "
     hosts = counted(limit.hosts, "host")
     return (
-        f"{workload.name} opens {all_sessions} sessions on {hosts}: with {_OWN + _RESERVED} others "
-        f"{needed} on one, which takes {limit.sessions} ({limit.setting})"
+        f"{workload.name} opens {opened} sessions on {hosts}: "
+        f"{with_sampling}{_on_a_host(workload, limit)} on one, which takes {limit.sessions} "
+        f"({limit.setting})"
     )

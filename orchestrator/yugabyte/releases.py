@@ -54,19 +54,35 @@ def newest_long_term() -> ReleaseSeries:
 
 def end_of_support(release: str, today: date) -> str:
     """That the series of a release is past its end of life, or near it, and which one is not;
-    "" for any other, and for one that is not listed."""
+    also of one that is not listed and older than the newest that is: a preview, or one that ended
+    long ago. "" for any other."""
     row = _series_of(release)
-    if row is None or today + NEAR < row.end_of_life:
+    if row is None:
+        if _is_newer_than_listed(release):
+            return ""
+        what = f"YugabyteDB {release} is of no series that is known to be supported"
+    elif today + NEAR < row.end_of_life:
         return ""
-    if row.end_of_life <= today:
-        reaches = "has been past its end of life since"
+    elif row.end_of_life <= today:
+        since = f"has been past its end of life since {row.end_of_life}"
+        what = f"YugabyteDB {row.name}, of which {release} is, {since}"
     else:
-        reaches = "reaches its end of life on"
+        ends = f"reaches its end of life on {row.end_of_life}"
+        what = f"YugabyteDB {row.name}, of which {release} is, {ends}"
     best = newest_long_term()
-    return (
-        f"YugabyteDB {row.name}, of which {release} is, {reaches} {row.end_of_life}; "
-        f"{best.newest} is supported until {best.end_of_life}"
-    )
+    return f"{what}; {best.newest} is supported until {best.end_of_life}"
+
+
+def _is_newer_than_listed(release: str) -> bool:
+    """Series that are named by their year come after all that begin with 2."""
+    newest = series()[-1].name
+    return _first_two(release) > _first_two(newest)
+
+
+def _first_two(name: str) -> tuple[int, int]:
+    """The numbers by which a series is named: of `2025.2.6.0` 2025 and 2."""
+    parts = name.split(".")
+    return int(parts[0]), int(parts[1])
 
 
 def _series_of(release: str) -> ReleaseSeries | None:

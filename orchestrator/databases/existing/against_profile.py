@@ -125,13 +125,17 @@ def session_limit(
     if not limits:
         return None
     hosts = len(observed.hosts)
+    sampling = 0
+    if observed.flavour == POSTGRESQL:
+        sampling = 1  # the collector `sessions`
     return SessionLimit(
         min(limits),
         hosts,
-        setting="max_connections",
+        setting=f"max_connections for {declared.user}",
         advice="give the workload fewer `threads`, or name more of the cluster's nodes in "
         "`existing.hosts`; its owner can raise the limit",
         is_certain=hosts >= spec.nodes and _is_without_pooler(declared, observed),
+        sampling=sampling,
     )
 
 

@@ -72,9 +72,13 @@ def pooler_between(session: Session) -> str | None:
 
 
 def most_sessions(session: Session) -> int | None:
-    """How many sessions the server takes; None if it does not say."""
-    for row in session.rows("SELECT current_setting('max_connections') AS most"):
-        return int(row["most"])
+    """How many sessions the server takes of this session's user; None if it does not say. Some are
+    kept for superusers: PostgreSQL's manual, `superuser_reserved_connections`."""
+    for row in session.rows(query(__package__, "most_sessions")):
+        most = int(row["most"])
+        if row["superuser"] == "on":
+            return most
+        return most - int(row["reserved"] or 0)
     return None
 
 

@@ -85,7 +85,7 @@ class PostgreSQL(Database):
             _raise_if_taken(spec.port)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
-        """Of the primary, which alone takes SQL."""
+        """Of the primary, which alone takes SQL. The load's user is a superuser there."""
         most = settings.applied(spec)["max_connections"]
         if not most.isdecimal():
             return None
@@ -95,6 +95,7 @@ class PostgreSQL(Database):
             setting="max_connections",
             advice="set `max_connections` among the settings of `cluster`, or give the workload "
             "fewer `threads`",
+            sampling=1,  # the collector `sessions`
         )
 
     @contextmanager

@@ -134,7 +134,10 @@ def test_releases_sort_by_time_and_read_back() -> None:
         ("2024.2.11.0-b36", "2026-11-29", ""),
         ("2025.1.4.0-b103", "2026-11-29", "end of life on 2027-01-23"),
         (versions.DEFAULT, "2026-11-29", ""),
-        ("2.25.2.0-b359", "2026-11-29", ""),  # not listed
+        ("2.25.2.0-b359", "2026-11-29", "no series that is known to be supported"),
+        ("2.14.0.0-b1", "2026-11-29", "no series that is known to be supported"),
+        ("2.19.3.0-b140", "2023-11-29", "no series that is known to be supported"),
+        ("2027.1.0.0-b1", "2027-11-29", ""),  # newer than the list
     ],
 )
 def test_who_starts_a_release_out_of_support_is_told(

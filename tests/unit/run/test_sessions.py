@@ -45,12 +45,45 @@ def test_more_sessions_than_a_node_takes_are_refused_with_numbers() -> None:
     with pytest.raises(UsageError) as raised:
         told(YugabyteDB(), ours(SMALL, 1), opening(600))
     assert "tpcc opens 600 sessions on 1 host" in raised.value.what
-    assert "613 on one, which takes 300 (ysql_max_connections)" in raised.value.what
+    assert "600 on one, which takes 300 (ysql_max_connections)" in raised.value.what
     assert "tserver.ysql_max_connections" in raised.value.advice
     assert told(YugabyteDB(), ours(SMALL, 3), opening(600)) == []
     assert told(YugabyteDB(), ours(SMALL, 1), opening(287)) == []
     more = {"tserver.ysql_max_connections": "700"}
     assert told(YugabyteDB(), ours(SMALL, 1, **more), opening(600)) == []
+
+
+def test_sessions_that_nobody_opens_are_no_reason_to_refuse() -> None:
+    """A load alone that fits is run; where few are left, that is said."""
+    for threads in (290, 300):
+        (warning,) = told(YugabyteDB(), ours(SMALL, 1), opening(threads))
+        left = f"{300 - threads} are left for monitoring"
+        assert left in warning and "pooler" not in warning
+    with pytest.raises(UsageError, match="301 on one, which takes 300"):
+        told(YugabyteDB(), ours(SMALL, 1), opening(301))
+
+
+def test_the_session_that_samples_a_postgresql_counts() -> None:
+    """It is open from the warm-up on."""
+    (warning,) = told(PostgreSQL(), ours(SMALL, 1), opening(199))
+    assert "0 are left" in warning
+    with pytest.raises(
+        UsageError, match="with 1 of tierbench 201 on one, which takes 200"
+    ):
+        told(PostgreSQL(), ours(SMALL, 1), opening(200))
+    # A loader is not sampled.
+    (warning,) = told(PostgreSQL(), ours(SMALL, 1), opening(8, loader_threads=200))
+    assert "200 on one, which takes 200" in warning and "with 1" not in warning
+
+
+def test_superusers_may_take_those_that_are_kept_for_them() -> None:
+    for superuser, taken in (("off", 97), ("on", 100)):
+        server = Server(banner=POSTGRESQL, sessions=100, superuser=superuser)
+        given = spec(nodes=1, copies=1, hosts="10.0.0.11")
+        (warning,) = told(database(server), given, opening(taken - 1))
+        assert f"takes {taken} (max_connections for " in warning
+        with pytest.raises(UsageError, match=f"takes {taken} "):
+            told(database(server), given, opening(taken))
 
 
 def test_a_loader_may_open_more_than_the_load() -> None:
@@ -97,18 +130,18 @@ def test_a_cluster_of_others_is_refused_where_its_own_limit_surely_counts(
         if pooled is None:
             cluster = spec()
         if refused:
-            with pytest.raises(UsageError, match="313 on one, which takes 300"):
+            with pytest.raises(UsageError, match="300 on one, which takes 297"):
                 told(database(Server()), cluster, opening(900))
         else:
             (warning,) = told(database(Server()), cluster, opening(900))
-            assert "313 on one" in warning and "a pooler or a balancer" in warning
+            assert "300 on one" in warning and "a pooler or a balancer" in warning
     assert told(database(Server()), spec(), opening(600)) == []
 
 
 def test_a_postgresql_of_others_is_refused() -> None:
     server = Server(banner=POSTGRESQL, sessions=100)
     given = spec(nodes=1, copies=1, hosts="10.0.0.11")
-    with pytest.raises(UsageError, match="takes 100"):
+    with pytest.raises(UsageError, match="takes 97"):
         told(database(server), given, opening(100))
 
 
