@@ -190,6 +190,8 @@ class Decision:
     # The level, repetitions and windows that its figures rest on, in words.
     basis: str = ""
     moot: tuple[MootWord, ...] = ()
+    # Of a sweep, which has no offers: tier → the clause that it is proven to miss.
+    missed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,7 @@ class ClusterDecision:
     # As in `Decision`.
     basis: str = ""
     confidence_pct: float = 90.0
+    cheaper_open: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

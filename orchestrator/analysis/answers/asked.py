@@ -5,7 +5,7 @@ from functools import cached_property
 
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.headline_figures import HeadlineFigures
-from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.planning import factors
 
@@ -36,6 +36,13 @@ class Asked:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
         workloads = self.campaign.plan.workloads
         return tuple(dict.fromkeys(factors.subject(load) for load in workloads))
+
+    def decision(self, subject: str) -> Decision | None:
+        """What was decided on a workload or on the loads of a sweep; None if nothing was."""
+        for decision in self.verdict.decisions:
+            if decision.workload == subject:
+                return decision
+        return None
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""

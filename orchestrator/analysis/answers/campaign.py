@@ -59,11 +59,11 @@ def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
 
 
 def is_undecided(answer: Answer) -> bool:
-    """Whether a workload has no answer, one beside which a cheaper tier is open, or one to a
-    question that is moot."""
+    """Whether a workload, or all of them together, has no answer, one beside which a cheaper tier
+    is open, or one to a question that is moot."""
     if answer.sureness.word in MOOT.values():
         return True
-    return any(part.proof in _UNDECIDED for part in answer.parts)
+    return any(part.proof in _UNDECIDED for part in answer.all_parts)
 
 
 def has_lost_runs(answer: Answer) -> bool:
@@ -86,14 +86,18 @@ def _together(asked: Asked) -> PartAnswer | None:
         purchase=None,
         why=_why(asked, cluster),
         proof="not decided",
+        cheaper_open=cluster.cheaper_open,
         confidence_pct=cluster.confidence_pct,
     )
-    return _with_purchase(asked, part, cluster, "proven")
+    proof: ProofWord = "proven"
+    if cluster.cheaper_open:
+        proof = "proven, cheaper open"
+    return _with_purchase(asked, part, cluster, proof)
 
 
 def _part(asked: Asked, subject: str) -> PartAnswer:
     """Of a workload, or of the loads of a sweep."""
-    decision = _decision(asked, subject)
+    decision = asked.decision(subject)
     if not asked.contenders:
         return answer_of_one_profile(asked, subject, decision)
     if decision is None:
@@ -125,13 +129,6 @@ def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
         if text:
             texts.append(asked.opening(text))
     return tuple(texts)
-
-
-def _decision(asked: Asked, subject: str) -> Decision | None:
-    for decision in asked.verdict.decisions:
-        if decision.workload == subject:
-            return decision
-    return None
 
 
 def _with_purchase(

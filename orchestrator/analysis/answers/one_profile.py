@@ -11,8 +11,7 @@ from orchestrator.analysis.answers.headline_figures import (
     LATENCY_P99,
     NEW_ORDER,
 )
-from orchestrator.analysis.answers.phrases import closed
-from orchestrator.analysis.answers.proofs import clauses, proof_of
+from orchestrator.analysis.answers.proofs import clauses, proof_of, slo_word
 from orchestrator.analysis.answers.record import (
     ClauseWord,
     MeasuredFigure,
@@ -24,6 +23,7 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.conclusions import CellSummary, Decision, ObjectiveResult
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.facts import BottleneckCause
 from orchestrator.model import Run
 
 _RATE_UNITS = {"1/s": "/s", "1/min": " NOPM"}
@@ -54,12 +54,12 @@ def answer_of_one_profile(
 # ------------------------------------------------------------------ the first line
 
 
-def word(parts: Sequence[PartAnswer]) -> SurenessWord:
-    """What became of its SLO, by the worst of its clauses; `measured` without one."""
-    words: set[str] = set()
-    for part in parts:
-        for clause in part.slo:
-            words.add(clause.word)
+def word(asked: Asked) -> SurenessWord:
+    """What became of its SLO under the workload where it fared worst; `measured` without one."""
+    words: set[ClauseWord] = set()
+    for decision in asked.verdict.decisions:
+        if decision.slo:
+            words.add(slo_word(decision, asked.verdict.baseline))
     if not words:
         return "measured"
     if "missed" in words:
@@ -82,7 +82,10 @@ def headline(asked: Asked, parts: Sequence[PartAnswer]) -> str:
 
 def _in_short(asked: Asked, part: PartAnswer) -> str:
     profile = asked.verdict.baseline
-    if part.slo:
+    decision = asked.decision(part.subject)
+    if decision is not None and part.slo:
+        if not _is_said_by_clauses(part, decision):
+            return asked.opening(decision.reason).removesuffix(".")
         texts: list[str] = []
         for clause in part.slo:
             texts.append(_clause_in_words(asked, part, clause))
@@ -93,6 +96,16 @@ def _in_short(asked: Asked, part: PartAnswer) -> str:
     if part.measured.latency_p99 is not None:
         text += f", p99 {figure_in_words(part.measured.latency_p99)}"
     return text
+
+
+def _is_said_by_clauses(part: PartAnswer, decision: Decision) -> bool:
+    """Whether its clauses say what was decided. Else the reason is another one: that this machine
+    was the limit, that its runs were unfit or failed, or at which load of a sweep it fell short."""
+    if decision.tier is not None or decision.is_open:
+        return True
+    if not decision.offers:
+        return False
+    return any(clause.word == "missed" for clause in part.slo)
 
 
 _VERBS: Mapping[ClauseWord, str] = {
@@ -129,11 +142,38 @@ def limits_in_words(asked: Asked) -> Iterator[str]:
         about = ""
         if named:
             about = f"{cell.workload}: "
-        if cell.cause in HARNESS_CAUSES:
-            yield f"{about}{NOT_BY_THE_DISK}"
-        else:
-            cause = cell.cause.replace("_", " ")
-            yield closed(f"{about}Limited by {cause}")
+        yield f"{about}{_limit_in_words(cell.cause)}"
+
+
+def _limit_in_words(cause: BottleneckCause) -> str:
+    if cause in HARNESS_CAUSES:
+        return NOT_BY_THE_DISK
+    limit = _LIMITS.get(cause)
+    if limit is None:
+        return "What limited it is not known."
+    return f"Limited by {limit}."
+
+
+# What limited a profile, in words; a cause that is not here was not found out.
+_LIMITS: Mapping[BottleneckCause, str] = {
+    "iops_cap": "the disk's IOPS",
+    "bandwidth_cap": "the disk's bandwidth",
+    "latency_bound": "the disk's latency",
+    "wal_disk_bound": "the disk of the WAL",
+    "burst_exhausted": "the disk once its burst credit was used up",
+    "cpu_bound": "the CPU of the nodes",
+    "single_core": "a single core",
+    "memory_bound": "memory",
+    "slow_node": "a node slower than the others",
+    "load_bound": "the load, which asks for no more",
+    "few_sessions": "the number of sessions",
+    "network_bound": "the network",
+    "contention": "transactions that wait for each other",
+    "vm_cap": "the virtual machine's cap on its disks",
+    "shared_cap": "a cap that several disks share",
+    "in_cache": "no disk, because data were read from the cache",
+    "service_cap": "a cap of the database service",
+}
 
 
 # Of a machine or a load generator that was the limit.

@@ -1,7 +1,10 @@
-"""How sure a decision is, and what became of each clause of its SLO. Pure."""
+"""How sure a decision is, and what became of its SLO and of each of its clauses. Pure."""
 
-from orchestrator.analysis.answers.record import ProofWord, SloClause
-from orchestrator.analysis.conclusions import Decision, ObjectiveResult
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator.analysis.answers.record import ClauseWord, ProofWord, SloClause
+from orchestrator.analysis.conclusions import Decision, ObjectiveResult, Standing
 
 
 def proof_of(decision: Decision) -> ProofWord:
@@ -15,12 +18,65 @@ def proof_of(decision: Decision) -> ProofWord:
     return "not decided"
 
 
+def slo_word(decision: Decision, tier: str) -> ClauseWord:
+    """Whether a tier meets the SLO as a whole: a clause may be met and the SLO not, as where most
+    transactions fail."""
+    if decision.tier == tier:
+        return "met"
+    if tier in decision.missed:
+        return "missed"
+    standing = _standing(decision, tier)
+    if standing == "enough":
+        return "met"
+    if standing == "not enough":
+        return "missed"
+    return "open"
+
+
+def _standing(decision: Decision, tier: str) -> Standing:
+    for offer in decision.offers:
+        if offer.tier == tier:
+            return offer.standing
+    return "open"
+
+
 def clauses(decision: Decision, tier: str | None) -> tuple[SloClause, ...]:
     """Of its SLO, with what this tier did."""
+    if tier is None:
+        return tuple(SloClause(objective) for objective in decision.slo)
     for offer in decision.offers:
         if offer.tier == tier and offer.slo:
-            return tuple(_clause(result) for result in offer.slo)
-    return tuple(SloClause(objective) for objective in decision.slo)
+            results = tuple(_clause(result) for result in offer.slo)
+            return _as_decided(results, offer.standing)
+    return tuple(
+        SloClause(objective, _clause_of_a_sweep(decision, tier, objective))
+        for objective in decision.slo
+    )
+
+
+def _as_decided(
+    results: Sequence[SloClause], standing: Standing
+) -> tuple[SloClause, ...]:
+    """A clause is missed only where the machine was not the limit. If each is met and the tier is
+    open all the same, its runs were found unfit to show it."""
+    if standing != "open":
+        return tuple(results)
+    unfit = all(result.word == "met" for result in results)
+    decided: list[SloClause] = []
+    for result in results:
+        if unfit or result.word == "missed":
+            result = replace(result, word="open")
+        decided.append(result)
+    return tuple(decided)
+
+
+def _clause_of_a_sweep(decision: Decision, tier: str, objective: str) -> ClauseWord:
+    """Of a decision without offers: who is proven for a sweep meets all clauses at its loads."""
+    if decision.tier == tier:
+        return "met"
+    if decision.missed.get(tier) == objective:
+        return "missed"
+    return "open"
 
 
 def _clause(result: ObjectiveResult) -> SloClause:

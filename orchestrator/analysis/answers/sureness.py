@@ -32,10 +32,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         text = f"It was measured at each value of what was varied.{lost}"
         return Sureness("one tier", text, tally)
     if not asked.contenders:
-        headline = one_profile.headline(asked, parts)
-        sentences = [closed(headline), *one_profile.limits_in_words(asked)]
-        text = f"{' '.join(sentences)}{lost}"
-        return Sureness(one_profile.word(parts), text, tally, headline=headline)
+        return _of_one_profile(asked, parts, tally)
     if not tally.workloads_answered:
         few = ""
         if asked.campaign.plan.repetitions == 1:
@@ -44,23 +41,66 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         return Sureness("not conclusive", text, tally)
     sentences = [asked.opening(why) for why in _without_prices(asked)]
     sentences += _moot_in_words(asked)
+    if tally.workloads_answered == tally.workloads and _none_for_all(asked):
+        sentences.append("No tier is proven enough for all workloads together.")
     sentences.append(f"{_tally_in_words(tally)}.{lost}")
     text = " ".join(sentences)
     return Sureness(_word(asked, tally), text, tally)
 
 
-def _word(asked: Asked, tally: Tally) -> SurenessWord:
-    """Conclusive if every workload has an answer by price, no cheaper tier is open beside it,
-    every planned run left figures, and nothing makes the question moot."""
-    if tally.workloads_answered < tally.workloads or tally.runs_lost:
-        return "partly conclusive"
+def _of_one_profile(
+    asked: Asked, parts: Sequence[PartAnswer], tally: Tally
+) -> Sureness:
+    """An SLO that is met is held to the same rules as a tier that is named."""
+    headline = one_profile.headline(asked, parts)
+    sentences = [closed(headline), *_moot_in_words(asked)]
+    sentences += one_profile.limits_in_words(asked)
+    text = f"{' '.join(sentences)}{_lost_in_words(tally)}"
+    word = one_profile.word(asked)
+    if word == "SLO met":
+        word = _moot_word(asked) or word
+    if word == "SLO met" and tally.runs_lost:
+        word = "partly conclusive"
+    return Sureness(word, text, tally, headline=headline)
+
+
+def _moot_word(asked: Asked) -> SurenessWord | None:
+    """The first that makes a question moot; None if nothing does."""
     for moot in _moot_by_word(asked):
         return MOOT[moot]
+    return None
+
+
+def _word(asked: Asked, tally: Tally) -> SurenessWord:
+    """Conclusive if every workload and all together have an answer by price, no cheaper tier is
+    open beside it, every planned run left figures, and nothing makes the question moot. What is
+    moot stands before a lost run: more runs of the kind would not make it less so."""
+    if tally.workloads_answered < tally.workloads:
+        return "partly conclusive"
+    moot = _moot_word(asked)
+    if moot is not None:
+        return moot
+    if tally.runs_lost or _none_for_all(asked):
+        return "partly conclusive"
     if _without_prices(asked):
         return "enough; price open"
-    if any(decision.cheaper_open for decision in asked.verdict.decisions):
+    if _is_cheaper_open(asked):
         return "enough; cheaper not excluded"
     return "conclusive"
+
+
+def _none_for_all(asked: Asked) -> bool:
+    """Whether no tier is named for all workloads together, where that was asked."""
+    cluster = asked.verdict.cluster
+    return cluster is not None and cluster.tier is None
+
+
+def _is_cheaper_open(asked: Asked) -> bool:
+    """Of a workload or of all together."""
+    if any(decision.cheaper_open for decision in asked.verdict.decisions):
+        return True
+    cluster = asked.verdict.cluster
+    return cluster is not None and bool(cluster.cheaper_open)
 
 
 def _moot_by_word(asked: Asked) -> dict[MootWord, list[str]]:
@@ -110,8 +150,8 @@ _MOOT_TEXTS: Mapping[MootWord, str] = {
     "measured: use a larger one.",
     "short windows": "Most runs of {} were measured for less than 30 s, in which background "
     "writes do not show: take a larger --scale.",
-    "assumed latency": "Tiers differ under {} by emulated latencies that nobody measured on the "
-    "real disks: measure on these, or give `recorded`, `read_latency` and `write_latency`.",
+    "assumed latency": "What was decided on {} rests on emulated latencies that nobody measured on "
+    "the real disks: measure on these, or give `recorded`, `read_latency` and `write_latency`.",
 }
 
 

@@ -36,7 +36,7 @@ def disks_to_buy(
         log_title=log_title,
         machine=cluster.vm or "",
         machines_price=_machines_price(asked, tier),
-        machines_in_price=any(other.with_vms for other in asked.verdict.decisions),
+        machines_in_price=decision.with_vms,
     )
 
 

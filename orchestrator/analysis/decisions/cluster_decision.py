@@ -55,6 +55,7 @@ def decide_cluster(
         monthly_cost=tier.monthly_cost,
         currency=tier.currency,
         with_vms=tier.with_vms,
+        cheaper_open=_cheaper_open(tier, judged.contests[0], tiers, of_tiers),
     )
 
 
@@ -95,6 +96,19 @@ def _without_each(
                 )
             )
     return answers
+
+
+def _cheaper_open(
+    named: Candidate,
+    contest: Contest,
+    tiers: Sequence[Candidate],
+    of_tiers: Mapping[str, Standing],
+) -> tuple[str, ...]:
+    """The tiers that would be preferred to the one named for all, and open there."""
+    before = tiers[: tiers.index(named)]
+    still_open = [tier for tier in before if of_tiers[tier.name] == "open"]
+    cheaper = offers.cheaper_than(named, still_open, contest)
+    return tuple(tier.name for tier in cheaper)
 
 
 def _cheapest(

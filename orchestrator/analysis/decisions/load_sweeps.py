@@ -29,6 +29,7 @@ from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.planning.slo import format_objective
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
@@ -37,10 +38,12 @@ PLATEAU = 0.95  # of the highest throughput: what is above is as much
 @dataclass(frozen=True)
 class UsableLoad:
     """The capacity of a tier at the SLO. `place`: of the highest load proven within the SLO's
-    latencies, None if there is none; `stopped`: why no higher one is proven, or empty."""
+    latencies, None if there is none; `stopped`: why no higher one is proven, or empty; `missed`:
+    the clause that the next load is proven to miss, or empty."""
 
     place: int | None
     stopped: str
+    missed: str = ""
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,11 @@ def _usable(loads: Loads, tier: str) -> UsableLoad:
             continue
         unproven = [test for test in tests if test.p_value > loads.level]
         if unproven:
-            return replace(usable, stopped=f"at {where} it {_unmet(unproven)}")
+            return replace(
+                usable,
+                stopped=f"at {where} it {_unmet(unproven)}",
+                missed=_first_missed(unproven),
+            )
         usable = UsableLoad(place, "")
     return usable
 
@@ -151,6 +158,14 @@ def _unmet(unproven: Sequence[ObjectiveTest]) -> str:
         if test.missed:
             return f"misses {test}"
     return f"is not proven to meet {unproven[0]}"
+
+
+def _first_missed(tests: Sequence[ObjectiveTest]) -> str:
+    """The first clause that is proven to be missed; or an empty text."""
+    for test in tests:
+        if test.missed:
+            return format_objective(test.objective)
+    return ""
 
 
 def objective_tests(
@@ -183,7 +198,13 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
     how_far = _how_far(loads, contest)
     if not enough:
-        return Decision(loads.name, None, f"{_none(loads, contest)}{how_far}", slo=slo)
+        return Decision(
+            loads.name,
+            None,
+            f"{_none(loads, contest)}{how_far}",
+            slo=slo,
+            missed=_missed(loads, contest),
+        )
     tier = offers.preferred(enough, contest)
     proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
     text = f"{tier.name} is the {proven}{_where(loads)}{how_far}"
@@ -211,15 +232,47 @@ def _enough(
     if _doubted(loads, tier, contest):
         return False
     last = len(loads.loads) - 1
-    place: int | None = last
-    if loads.latencies:
-        place = loads.usable[tier].place
+    place = _highest_load(loads, tier)
     if place is None or not loads.rates:
         return place == last
     tests = objective_tests(loads, tier, place, loads.rates)
     # The load was chosen among all by what was measured.
     level = loads.level / len(loads.loads)
     return all(test.p_value <= level for test in tests)
+
+
+def _highest_load(loads: Loads, tier: str) -> int | None:
+    """The place of the highest load that it takes: without clauses on latencies, of the last."""
+    if loads.latencies:
+        return loads.usable[tier].place
+    return len(loads.loads) - 1
+
+
+def _missed(loads: Loads, contest: contests.Contest) -> dict[str, str]:
+    """Tier → the clause that it is proven to miss. As in `contests`, nothing is proven of a tier by
+    what it missed while something else than the tier was the limit."""
+    missed: dict[str, str] = {}
+    for tier in contest.candidates:
+        if tier.cause in NOT_THE_TIER:
+            continue
+        clause = _missed_by(loads, tier.name)
+        if clause:
+            missed[tier.name] = clause
+    return missed
+
+
+def _missed_by(loads: Loads, tier: str) -> str:
+    """A latency at a load of the sweep. Where the SLO says which rate is needed, a rate at the
+    highest load that it takes, if the next is proven too much; or a latency at the least load."""
+    place = _highest_load(loads, tier)
+    too_much = ""
+    if loads.latencies:
+        too_much = loads.usable[tier].missed
+    if not loads.rates or place is None:
+        return too_much
+    if loads.latencies and not too_much:
+        return ""
+    return _first_missed(objective_tests(loads, tier, place, loads.rates))
 
 
 def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
