@@ -37,6 +37,7 @@ def in_format_2(judged: Path) -> str:
         assert doubt.pop("effect") == DOUBT_EFFECTS[doubt["kind"]]
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
+        assert decision.pop("missed") == {}
     for cause in content["bottlenecks"]:
         cause["text"] = cause["text"].removesuffix(LOCKS_UNKNOWN)
     if content["cluster"] is not None:
