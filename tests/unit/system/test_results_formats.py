@@ -40,10 +40,10 @@ def in_format_2(judged: Path) -> str:
         assert decision.pop("missed") == {}
     for cause in content["bottlenecks"]:
         cause["text"] = cause["text"].removesuffix(LOCKS_UNKNOWN)
-    if content["cluster"] is not None:
-        assert content["cluster"].pop("basis") and content["cluster"].pop(
-            "confidence_pct"
-        )
+    cluster = content["cluster"]
+    if cluster is not None:
+        assert cluster.pop("basis") and cluster.pop("confidence_pct")
+        assert cluster.pop("cheaper_open") == []
     return in_order(content)
 
 
