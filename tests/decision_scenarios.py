@@ -60,7 +60,7 @@ def with_p99(latencies_s: Mapping[str, Sequence[float]]) -> Change:
     return change
 
 
-def _campaign(**shape: Any) -> Results:
+def campaign_of(**shape: Any) -> Results:
     usual = {
         "workloads": ["insert"],
         "repetitions": 5,
@@ -92,25 +92,25 @@ def _client_at_its_limit() -> Results:
         (tier, "insert"): replace(SHAPES[tier, "insert"], client_cpu_pct=90.0)
         for tier in TIERS[1:]
     }
-    return _campaign(shapes=busy, frames=True)
+    return campaign_of(shapes=busy, frames=True)
 
 
 def _half_as_fast(lost: int) -> Results:
     """The cheapest is half as fast, and the first of its runs failed."""
     slow = {("premium", "insert"): [rate / 2 for rate in RATES]}
-    return _campaign(values={**ALIKE, **slow}, failed=[1, 4, 7, 10, 13][:lost])
+    return campaign_of(values={**ALIKE, **slow}, failed=[1, 4, 7, 10, 13][:lost])
 
 
 def _two_repetitions() -> Results:
     pairs = {("premium", "insert"): (300.0, 303.0), ("ultra", "insert"): (603.0, 600.0)}
-    return _campaign(profiles=("premium", "ultra"), repetitions=2, values=pairs)
+    return campaign_of(profiles=("premium", "ultra"), repetitions=2, values=pairs)
 
 
 def _slow_tail() -> Results:
     """p99 latency 20 times as long on the cheaper of two, with noise of 35 % on both."""
     p99_s = {"premium": (1.44, 2.78, 2.0), "ultra": (0.1, 0.139, 0.072)}
     return with_tail(
-        _campaign(profiles=tuple(p99_s), repetitions=3, change=with_p99(p99_s))
+        campaign_of(profiles=tuple(p99_s), repetitions=3, change=with_p99(p99_s))
     )
 
 
@@ -121,7 +121,7 @@ def _p99_met_on_average() -> Results:
         (0.05, 0.052, 0.051, 0.049, 0.05),
     )
     p99_s = {"premium": premium, "premium-v2": others, "ultra": others}
-    return _with_slo(with_tail(_campaign(change=with_p99(p99_s))), "p99 < 120 ms")
+    return _with_slo(with_tail(campaign_of(change=with_p99(p99_s))), "p99 < 120 ms")
 
 
 @dataclass(frozen=True)
@@ -139,13 +139,13 @@ class Scenario:
 
 SCENARIOS: Mapping[str, Scenario] = {
     "20 % of the transactions fail on the cheapest": Scenario(
-        lambda: _campaign(change=on("premium", failing(20))),
+        lambda: campaign_of(change=on("premium", failing(20))),
         "premium-v2",
         ("premium misses failures < 1 %: 20 %",),
     ),
     "20 % of the transactions fail on the cheapest, with an SLO": Scenario(
         lambda: _with_slo(
-            _campaign(change=on("premium", failing(20))), "throughput > 100"
+            campaign_of(change=on("premium", failing(20))), "throughput > 100"
         ),
         "premium-v2",
         ("premium misses failures < 1 %: 20 %",),
@@ -157,12 +157,12 @@ SCENARIOS: Mapping[str, Scenario] = {
         status="not conclusive",
     ),
     "the cheapest alone has no p99 latency": Scenario(
-        lambda: with_tail(_campaign(change=on("premium", without_p99))),
+        lambda: with_tail(campaign_of(change=on("premium", without_p99))),
         None,
         ("not every run of premium has a p99 latency",),
     ),
     "no tier has a p99 latency": Scenario(
-        lambda: with_tail(_campaign(change=without_p99)),
+        lambda: with_tail(campaign_of(change=without_p99)),
         "premium",
         ("Not compared", "p99 latency"),
     ),
@@ -182,14 +182,14 @@ SCENARIOS: Mapping[str, Scenario] = {
         status="partly conclusive",
     ),
     "equal figures at equal prices": Scenario(
-        lambda: _priced(_campaign(), dict.fromkeys(TIERS, 85.0)),
+        lambda: _priced(campaign_of(), dict.fromkeys(TIERS, 85.0)),
         "ultra",
         ("at the same price",),
         ("cheap", "dearer"),
     ),
     "equal prices, and the least disk is 7 % slower": Scenario(
         lambda: _priced(
-            _campaign(
+            campaign_of(
                 values={**ALIKE, ("premium", "insert"): [0.93 * rate for rate in RATES]}
             ),
             dict.fromkeys(TIERS, 85.0),
@@ -200,7 +200,7 @@ SCENARIOS: Mapping[str, Scenario] = {
     ),
     "equal figures, and one price is not known": Scenario(
         lambda: _priced(
-            _campaign(), {"premium": None, "premium-v2": 85.0, "ultra": 260.0}
+            campaign_of(), {"premium": None, "premium-v2": 85.0, "ultra": 260.0}
         ),
         "premium",
         ("no price is known for premium", "declares the lowest limits"),

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from testcontainers.core.container import DockerContainer
@@ -108,13 +109,20 @@ def _set_password(first: DockerContainer, address: str) -> None:
     _, kept = first.exec(["cat", flags.CONF])
     assert isinstance(kept, bytes)
     random = json.loads(kept)["database_password"]
-    with psycopg.connect(
+    with session_of_owner(address, random) as session:
+        session.execute(f"ALTER ROLE yugabyte PASSWORD '{PASSWORD}'".encode())
+
+
+def session_of_owner(
+    address: str, password: str = PASSWORD
+) -> psycopg.Connection[tuple[Any, ...]]:
+    """Of the administrator, on one node. Each statement is a transaction."""
+    return psycopg.connect(
         host=address,
         port=flags.YSQL,
         user="yugabyte",
-        password=random,
+        password=password,
         dbname="yugabyte",
         sslmode="require",
         autocommit=True,
-    ) as session:
-        session.execute(f"ALTER ROLE yugabyte PASSWORD '{PASSWORD}'".encode())
+    )

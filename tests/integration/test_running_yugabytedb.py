@@ -13,12 +13,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pandas as pd
-import psycopg
 import pytest
 import yaml
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.databases.yugabytedb import flags
 from orchestrator.errors import EXIT_INCONCLUSIVE
 from orchestrator.system import store
 from tests.documented import documented_commands, examples
@@ -76,14 +74,7 @@ def compared(heading: str, profiles: dict[str, Path]) -> list[str]:
 
 
 def databases(address: str) -> set[str]:
-    with psycopg.connect(
-        host=address,
-        port=flags.YSQL,
-        user="yugabyte",
-        password=PASSWORD,
-        dbname="yugabyte",
-        sslmode="require",
-    ) as session:
+    with running_yugabytedb.session_of_owner(address) as session:
         return {
             str(row[0]) for row in session.execute("SELECT datname FROM pg_database")
         }

@@ -19,18 +19,8 @@ from orchestrator.model import Measurement, Objective, Record, Run, Workload
 from orchestrator.planning import slo
 from tests import loads
 from tests.campaign_tables import GIB
-from tests.campaigns import build_campaign, build_tier, with_tier
-from tests.decision_scenarios import ALIKE, TIERS, Change, on
-
-
-def campaign_of(**shape: Any) -> Results:
-    usual = {
-        "workloads": ["insert"],
-        "repetitions": 5,
-        "values": ALIKE,
-        "frames": False,
-    }
-    return build_campaign(**{**usual, **shape})
+from tests.campaigns import build_tier, with_tier
+from tests.decision_scenarios import TIERS, Change, campaign_of, on
 
 
 def cached(record: Record) -> Record:
