@@ -28,8 +28,16 @@ EXIT_USAGE = 64
 EXIT_UNAVAILABLE = 69
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
-# What reading raises where a text or a file has another form than is known.
-UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+# What reading raises where a text or a file has another form than is known; the last where JSON is
+# nested without end.
+UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 class TierbenchError(Exception):

@@ -15,7 +15,7 @@ import pandas as pd
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.system.http_client import get_json, understood
+from orchestrator.system.http_client import get_history, understood
 
 # A request: below the server's 50 million samples for hundreds of disks.
 CHUNK_S = 6 * 3600
@@ -46,7 +46,7 @@ def read(
     device: str,
     begin_s: float,
     end_s: float,
-    get: GetJson = get_json,
+    get: GetJson = get_history,
 ) -> pd.DataFrame:
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.

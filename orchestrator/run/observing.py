@@ -120,7 +120,7 @@ def observe(
     clock: powers.Clock,
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
-    get: local.Get = http_client.get,
+    get: local.Get = http_client.get_exporter,
     look: Look = _look_away,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept

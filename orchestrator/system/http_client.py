@@ -1,4 +1,5 @@
-"""Web pages of servers: one request with a deadline. The only module that speaks HTTP.
+"""Web pages of servers: one request with a deadline and a limit of bytes. The only module that
+speaks HTTP.
 
 For metrics and health of the nodes that are measured, on this machine or at a cluster's own
 addresses; for a cloud's metadata service; and for public services, which may be behind a proxy.
@@ -24,6 +25,18 @@ PUBLIC_TIMEOUT_S = 30.0
 _GRACE_S = 1.0  # for the error that says more than that the time is up
 _PIECE = 64 * 1024
 _ODATA = "$'"
+_MIB = 2**20
+# What is longer is an error: it would fill the memory of this machine. Each is a multiple of the
+# longest answer of its kind: 512 processors and 100 disks of an exporter are 0.5 MiB, a tablet
+# server with thousands of tablets serves some ten MiB.
+METADATA_BYTES = _MIB
+EXPORTER_BYTES = 4 * _MIB
+PAGE_BYTES = 64 * _MIB
+HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
+PUBLIC_FILE_BYTES = (
+    4096 * _MIB
+)  # read line by line; of a region of AWS some hundred MiB
+_LINE_CHARACTERS = _MIB
 _clock = clock.SystemClock()
 
 
@@ -45,9 +58,11 @@ def get(
     opener: urllib.request.OpenerDirector = _opener,
     headers: Mapping[str, str] | None = None,
     method: str = "GET",
+    most_bytes: int = PAGE_BYTES,
 ) -> str:
-    """Returns the body. OSError if it is not whole in time, or the status is not 200. User and
-    password in the address are sent (RFC 7617, Basic), and are in no message."""
+    """Returns the body. OSError if it is not whole in time, longer than `most_bytes`, or the status
+    is not 200. User and password in the address are sent (RFC 7617, Basic), and are in no
+    message."""
     request = _request(url, headers or {}, method)
     end_s = _clock.monotonic() + timeout_s
 
@@ -57,6 +72,7 @@ def get(
             piece = page.read1(_PIECE)
             while piece and _clock.monotonic() < end_s:
                 body += piece
+                _refuse_longer(len(body), most_bytes)
                 piece = page.read1(_PIECE)
             if piece or page.length:
                 raise OSError(f"it had not ended when {len(body):,} bytes had come")
@@ -65,6 +81,16 @@ def get(
     with _blamed(url):
         whole = at_once.within(read, timeout_s + _GRACE_S)
         return whole.decode(errors="replace")
+
+
+def get_exporter(url: str, timeout_s: float = TIMEOUT_S) -> str:
+    """A page of a machine's exporter, as `get`."""
+    return get(url, timeout_s, most_bytes=EXPORTER_BYTES)
+
+
+def _refuse_longer(length: int, most_bytes: int) -> None:
+    if length > most_bytes:
+        raise OSError(f"it is longer than {most_bytes:,} bytes, and was not read")
 
 
 def port_of(url: str) -> int | None:
@@ -87,13 +113,22 @@ def hung_up(error: OSError) -> bool:
     return isinstance(cause, (ConnectionError, http.client.HTTPException))
 
 
-def public_lines(url: str) -> Iterator[str]:
+def public_lines(url: str, most_bytes: int = PUBLIC_FILE_BYTES) -> Iterator[str]:
     """The lines of a public service's large file. OSError as of `get`, or if it ends early."""
+    length = 0
     with (
         _blamed(url),
         _public_page(url) as file,
     ):
-        yield from io.TextIOWrapper(file, encoding="utf-8", newline="")
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        line = text.readline(_LINE_CHARACTERS)
+        while line:
+            length += len(line)
+            _refuse_longer(length, most_bytes)
+            if len(line) == _LINE_CHARACTERS:
+                raise OSError(f"a line is longer than {_LINE_CHARACTERS:,} bytes")
+            yield line
+            line = text.readline(_LINE_CHARACTERS)
         if file.length:
             raise OSError(f"it ended {file.length:,} bytes early")
 
@@ -137,6 +172,7 @@ def get_json(
     timeout_s: float = TIMEOUT_S,
     opener: urllib.request.OpenerDirector = _opener,
     question: Mapping[str, object] | None = None,
+    most_bytes: int = PAGE_BYTES,
 ) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
     if question:
@@ -145,12 +181,17 @@ def get_json(
         words = urllib.parse.urlencode(question, safe=_ODATA, quote_via=quote)
         url = f"{url}?{words}"
     try:
-        content = json.loads(get(url, timeout_s, opener))
-    except ValueError as error:
+        content = json.loads(get(url, timeout_s, opener, most_bytes=most_bytes))
+    except (ValueError, RecursionError) as error:
         raise OSError(f"{hidden(url)}: not JSON") from error
     if isinstance(content, dict) and "error" in content:
         raise OSError(f"{hidden(url)}: {content['error']}")
     return content
+
+
+def get_history(url: str, timeout_s: float, question: Mapping[str, object]) -> Any:
+    """Samples of hours, as `get_json`."""
+    return get_json(url, timeout_s, question=question, most_bytes=HISTORY_BYTES)
 
 
 @contextmanager

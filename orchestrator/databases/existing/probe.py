@@ -157,19 +157,21 @@ def _with_machine(
 ) -> Host:
     """The host with what its node_exporter, which serves `url`, says of it."""
     with http_client.understood(url), pages.rpc_port_named(url):
-        body = http_client.get(f"{url}?collect[]=cpu&collect[]=meminfo")
+        body = http_client.get_exporter(f"{url}?collect[]=cpu&collect[]=meminfo")
         host = replace(
             host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)
         )
         if where.data or where.wal:
-            body = http_client.get(f"{url}?collect[]=filesystem&collect[]=diskstats")
+            body = http_client.get_exporter(
+                f"{url}?collect[]=filesystem&collect[]=diskstats"
+            )
         host = replace(host, disks=disks.of_host(declared, number, where, body))
     # Refused if it lacks this collector.
     with suppress(OSError), http_client.understood(url):
-        body = http_client.get(f"{url}?collect[]=pressure")
+        body = http_client.get_exporter(f"{url}?collect[]=pressure")
         host = replace(host, pressure=disks.has_pressure(body))
     with suppress(OSError), http_client.understood(url):
-        body = http_client.get(f"{url}?collect[]=netclass")
+        body = http_client.get_exporter(f"{url}?collect[]=netclass")
         host = replace(host, netclass=disks.cards(body))
     return host
 

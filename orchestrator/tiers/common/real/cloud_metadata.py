@@ -79,7 +79,13 @@ def _distinct(between: str, texts: Sequence[str]) -> str:
 
 def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
     """Asks the service. OSError if it does not answer at once."""
-    return http_client.get(url, _TIMEOUT_S, headers=headers, method=method)
+    return http_client.get(
+        url,
+        _TIMEOUT_S,
+        headers=headers,
+        method=method,
+        most_bytes=http_client.METADATA_BYTES,
+    )
 
 
 def asked_there(world: World) -> Ask:
