@@ -1,9 +1,8 @@
 """`tierbench observe`: which disks would have carried what a running cluster asked of its own."""
 
 import re
-import zlib
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +34,7 @@ from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
-from orchestrator.run import observing
+from orchestrator.run import observation_folders, observing
 from orchestrator.system import clock
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -92,7 +91,19 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     size_bytes = _size_bytes(app, options)
     # Refuses a region or a machine now, and not after a week of readings.
     _offers(catalog, options, size_bytes, ())
-    folder = results / _folder_name(app, options)
+    with _folder(app, options, results) as folder:
+        _observe(app, options, folder, source, size_bytes, catalog)
+
+
+def _observe(
+    app: App,
+    options: Read,
+    folder: Path,
+    source: Limits | None,
+    size_bytes: int,
+    catalog: Catalog,
+) -> None:
+    """Reads into the folder, judges what was read there, and shows it."""
     readings = _read(app, options, folder)
     chosen = _of_device(readings, options.device)
     of_disks = demands(chosen, source)
@@ -167,12 +178,13 @@ def _offers(
     return purchases(catalog, size_bytes, needs, options.region, options.vm)
 
 
-def _folder_name(app: App, options: Read) -> str:
-    """By the time; where it reads live by what was asked for, so that the same line goes on in the
-    same folder."""
+def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Path]:
+    """Called by the time; where it reads live also by what is read, so that the same line goes on
+    in the same folder."""
+    now_s = app.clock.now()
     if not options.reads_live:
-        stamp = clock.stamp(app.clock.now())
-        return f"{stamp}-observed"
+        stamp = clock.stamp(now_s)
+        return observation_folders.new(results, f"{stamp}-observed")
     asked = (
         options.exporter,
         options.device,
@@ -180,8 +192,12 @@ def _folder_name(app: App, options: Read) -> str:
         options.profile,
         options.calibrate,
     )
-    text = " ".join([str(value) for value in asked if value])
-    return f"observed-{zlib.crc32(text.encode()):08x}"
+    profile = None
+    if options.profile:
+        profile = plans.placed(app, options.profile)
+    name = observation_folders.name_of(asked, profile)
+    length_s = units.parse_seconds(options.last)
+    return observation_folders.of_live(results, name, length_s, now_s, app.progress)
 
 
 # ------------------------------------------------------------------ what is read

@@ -27,8 +27,10 @@ from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
+from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
+from orchestrator.units import format_moment
 from orchestrator.yugabyte import pages
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
@@ -134,10 +136,12 @@ def observe(
     may end it.
     """
     now_s = clock.now()
-    begun_s = _begun_s(folder, now_s)
+    begun_s = observation_folders.begun_s(folder)
+    if begun_s is None:
+        begun_s = now_s
     end_s = begun_s + length_s
     if end_s <= now_s:
-        return {}
+        raise _is_over(folder, end_s)
     collectors = _collectors(machines, get)
     if not live(folder):
         failure = _first_failure(collectors, disks, now_s)
@@ -155,10 +159,11 @@ def observe(
     return reader.misses
 
 
-def _begun_s(folder: Path, now_s: float) -> float:
-    """When an observation that goes on was begun: its folders are called by their times."""
-    begun_s = [float(file.parent.name.partition("-")[0]) for file in live(folder)]
-    return min(begun_s, default=now_s)
+def _is_over(folder: Path, end_s: float) -> errors.UsageError:
+    return errors.UsageError(
+        f"the observation {folder} ended at {format_moment(end_s)}, so nothing is read",
+        advice="judge it again with --file, or read into another folder",
+    )
 
 
 def _collectors(

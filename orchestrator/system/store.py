@@ -42,7 +42,7 @@ def create(
     results: Path, plan: Plan, fingerprint: Mapping[str, Any], now_s: float
 ) -> Path:
     """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
-    folder = _fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
+    folder = fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
     save_plan(folder, plan)
     write_json(folder / "fingerprint.json", fingerprint)
@@ -65,7 +65,7 @@ def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
     write_json(campaign / "left-behind.json", {"what": what, "look": list(look)})
 
 
-def _fresh_folder(results: Path, name: str) -> Path:
+def fresh_folder(results: Path, name: str) -> Path:
     """Makes a new folder, although another program may choose the same name in that second."""
     results.mkdir(parents=True, exist_ok=True)
     names = [name]

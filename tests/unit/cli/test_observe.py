@@ -35,17 +35,12 @@ from orchestrator.yugabyte.pages import TSERVER_RPC_PORT
 from tests import ROOT, pages
 from tests.apps import an_app, tierbench, with_parts
 from tests.fake_existing import POSTGRESQL, Server, database
+from tests.observations import ON, SIZED, Ticking, a_profile
 from tests.silent_peers import hanging_up
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
-PAGE = (
-    ROOT / "tests/fixtures/histories/node_exporter.txt"
-).read_text()  # of node_exporter 1.5.0
-OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
-SIZED = ("--size", "250GiB")
-ON = ("--vm", "azure/Standard_D8s_v5", *SIZED)
 
 
 def stored(folder: Path, *demands: Any) -> Path:
@@ -477,34 +472,6 @@ def test_after_an_interruption_it_says_how_an_observation_goes_on(
 
 
 # ------------------------------------------------------------------ the nodes of a profile
-
-
-class Ticking(dict[str, tuple[int, str]]):
-    """Pages of a node_exporter of an idle machine, whose clock goes on."""
-
-    def get(self, path: str, default: Any = None) -> Any:
-        if not path.startswith("/metrics"):
-            return default
-        lines = [OF_HOST]
-        for line in PAGE.splitlines():
-            name = line.partition("{")[0].partition(" ")[0]
-            if name == "node_time_seconds":
-                line = f"{name} {time.time()!r}"
-            lines.append(line)
-        return 200, "\n".join(lines)
-
-
-def a_profile(
-    folder: Path, tier: str = "type: azure/P15, enforcement: existing", **keys: str
-) -> Path:
-    given = "".join(f"\n    {name}: {value}" for name, value in keys.items())
-    file = folder / "ours.yaml"
-    file.write_text(
-        f"question: q\ntier: {{{tier}}}\ncluster:\n"
-        "  database: existing\n  replication_factor: 1\n"
-        f"  existing:\n    tls: off\n    flavour: postgresql{given}\n"
-    )
-    return file
 
 
 def test_disks_of_an_existing_cluster_are_found_as_for_a_run_and_nothing_is_written(

@@ -139,8 +139,14 @@ def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
     assert clock.now() == BEGIN_S + 3600
     folders = {file.parent.name for file in files.live(tmp_path)}
     assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}-1"}
+
+
+def test_a_folder_whose_time_is_over_is_not_read_into(tmp_path: Path) -> None:
+    sampled(tmp_path, 150)
     asked = len(ASKED)
-    assert read(tmp_path, counting, clock) == {} and len(ASKED) == asked  # it is over
+    with pytest.raises(UsageError, match=r"ended at 2026-11-26 01:00.*nothing is read"):
+        read(tmp_path, counting, MadeUpClock(BEGIN_S + 3600))
+    assert len(ASKED) == asked
 
 
 def test_a_killed_program_leaves_all_but_its_last_minute(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""What tests of `tierbench observe` give it: an idle exporter, a profile, and a size."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from tests import ROOT
+
+PAGE = (
+    ROOT / "tests/fixtures/histories/node_exporter.txt"
+).read_text()  # of node_exporter 1.5.0
+OF_HOST = 'node_filesystem_size_bytes{device="/dev/vda1",mountpoint="/"} 1e10'
+SIZED = ("--size", "250GiB")
+ON = ("--vm", "azure/Standard_D8s_v5", *SIZED)
+
+
+class Ticking(dict[str, tuple[int, str]]):
+    """Pages of a node_exporter of an idle machine, whose clock goes on."""
+
+    def get(self, path: str, default: Any = None) -> Any:
+        if not path.startswith("/metrics"):
+            return default
+        lines = [OF_HOST]
+        for line in PAGE.splitlines():
+            name = line.partition("{")[0].partition(" ")[0]
+            if name == "node_time_seconds":
+                line = f"{name} {time.time()!r}"
+            lines.append(line)
+        return 200, "\n".join(lines)
+
+
+def a_profile(
+    folder: Path, tier: str = "type: azure/P15, enforcement: existing", **keys: str
+) -> Path:
+    given = "".join(f"\n    {name}: {value}" for name, value in keys.items())
+    file = folder / "ours.yaml"
+    file.write_text(
+        f"question: q\ntier: {{{tier}}}\ncluster:\n"
+        "  database: existing\n  replication_factor: 1\n"
+        f"  existing:\n    tls: off\n    flavour: postgresql{given}\n"
+    )
+    return file
