@@ -207,6 +207,8 @@ def _iops(
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
         least = f"the {low:,} IOPS that {name} has at least"
+        if low > rule.min:
+            least = f"{least}, {rule.min_per_gib:g} a GiB"
         yield "iops", f"{iops:,} is below {least} ({kind.source})"
 
 

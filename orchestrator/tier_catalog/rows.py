@@ -204,7 +204,8 @@ class SizeRange(Strict):
 
 
 class IopsRule(Strict):
-    """IOPS one may provision: `min` to min(`max`, max(`min`, `max_per_gib` × GiB)).
+    """IOPS one may provision: max(`min`, `min_per_gib` × GiB) to
+    min(`max`, max(`min`, `max_per_gib` × GiB)).
 
     `included` comes free and is the default; without it the number must be given.
     """

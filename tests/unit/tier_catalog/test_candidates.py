@@ -56,6 +56,24 @@ def test_iops_are_bought_with_the_size_that_they_take() -> None:
     assert (rows[-1]["size"], rows[-1]["iops"]) == ("60GiB", 30_000)  # 500 a GiB
 
 
+@pytest.mark.parametrize("size_gib", [1, 100, 4096, 30_000])
+@pytest.mark.parametrize("needs", [(1.0, 1.0), NEED, (90_000.0, 2e9)])
+def test_every_disk_that_is_looked_at_by_size_or_iops_is_sold(
+    size_gib: int, needs: tuple[float, float]
+) -> None:
+    """A point beyond a provider's rules would be left out in silence: refused by `choose`."""
+    names = {p.name for p in purchases(CATALOG, size_gib * GIB, needs, None, None)}
+    for keys in points(CATALOG, size_gib * GIB, needs):
+        kind = CATALOG.find(keys["type"]).kind
+        if kind.provisioned and size_gib * GIB <= kind.provisioned.size.max_bytes:
+            assert text(keys) in names, keys
+
+
+def test_of_a_large_ultra_disk_the_least_iops_are_one_for_each_gib() -> None:
+    rows = [p for p in points(CATALOG, 4096 * GIB) if p["type"] == "azure/ultra"]
+    assert min(row["iops"] for row in rows) == 4096
+
+
 def test_names_are_those_that_options_take() -> None:
     keys = {
         "type": "azure/premium-v2",
