@@ -60,8 +60,14 @@ takes-soak = FAULTS INPUTS REPEATS
 takes-help = $(variables)
 variables = $(sort $(takes-run) $(takes-compare) $(takes-clean) $(takes-compare-results) DIR NAME TARBALL PART TURN FAULTS INPUTS ARGS)
 goals = $(or $(MAKECMDGOALS),help)
-given := $(foreach one,$(variables),$(if $(filter command,$(origin $(one))),$(one)))
-refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))),$(given))
+given := $(foreach one,$(.VARIABLES),$(if $(filter command,$(origin $(one))),$(one)))
+# How the virtual environment is made, and by which shell: every target takes them.
+for-every-target = PYTHON UNLOCKED VENV SHELL
+unknown := $(filter-out $(variables) $(for-every-target),$(given))
+meant = $(shell $(PYTHON) -c 'import difflib, sys; name, *names = sys.argv[1:]; print(*difflib.get_close_matches(name.upper(), names, n=1))' $(1) $(variables) 2>/dev/null)
+did-you-mean = $(if $(1), Did you mean $(1)?)
+$(if $(unknown),$(error make knows no variable $(firstword $(unknown)).$(call did-you-mean,$(call meant,$(firstword $(unknown)))) docs/OPTIONS.md lists them))
+refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))) $(for-every-target),$(given))
 $(if $(refused),$(error make $(goals) takes no $(refused): docs/OPTIONS.md has the variables, and `tierbench --help` all options))
 # PROFILE and DB have a default for the workloads; other commands are told only what was asked for.
 asked = $(if $(filter command environment,$(origin $(1))),$(1))

@@ -27,6 +27,8 @@ _TIME = {
     "d": 86_400.0,
 }
 _TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write them
+# `Mb/s`, `Mbit/s`, `Mbps`, `Mib/s`: a small `b` is a bit.
+_BIT_RATE = re.compile(r"((?:[kKmMgGtT]i?)?)(?:b|bit)(?:/s|ps)")
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
 
@@ -86,9 +88,30 @@ def parse_size(text: object) -> int:
     return parse_bytes(text)
 
 
+def _bits_per_s(number: float, unit: str) -> float | None:
+    """A rate in bits a second; None for one that is not in bits.
+
+    By IEC 80000-13 `b` or `bit` is a bit and `B` a byte: `250Mb/s` is an eighth of `250MB/s`.
+    """
+    match = _BIT_RATE.fullmatch(unit)
+    if match is None:
+        return None
+    return number * _SIZE[f"{match[1]}b".lower()]
+
+
 def parse_bytes_per_s(text: object) -> int:
-    """`"125MB/s"`, `"240MiB/s"` → bytes per second. A bare number is refused."""
+    """`"125MB/s"`, `"240MiB/s"` → bytes per second.
+
+    ValueError for a bare number, and for bits (`250Mb/s`), which are an eighth of what was
+    probably meant."""
     number, unit = _split(text, "125MB/s")
+    bits_per_s = _bits_per_s(number, unit)
+    if bits_per_s is not None:
+        megabytes_per_s = bits_per_s / 8 / 1e6
+        raise ValueError(
+            f"{short(text)} is in bits, and disks are sold in bytes: "
+            f"write {megabytes_per_s:g}MB/s, or a capital B if bytes were meant"
+        )
     size, slash, per = unit.lower().partition("/")
     if slash != "/" or per != "s" or size not in _SIZE or not size:
         raise ValueError(f"expected a rate such as 125MB/s, got {short(text)}")

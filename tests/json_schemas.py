@@ -83,7 +83,8 @@ def any_of(*forms: Json) -> Json:
 
 SIZE = text(f"^{DIGITS}({any_case(['', *SIZES])})\\s*$")
 SIZE_WITH_UNIT = text(f"^{DIGITS}({any_case(SIZES)})\\s*$")
-RATE = text(f"^{DIGITS}({any_case(SIZES)})/[sS]\\s*$")
+# A small `b` is a bit.
+RATE = text(f"^{DIGITS}([kKmMgGtT]?[iI]?B)/[sS]\\s*$")
 LINK_RATE = text(f"^{DIGITS}({any_case(['kbit', 'mbit', 'gbit'])})(/[sS])?\\s*$")
 TIME = text(f"^{DIGITS}(us|µs|ms|s|m|min|h|d|w)\\s*$")
 DIRECTORY = text("^/")
@@ -104,7 +105,7 @@ WRITTEN: dict[str, Callable[[Json], Json]] = {
     "parse_link_rate": lambda _: LINK_RATE,
     "parse_seconds": lambda _: TIME,
     "as_text": lambda _: any_of(*BARE),
-    "_as_texts": lambda _: any_of(*BARE, {"items": any_of(*BARE), **LIST}),
+    "as_texts": lambda _: any_of(*BARE, {"items": any_of(*BARE), **LIST}),
     "_mechanism": lambda _: {"enum": MECHANISMS, "type": "string"},
     "bucket_pct": lambda _: any_of(
         {"enum": ["full", "empty"], "type": "string"}, *PART

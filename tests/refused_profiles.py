@@ -22,6 +22,30 @@ MISTAKES = [
     (profile_text("{iops: 500}"), "tier", "needs `iops` and `throughput`"),
     (profile_text("{enforcement: mounted}"), "tier", "needs `disks`"),
     (profile_text("{enforcement: magic}"), "tier.enforcement", "emulated"),
+    (
+        profile_text("{enforcement: mounted, path: mnt/data}"),
+        "tier.path",
+        "the directory in full, from /",
+    ),
+    (
+        profile_text("{enforcement: mounted, path: /mnt/a, snapshots: {path: kept}}"),
+        "tier.snapshots.path",
+        "the directory in full, from /",
+    ),
+    (profile_text("{iops: 5, throughput: 250Mb/s}"), "tier.throughput", "in bits"),
+    (
+        profile_text("{iops: 5, throughput: 1MB/s, burst: {iop: 9, duration: 1min}}"),
+        "tier.burst.iop",
+        "did you mean iops?",
+    ),
+    (
+        profile_text(
+            cluster="{nodes: 1, replication_factor: 1, "
+            "node: {smoke: {cpu: 1, memory: 1GiB, disk: 2GiB}}}"
+        ),
+        "cluster.node.smoke.cpu",
+        "did you mean cpus?",
+    ),
     (profile_text("{iops: 5,000, throughput: 1MB/s}"), "tier", "a comma in a number"),
     (
         profile_text("{iops: 9, throughput: 1MB/s, burst: {iops: 3, duration: 1min}}"),

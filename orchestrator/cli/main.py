@@ -57,12 +57,18 @@ def whole(
 @takes(Options, in_json=True)
 def run(
     app: CampaignApp,
-    profile: asked.ProfileOption,
-    workload: asked.WorkloadOption,
     options: Options,
+    profile_name: asked.ProfileName = None,
+    workload_name: asked.WorkloadName = None,
+    profile: asked.RunProfileOption = None,
+    workload: asked.RunWorkloadOption = None,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
-    request = Request(profiles=[profile], workloads=[workload], **vars(options))
+    names = [name for name in (profile_name, workload_name) if name]
+    pair = asked.profile_and_workload(names, profile, workload)
+    request = Request(
+        profiles=[pair.profile], workloads=[pair.workload], **vars(options)
+    )
     _carry_out(app, replace(request, accept_inconclusive=True))
 
 

@@ -17,6 +17,7 @@ from typer.models import OptionInfo, ParameterInfo
 from orchestrator import parts, units
 from orchestrator.cli import RESULTS, completion, defaults
 from orchestrator.cli.completion import among
+from orchestrator.errors import UsageError
 
 
 def names_in(text: str) -> list[str]:
@@ -82,6 +83,7 @@ def _read_data_size(text: str) -> object:
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
 ProfileOption = Annotated[str, profile_named()]
+RunProfileOption = Annotated[str | None, profile_named()]
 PlacingOption = Annotated[
     str | None, profile_named(help="A profile: its platform and its machines.")
 ]
@@ -89,7 +91,13 @@ ProfilesOption = Annotated[str, Option(autocompletion=completion.profiles)]
 workload_named = partial(
     Option, "--workload", "-w", autocompletion=completion.workloads
 )
-WorkloadOption = Annotated[str, workload_named()]
+RunWorkloadOption = Annotated[str | None, workload_named()]
+ProfileName = Annotated[
+    str | None, Argument(metavar="PROFILE", autocompletion=completion.profiles)
+]
+WorkloadName = Annotated[
+    str | None, Argument(metavar="WORKLOAD", autocompletion=completion.workloads)
+]
 WorkloadsOption = Annotated[str, Option(autocompletion=completion.workloads)]
 PlatformOption = Annotated[
     str | None, among("docker, kubernetes", "where containers run.")
@@ -112,6 +120,34 @@ DespiteOption = Annotated[list[str] | None, _GO_ON]
 YesOption = Annotated[bool, Option("--yes", "-y")]
 ResultsOption = Annotated[Path, Option(file_okay=False)]
 CampaignArgument = Annotated[str, Argument(autocompletion=completion.campaigns)]
+
+
+@dataclass(frozen=True)
+class ProfileWorkload:
+    """What one run is of."""
+
+    profile: str
+    workload: str
+
+
+def profile_and_workload(
+    names: Sequence[str], profile: str | None, workload: str | None
+) -> ProfileWorkload:
+    """What `tierbench run` was asked to run: by two names, by two options, or by one of each.
+
+    UsageError for too few names or too many."""
+    remaining = list(names)
+    if profile is None and remaining:
+        profile = remaining.pop(0)
+    if workload is None and remaining:
+        workload = remaining.pop(0)
+    if profile is None or workload is None or remaining:
+        raise UsageError(
+            "`tierbench run` takes one profile and one workload",
+            advice="write `tierbench run ultra tpcc`; `tierbench list` shows the names, "
+            "and `tierbench compare` takes several",
+        )
+    return ProfileWorkload(profile, workload)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ several keys must be to each other, and whether a name is known, only reading th
 make it from the records that read such files, and hold it against them."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,8 +95,26 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
         except UsageError as error:
             several = error.mistakes or [_as_mistake(file, error)]
             mistakes.update(dict.fromkeys(several))
+    mistakes.update(dict.fromkeys(_mistakes_of_existing(where, content)))
     texts = {where: text}
     return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+
+
+def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistake]:
+    """Those in the keys of a cluster that others run. `check` finds them only in a profile that
+    has no other mistake."""
+    from orchestrator.databases.existing import declaration
+    from orchestrator.keys import schema
+
+    cluster = content.get("cluster")
+    if not isinstance(cluster, dict) or not isinstance(cluster.get("existing"), dict):
+        return []
+    existing: dict[str, str] = {}
+    for key, value in cluster["existing"].items():
+        with suppress(ValueError):  # no text: told by the schema
+            existing[str(key)] = schema.as_texts(value)
+    _, mistakes = declaration.read_keys(existing)
+    return [replace(mistake, where=f"{where}: {mistake.where}") for mistake in mistakes]
 
 
 def _kind(file: Path, content: Mapping[str, Any]) -> str:

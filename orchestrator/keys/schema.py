@@ -11,11 +11,13 @@ from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from orchestrator import model, tier, units
+from orchestrator.errors import Mistake
 from orchestrator.keys import addresses, tier_keys
+from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.strict_yaml import ReadBy, Strict
 
 
-def _as_texts(value: object) -> str:
+def as_texts(value: object) -> str:
     """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
     takes for truth values, as they were written. Raises ValueError for what is no text."""
     if isinstance(value, bool):
@@ -39,7 +41,7 @@ Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Parameter = int | float | str
 Text = Annotated[str, AsText]
-Texts = Annotated[str, BeforeValidator(_as_texts)]
+Texts = Annotated[str, BeforeValidator(as_texts)]
 
 DRY: Final = "dry"  # the do-nothing member of each family
 # XFS refuses less than 300 MiB, and a database needs its log.
@@ -227,6 +229,20 @@ class TierYaml(AnyTierYaml):
             price=self.price,
             origin=tier.Origin(source=self.source, as_of=self.as_of, notes=self.notes),
         )
+
+
+def misspelt_type(where: str, tier: object) -> list[Mistake]:
+    """The mistake of a tier that meant to name a row, but whose key is not quite `type`.
+
+    Read as one with its own numbers, it would lack all that the row has, the title first."""
+    if not isinstance(tier, dict) or "type" in tier:
+        return []
+    keys = keys_at(TierYaml, ())
+    for key in tier.keys() - keys:
+        if nearest(key, {*keys, "type"}) == "type":
+            text = "unknown key: did you mean type?"
+            return [Mistake(f"{where}: tier.{key}", text, "unknown name")]
+    return []
 
 
 class NodeYaml(Strict):

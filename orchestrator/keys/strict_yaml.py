@@ -16,6 +16,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from orchestrator.errors import Mistake, MistakeKind, UsageError
+from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
@@ -188,18 +189,15 @@ def _meant(
     if error["type"] != "extra_forbidden":
         return ()
     *above, key = error["loc"]
-    keys = set()
+    missing = set()
     for other in errors:
-        if other["type"] == "missing":
-            *above_missing, missing = other["loc"]
-            if above_missing == above:
-                keys.add(str(missing))
-    if not above:
-        for name, field in record.model_fields.items():
-            keys.add(field.alias or name)
-    near = difflib.get_close_matches(str(key), sorted(keys), n=1)
+        *above_other, name = other["loc"]
+        if other["type"] == "missing" and above_other == above:
+            missing.add(str(name))
+    # A key that is needed and not there is likelier than one that may be left out.
+    near = nearest(key, missing) or nearest(key, keys_at(record, above))
     if near:
-        return (*above, *near)
+        return (*above, near)
     return ()
 
 

@@ -127,7 +127,7 @@ class SnapshotsYaml(Strict):
     """How data loaded on a real disk are kept."""
 
     way: Literal["copy", "none"] | None = None
-    path: str | None = None
+    path: Directory | None = None
     save: str | None = None
     restore: str | None = None
 
@@ -157,7 +157,7 @@ NodeKey = Annotated[NodeDisks, ReadBy(NodeDisksYaml), BeforeValidator(_data)]
 class RealDiskYaml(Strict):
     """The keys of a tier that say where its real disks are, and what must be found there."""
 
-    path: str | None = None
+    path: Directory | None = None
     disks: Annotated[Mapping[str, NodeKey], BeforeValidator(_by_node)] = {}
     file_system: str | None = None
     mount_options: Annotated[tuple[str, ...], BeforeValidator(_options)] = ()

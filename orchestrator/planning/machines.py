@@ -13,6 +13,8 @@ _NO_DISK_OF_MACHINES = (
     "disks of several machines are `emulated`, `mounted` or `none`: "
     "limits of control groups hold on one only"
 )
+# Docker's rule for the name of a context, and beside it what is an address of IPv4.
+_CONTEXT = re.compile(r"(?!\d+(\.\d+){3}$)[a-zA-Z0-9][a-zA-Z0-9_.+-]+")
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
@@ -31,6 +33,7 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
         if read.client_machine:
             yield "client_machine", "it goes with `machines`, the engines of the nodes"
         return
+    yield from _mistakes_of_addresses(read)
     if len(set(read.machines)) < len(read.machines):
         yield (
             "machines",
@@ -47,6 +50,17 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
         )
     if kind not in _KINDS:
         yield "tier.enforcement", _NO_DISK_OF_MACHINES
+
+
+def _mistakes_of_addresses(read: schema.NamedTierYaml) -> Iterator[tuple[str, str]]:
+    """Hosts without a scheme. Docker would take each for the name of a context."""
+    engines = [(f"machines.{k}", engine) for k, engine in enumerate(read.machines)]
+    if read.client_machine:
+        engines.append(("client_machine", read.client_machine))
+    for key, engine in engines:
+        if "://" not in engine and not _CONTEXT.fullmatch(engine):
+            host = engine.rpartition("@")[2]
+            yield key, f"{engine!r} is no engine: write ssh://user@{host}"
 
 
 def named(profile: Profile) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
     """UsageError with every mistake in keys and row."""
     tier = content.get("tier")
     names_row = tier_catalog.names_a_row(tier)
-    mistakes: list[Mistake] = []
+    mistakes = schema.misspelt_type(source.where, tier)
     row: Chosen | None = None
     if names_row:
         title = content.get("title")
@@ -129,7 +129,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
     read: NamedTierYaml | None = None
     with collecting(mistakes):
         record: type[ProfileYaml | NamedTierYaml] = ProfileYaml
-        if names_row:
+        if names_row or mistakes:
             record = NamedTierYaml
         read = validate(record, f"{source.where}: ", content, source.mechanisms)
         if not scale:

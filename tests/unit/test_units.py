@@ -30,6 +30,22 @@ def test_rates(text: object, expected: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "bytes"),
+    [
+        ("250Mb/s", "31.25MB/s"),
+        ("250mb/s", "31.25MB/s"),
+        ("2 Gbit/s", "250MB/s"),
+        ("800Mbps", "100MB/s"),
+    ],
+)
+def test_a_rate_of_a_disk_in_bits_is_refused_with_its_bytes(
+    text: str, bytes: str
+) -> None:
+    with pytest.raises(ValueError, match=f"is in bits.*write {bytes}, or"):
+        units.parse_bytes_per_s(text)
+
+
+@pytest.mark.parametrize(
     ("text", "bytes_per_s", "shown"),
     [
         ("100Mbit", 12_500_000, "100 Mbit/s"),

@@ -13,6 +13,7 @@ from typing import Any, cast, get_args
 from orchestrator.errors import Mistake, UnavailableError
 from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
+from orchestrator.keys.near_keys import nearest
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
 from orchestrator.system import redaction, sql
@@ -70,14 +71,24 @@ class Existing:
         return ", ".join(str(server) for server in self.servers)
 
 
+_KEYS = tuple(field.name for field in fields(Existing))
+
+
 def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
     """The declaration in a profile, and all mistakes in it."""
-    values: dict[str, Any] = {}
     reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
-    mistakes = [Mistake(f"cluster.settings.{key}", reason) for key in spec.settings]
-    for name, text in spec.existing.items():
-        if name not in {field.name for field in fields(Existing)}:
-            mistakes.append(replace(_mistake(name, "unknown key"), kind="unknown name"))
+    foreign = [Mistake(f"cluster.settings.{key}", reason) for key in spec.settings]
+    declared, mistakes = read_keys(spec.existing)
+    return declared, (*foreign, *mistakes)
+
+
+def read_keys(existing: Mapping[str, str]) -> tuple[Existing, tuple[Mistake, ...]]:
+    """What the keys of `existing` declare, and all mistakes in them."""
+    values: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    for name, text in existing.items():
+        if name not in _KEYS:
+            mistakes.append(_unknown_key(name))
         elif name == "port" and not (text.isdigit() and 0 < int(text) < 65536):
             mistakes.append(_mistake(name, f"{text!r} is not a port"))
         elif name == "port":
@@ -91,6 +102,21 @@ def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
     mistakes += _taken_from_hosts(values)
     declared = Existing(**values)
     return declared, (*mistakes, *_mistakes(declared))
+
+
+def _unknown_key(name: str) -> Mistake:
+    """With the key that was meant. A password in clear would be copied into every result."""
+    if name in ("password", "passwd", "pwd"):
+        text = (
+            f"`{name}` is no key, because results keep the profile: name `password_env` "
+            "or `password_file`"
+        )
+        return Mistake("cluster.existing", text, kind="unknown name")
+    text = "unknown key"
+    near = nearest(name, _KEYS)
+    if near:
+        text = f"unknown key: did you mean {near}?"
+    return replace(_mistake(name, text), kind="unknown name")
 
 
 def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:

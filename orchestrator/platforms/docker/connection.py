@@ -4,6 +4,7 @@ repeated, and labels mark what is made."""
 
 import ipaddress
 import os
+import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -181,9 +182,34 @@ def _of(host: str) -> Reach:
         address = socket.gethostbyname(host)
     except OSError as error:
         raise UnavailableError(
-            f"the Docker engine's machine {host}: {error}"
+            f"the Docker engine's machine {host}: {error.strerror}"
         ) from error
     return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
+
+
+# How urllib3 names the host of a connection that it could not open.
+_POOL = re.compile(r"host='([^']+)', port=(\d+)")
+_REASON_CHARACTERS = 160
+
+
+def _reason(error: BaseException) -> str:
+    """Why an engine was not reached, in one line.
+
+    docker-py, requests and urllib3 each put their sentence around the one of the system, which is
+    the last of the chain."""
+    refused = ""
+    pool = _POOL.search(str(error))
+    if pool:
+        refused = f"nothing listens at {pool[1]}:{pool[2]}"
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError) and refused:
+            return refused
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    lines = str(error).splitlines() or [type(error).__name__]
+    return lines[0][:_REASON_CHARACTERS]
 
 
 @contextmanager
@@ -209,7 +235,7 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
             raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error
     except (DockerException, OSError) as error:
-        text = f"{doing}: the Docker engine does not answer ({error})"
+        text = f"{doing}: the Docker engine does not answer ({_reason(error)})"
         raise UnavailableError(text, advice) from error
 
 

@@ -209,6 +209,24 @@ def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("PROFIL", "Did you mean PROFILE?"),
+        ("profile", "Did you mean PROFILE?"),
+        ("XYZ", "docs/OPTIONS.md lists them"),
+    ],
+)
+@pytest.mark.parametrize("target", ["tpcc", "compare", "help", "check"])
+def test_a_variable_that_no_target_knows_is_refused(
+    target: str, given: str, hint: str
+) -> None:
+    """`make tpcc PROFIL=ultra` measured the default tier."""
+    ended = made(target, {given})
+    assert ended.returncode != EXIT_DONE and not ended.stdout
+    assert f"make knows no variable {given}." in ended.stderr and hint in ended.stderr
+
+
 @pytest.mark.parametrize("target", [one for one in TARGETS if one != "help"])
 def test_each_variable_is_in_the_command_of_a_target_or_refused(target: str) -> None:
     refusal = re.search(r"takes no ([A-Z_ ]+):", made(target, variables()).stderr)

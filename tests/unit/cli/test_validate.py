@@ -72,6 +72,12 @@ def test_a_price_list_is_one(
             "dataset",
         ),
         (
+            "p.yaml",
+            "question: q\ncluster: azure-d8s-v5\ntier: {typ: azure/P15}\n",
+            3,
+            "tier.typ: unknown key: did you mean type?",
+        ),
+        (
             "c.yaml",
             "nodes: 3\nreplication_factor: 3\nndoe: {}\n",
             3,
@@ -112,6 +118,32 @@ def test_each_scale_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     text += f"  replication_factor: 1\n  node: {{{sizes}}}\n"
     code, said = validated("p.yaml", text, tmp_path, capsys)
     assert code == EXIT_USAGE and "cluster.node.study.disk" in said
+
+
+def test_a_misspelt_type_of_a_tier_is_its_only_mistake(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Read as a tier with its own numbers it would lack a title."""
+    text = "question: q\ncluster: azure-d8s-v5\ntier: {typ: azure/P15}\n"
+    code, said = validated("p.yaml", text, tmp_path, capsys)
+    assert (code, len(said.splitlines())) == (EXIT_USAGE, 1)
+
+
+def test_keys_of_an_existing_cluster_are_judged_beside_other_mistakes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    existing = "{hosts: db1, port: 99999, usr: me, password: hunter2, tls: 'off'}"
+    text = "title: t\nquestion: q\ntier: {enforcement: existing}\n"
+    text += f"cluster: {{database: existing, existing: {existing}}}\n"
+    code, said = validated("p.yaml", text, tmp_path, capsys)
+    assert code == EXIT_USAGE
+    assert said.splitlines() == [
+        "p.yaml:4: cluster.replication_factor: this key is missing",
+        "p.yaml:4: cluster.existing.port: '99999' is not a port",
+        "p.yaml:4: cluster.existing.usr: unknown key: did you mean user?",
+        "p.yaml:4: cluster.existing: `password` is no key, because results keep the profile: "
+        "name `password_env` or `password_file`",
+    ]
 
 
 @pytest.mark.parametrize("text", [text for text, *_ in MISTAKES][:40])

@@ -40,6 +40,13 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
             "leave out `kubernetes`",
         ),
         ("machines: [vm1, vm2]\n", "{enforcement: cgroup, iops: 9}", "enforcement"),
+        ("machines: [vm1, 10.0.0.6]\n", EMULATED, "write ssh://user@10.0.0.6"),
+        ("machines: [me@vm1, vm2]\n", EMULATED, "write ssh://user@vm1"),
+        (
+            "machines: [vm1, vm2]\nclient_machine: 10.0.0.7\n",
+            EMULATED,
+            "write ssh://user@10.0.0.7",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(more: str, tier: str, words: str) -> None:

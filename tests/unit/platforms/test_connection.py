@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.platforms.docker import connection
 from orchestrator.platforms.docker.connection import Reach
 from tests.fake_docker import Engine
@@ -73,3 +73,20 @@ def test_loopback_and_certificates_need_no_asking(elsewhere: Engine, url: str) -
     assert elsewhere.calls == [
         f"version, by the environment: {url.startswith('http:')}"
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("tcp://127.0.0.1:1", "nothing listens at 127.0.0.1:1"),
+        ("unix:///no/such/socket", "No such file or directory"),
+    ],
+)
+def test_an_engine_that_is_not_there_is_told_in_a_few_words(
+    address: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docker-py's own text names three libraries and has 250 characters."""
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(UnavailableError) as refused:
+        connection.connect()
+    assert refused.value.what.endswith(f"does not answer ({reason})")
