@@ -59,7 +59,8 @@ DoubtKind = Literal[
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
     "replica missing", "data in memory", "copies differ",
-    "clients apart", "totals differ", "commits not durable", "another build",
+    "clients apart", "totals differ", "commits not durable", "commits not synced",
+    "another build",
     "consistency not checked", "facts not read", "leaders moved", "few tablets",
     "whole tables read", "connection pooler", "one address for several nodes",
     "disks not counted", "others at work",
@@ -177,7 +178,8 @@ class DatabaseFacts(_Group):
     """A running database's own account. `data_bytes` and `cache_bytes` are of one node.
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
-    disk before they are answered, by the settings in `durability`. `settings`: those given at its
+    disk before they are answered, by the settings in `durability`. `durability_as_released`: those
+    settings are the ones with which the database comes. `settings`: those given at its
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
@@ -194,6 +196,7 @@ class DatabaseFacts(_Group):
     image: str | None = None
     stand_in: bool | None = None
     durable: bool | None = None
+    durability_as_released: bool | None = None
     durability: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] | None = None
     execution: Mapping[str, Any] | None = None
@@ -317,6 +320,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "host saturated",
     "machine shared",
     "leaders moved",
+    "commits not synced",
     "few tablets",
     "whole tables read",
     "connection pooler",

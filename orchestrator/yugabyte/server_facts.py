@@ -15,6 +15,14 @@ Flags = Mapping[str, str]
 # YugabyteDB's connection manager, a pooler within each node:
 # https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
 POOLER_FLAG = "enable_ysql_conn_mgr"
+# Flag → its default, as pages of 2.18 and 2025.2 show it.
+_RELEASED_DURABILITY: Mapping[str, str] = {
+    "durable_wal_write": "false",
+    "interval_durable_wal_write_ms": "1000",
+    "bytes_durable_wal_write_mb": "1",
+    "enable_data_block_fsync": "true",
+    "never_fsync": "false",
+}
 # What gflags, in any case of letters, reads as true; servers' pages say `true`.
 _TRUE = ("1", "t", "true", "y", "yes")
 
@@ -36,6 +44,23 @@ def _syncs(flags: Flags) -> bool:
         and flags.get("enable_data_block_fsync", "true") == "true"
         and flags.get("never_fsync", "false") == "false"
     )
+
+
+def durability_as_released(servers: Mapping[str, Flags]) -> bool:
+    """Whether commits are answered as YugabyteDB comes: once a majority of the copies has them in
+    memory, with the log of each synced within a second or a megabyte.
+
+    By the servers' flags. Defaults: YugabyteDB's documentation, reference/configuration/yb-tserver.
+    """
+    return bool(servers) and all(_syncs_soon(flags) for flags in servers.values())
+
+
+def _syncs_soon(flags: Flags) -> bool:
+    """Flags that a page lacks have their default."""
+    for name, default in _RELEASED_DURABILITY.items():
+        if flags.get(name, default) != default:
+            return False
+    return True
 
 
 def pools_sessions(flags: Flags) -> bool:

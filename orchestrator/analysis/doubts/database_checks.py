@@ -34,7 +34,7 @@ def database(run: RunData, _: Totals) -> Doubts:
     facts = results.database(run.record)
     # A commit of what only read has nothing to bring to the disk.
     if facts.durable is False and run.record.workload.writes:
-        yield _commits_not_durable(results.of_others(run.record))
+        yield _commits_before_the_disk(run, facts)
     wanted = facts.version_asked
     # `2025.1.0.0-b168` names a build, `2025.1` does not.
     if wanted and "-b" in wanted and facts.version != wanted:
@@ -52,6 +52,15 @@ def database(run: RunData, _: Totals) -> Doubts:
     hosts = len(facts.more.get("hosts", ()))
     if facts.nodes_known and 0 < hosts < facts.nodes_known:
         yield _one_address_for_several_nodes(hosts, facts.nodes_known)
+
+
+def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
+    """A database that comes so is run so: its tiers are compared as its users meet them. One that
+    was set so, or whose commits were taken away to see what they cost, compares no tiers."""
+    of_others = results.of_others(run.record)
+    if facts.durability_as_released and run.record.profile.cluster.without != "commit":
+        return _commits_not_synced(of_others)
+    return _commits_not_durable(of_others)
 
 
 def not_checked(run: RunData, _: Totals) -> Doubts:
@@ -141,6 +150,18 @@ def _commits_not_durable(of_others: bool) -> Doubt:
         "commits not durable",
         "the database answers commits before they are on the disk, so tiers look alike in "
         "writing",
+        advice,
+    )
+
+
+def _commits_not_synced(of_others: bool) -> Doubt:
+    advice = "set `durability: durable` in the profile to compare commits that wait for disks"
+    if of_others:
+        advice = "docs/YUGABYTEDB.md says what `durable_wal_write` changes"
+    return limits_the_answer(
+        "commits not synced",
+        "a commit waits for the copies' memory, not for their disks, as the database comes: "
+        "the answer holds for clusters that run so",
         advice,
     )
 

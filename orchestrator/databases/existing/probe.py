@@ -315,6 +315,7 @@ def _yugabytedb(
             facts,
             durability=server_facts.picked(flags, server_facts.names_of("durability")),
             durable=server_facts.durable(flags),
+            durability_as_released=server_facts.durability_as_released(flags),
         )
         if any(server_facts.pools_sessions(values) for values in flags.values()):
             pooler = f"its tablet servers run with `{server_facts.POOLER_FLAG}`"

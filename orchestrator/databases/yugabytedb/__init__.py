@@ -252,14 +252,17 @@ class YugabyteDB:
         more["flags"] = server_facts.picked(servers, explanatory)
         durability = server_facts.picked(servers, server_facts.names_of("durability"))
         durable = None
+        as_released = None
         if "durable_wal_write" in durability:
             durable = server_facts.durable(servers)
+            as_released = server_facts.durability_as_released(servers)
         return DatabaseFacts(
             version=cluster.version,
             version_asked=str(handle.settings.version),
             image=image.chosen(handle.settings, world.platform),
             stand_in=server_facts.STAND_IN in banner or None,
             durable=durable,
+            durability_as_released=as_released,
             durability={"asked": handle.settings.durability, **durability},
             execution=execution,
             data_bytes=data_bytes,

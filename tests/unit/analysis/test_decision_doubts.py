@@ -57,6 +57,15 @@ def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:
     assert status(campaign, verdict) == "conclusive"
 
 
+def test_commits_as_released_leave_the_answer_and_are_said_in_it() -> None:
+    change = database(durable=False, durability_as_released=True)
+    campaign = campaign_of(on("premium", change))
+    verdict, found = decided(campaign)
+    assert found.tier == "premium"
+    assert "commits not synced" in {doubt.kind for doubt in verdict.doubts}
+    assert status(campaign, verdict) == "conclusive"
+
+
 @pytest.mark.parametrize(
     ("change", "kind"),
     [

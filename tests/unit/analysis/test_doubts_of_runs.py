@@ -469,6 +469,24 @@ def test_commits_that_are_not_durable() -> None:
     assert "commits not durable" in kinds(small(change=facts(durable=False)))
 
 
+def test_commits_as_the_database_comes_limit_the_answer_and_do_not_forbid_one() -> None:
+    """YugabyteDB's default: tiers are compared as its users meet them."""
+    as_released = facts(durable=False, durability_as_released=True)
+    doubt = the("commits not synced", small(change=as_released))
+    assert doubt.effect == "limits" and "durability: durable" in doubt.advice
+    assert "commits not durable" not in kinds(small(change=as_released))
+
+
+def test_commits_that_were_taken_away_compare_no_tiers() -> None:
+    def change(record: Record) -> Record:
+        record = facts(durable=False, durability_as_released=True)(record)
+        cluster = replace(record.profile.cluster, without="commit")
+        return replace(record, profile=replace(record.profile, cluster=cluster))
+
+    found = kinds(small(change=change))
+    assert "commits not durable" in found and "commits not synced" not in found
+
+
 def test_what_only_reads_is_compared_whatever_a_commit_waits_for() -> None:
     """YugabyteDB's default answers commits before they are on a disk: reads wait for none."""
 

@@ -24,6 +24,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Node
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages, server_facts
+from tests.evidence import entries
 from tests.fakes import FakeClock, fake_world
 from tests.pages import Server
 
@@ -393,3 +394,26 @@ def test_certificates_of_a_cluster_are_signed_by_one_authority(tmp_path: Path) -
     assert tls.make(addresses, 1_800_000_000.0)[0]["ca.crt"] != made[0]["ca.crt"], (
         "made anew"
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "as_released"),
+    [
+        ({}, True),
+        ({"durable_wal_write": "true"}, False),
+        ({"never_fsync": "true"}, False),
+        ({"enable_data_block_fsync": "false"}, False),
+        ({"interval_durable_wal_write_ms": "60000"}, False),
+        ({"bytes_durable_wal_write_mb": "64"}, False),
+    ],
+)
+def test_durability_as_released_is_that_of_the_pages_that_were_seen(
+    changed: dict[str, str], as_released: bool
+) -> None:
+    seen = [
+        entry["fact"] for entry in entries() if "never_fsync" in str(entry.get("fact"))
+    ]
+    assert len(seen) >= 3
+    for page in seen:
+        servers = {"node-1": page, "node-2": {**page, **changed}}
+        assert server_facts.durability_as_released(servers) is as_released
