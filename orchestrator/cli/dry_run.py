@@ -18,7 +18,7 @@ from orchestrator.cli import console
 from orchestrator.cli.app import App
 from orchestrator.cli.reaching import Reached, reach
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.model import ClusterSpec, Plan, Profile, Workload
+from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import boxed_work, costs, planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
@@ -32,6 +32,8 @@ NEVER_CHECKED = (
 )
 _OFFLINE = "--offline: neither engines nor machines nor clusters were asked whether they answer"
 
+_MOST_ROUNDS = 12  # so many have a line each
+_ROUNDS_SHOWN = 10  # of more than that
 _TRIALS = "Trials"  # of limits, behind the window
 _NUMERIC = (
     "Threads",
@@ -130,8 +132,20 @@ def spoken(plan: Plan) -> str:
 
 
 def _rounds(plan: Plan) -> Iterator[str]:
+    """The order of the runs: a line a round, of many rounds the first ones."""
+    total = max((run.repetition for run in plan.runs), default=0)
+    shown = total
+    if total > _MOST_ROUNDS:
+        shown = _ROUNDS_SHOWN
+    first = [run for run in plan.runs if run.repetition <= shown]
+    yield from _round_lines(first)
+    if total > shown:
+        yield f"  … {units.format_number(total - shown)} more"
+
+
+def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
     """A line a round: the profiles of each workload, in the order in which they are measured."""
-    for repetition, of_round in groupby(plan.runs, key=attrgetter("repetition")):
+    for repetition, of_round in groupby(runs, key=attrgetter("repetition")):
         loads = []
         for load, of_load in groupby(of_round, key=attrgetter("workload")):
             profiles = ", ".join(run.profile for run in of_load)

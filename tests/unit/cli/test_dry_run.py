@@ -87,6 +87,18 @@ def test_order_time_space_and_cost_are_shown(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize(
+    ("repeats", "rounds", "more"), [(12, 12, ""), (300, 10, "… 290 more")]
+)
+def test_of_many_rounds_the_first_ones_are_shown(
+    repeats: int, rounds: int, more: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert compare("insert", "--repeats", str(repeats)) == EXIT_DONE
+    text = capsys.readouterr().out
+    assert text.count("  round ") == rounds
+    assert more in text and ("… " in text) == bool(more)
+
+
 def test_a_network_of_a_declared_rate_and_a_client_beside_are_shown_and_checked(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
