@@ -5,11 +5,11 @@ touch the outside only through `World`. A tier mechanism and a database keep not
 what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
 protocol of its own, tested with `isinstance`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.model import (
@@ -380,6 +380,36 @@ class Collector(Protocol):
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         """Reads all counters once. OSError if a source is gone; the sampler survives that."""
+
+
+Member = TypeVar("Member", bound="Database | LoadGenerator | TierMechanism")
+
+
+class Members(Mapping[str, Member]):
+    """The members of a family by name.
+
+    A member is made when it is first asked for, and what its module needs is imported only then:
+    a command that lists names, or needs one member, does not wait for the libraries of all.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], Member]]) -> None:
+        self._makers = makers
+        self._made: dict[str, Member] = {}
+
+    def __getitem__(self, name: str) -> Member:
+        if name not in self._made:
+            make = self._makers[name]
+            self._made[name] = make()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._makers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def _no_collectors(_: Cluster) -> Collectors:

@@ -1,19 +1,12 @@
-"""Databases: one file or folder each, and one line here; and the choice that `auto` makes."""
+"""Databases: one file or folder each, and one function here; and the choice that `auto` makes."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
-from orchestrator.databases.dry import DryDatabase
-from orchestrator.databases.existing import ExistingCluster
-from orchestrator.databases.hdfs import Hdfs
-from orchestrator.databases.none import NoDatabase
-from orchestrator.databases.postgresql import PostgreSQL
-from orchestrator.databases.store import Store
-from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.facts import STANDS_IN
 from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
-from orchestrator.parts import AUTO, Database
+from orchestrator.parts import AUTO, Database, Members
 
 PREFERRED = "yugabytedb"
 FALLBACK = "postgresql"
@@ -23,16 +16,60 @@ DRY = "dry"
 _NOT_PASSED = "its first-run checklist has not passed there with this image"
 
 
-def databases() -> dict[str, Database]:
-    return {
-        "yugabytedb": YugabyteDB(),
-        "postgresql": PostgreSQL(),
-        "existing": ExistingCluster(),
-        "hdfs": Hdfs(),
-        STORE: Store(),
-        NONE: NoDatabase(),
-        DRY: DryDatabase(),
-    }
+def databases() -> Mapping[str, Database]:
+    return Members(
+        {
+            "yugabytedb": _yugabytedb,
+            "postgresql": _postgresql,
+            "existing": _existing,
+            "hdfs": _hdfs,
+            STORE: _store,
+            NONE: _no_database,
+            DRY: _dry,
+        }
+    )
+
+
+def _yugabytedb() -> Database:
+    from orchestrator.databases.yugabytedb import YugabyteDB
+
+    return YugabyteDB()
+
+
+def _postgresql() -> Database:
+    from orchestrator.databases.postgresql import PostgreSQL
+
+    return PostgreSQL()
+
+
+def _existing() -> Database:
+    from orchestrator.databases.existing import ExistingCluster
+
+    return ExistingCluster()
+
+
+def _hdfs() -> Database:
+    from orchestrator.databases.hdfs import Hdfs
+
+    return Hdfs()
+
+
+def _store() -> Database:
+    from orchestrator.databases.store import Store
+
+    return Store()
+
+
+def _no_database() -> Database:
+    from orchestrator.databases.none import NoDatabase
+
+    return NoDatabase()
+
+
+def _dry() -> Database:
+    from orchestrator.databases.dry import DryDatabase
+
+    return DryDatabase()
 
 
 def choose(

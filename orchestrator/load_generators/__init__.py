@@ -1,44 +1,72 @@
-"""Load generators: a file or folder each, one line here; and which can run another's workload."""
+"""Load generators: a file or folder each, one function here; and which can run another's workload.
+
+What a workload may set is known without the libraries that read figures."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, parts
-from orchestrator.load_generators import fio, sysbench_stock, tera
-from orchestrator.load_generators.benchbase import BenchBase, config, distribution
+from orchestrator.load_generators import fio, tera
+from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
-from orchestrator.load_generators.dry import DryGenerator
-from orchestrator.load_generators.sysbench import Sysbench, command_lines
-from orchestrator.load_generators.sysbench_stock import IMAGE_VARIABLE, SysbenchStock
+from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench_stock import scripts
 from orchestrator.model import Workload
 
 CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 # What is wrong with a workload's file, whatever the cluster: key and what.
 _MISTAKES: Mapping[str, Callable[[Workload], Iterable[tuple[str, str]]]] = {
-    "sysbench": command_lines.mistakes_in,
-    "sysbench-stock": sysbench_stock.mistakes_in,
+    command_lines.NAME: command_lines.mistakes_in,
+    scripts.NAME: scripts.mistakes_in,
     "fio": fio.mistakes_in,
     "tera": tera.mistakes_in,
 }
 _KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
-    "sysbench": command_lines.keys,
-    "sysbench-stock": sysbench_stock.keys,
+    command_lines.NAME: command_lines.keys,
+    scripts.NAME: scripts.keys,
     "fio": fio.keys,
     "tera": tera.keys,
 }
 
 
-def load_generators() -> dict[str, parts.LoadGenerator]:
-    return {
-        "sysbench": Sysbench(),
-        "sysbench-stock": SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None),
-        "benchbase": BenchBase(distribution.named(os.environ)),
-        "fio": fio.Fio(),
-        "tera": tera.Tera(),
-        "dry": DryGenerator(),
-    }
+def load_generators() -> Mapping[str, parts.LoadGenerator]:
+    return parts.Members(
+        {
+            command_lines.NAME: _sysbench,
+            scripts.NAME: _sysbench_stock,
+            config.NAME: _benchbase,
+            "fio": fio.Fio,
+            "tera": tera.Tera,
+            "dry": _dry,
+        }
+    )
+
+
+def _sysbench() -> parts.LoadGenerator:
+    from orchestrator.load_generators.sysbench.generator import Sysbench
+
+    return Sysbench()
+
+
+def _sysbench_stock() -> parts.LoadGenerator:
+    from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
+
+    return SysbenchStock(os.environ.get(scripts.IMAGE_VARIABLE) or None)
+
+
+def _benchbase() -> parts.LoadGenerator:
+    from orchestrator.load_generators.benchbase import distribution
+    from orchestrator.load_generators.benchbase.generator import BenchBase
+
+    return BenchBase(distribution.named(os.environ))
+
+
+def _dry() -> parts.LoadGenerator:
+    from orchestrator.load_generators.dry import DryGenerator
+
+    return DryGenerator()
 
 
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
@@ -55,7 +83,7 @@ def warmed(workload: Workload, how: str) -> Workload:
     if how == "fixed":
         return workload
     goes_on = set(command_lines.KNOWN) - set(command_lines.ENDS_WITH_WORK)
-    if workload.generator != Sysbench.name or workload.script not in goes_on:
+    if workload.generator != command_lines.NAME or workload.script not in goes_on:
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator} ({workload.script}), "
             "whose warm-up has a fixed time: --warmup steady needs a built-in "
@@ -70,7 +98,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (fio.Fio.name, SysbenchStock.name, tera.Tera.name):
+    if workload.generator in (fio.Fio.name, scripts.NAME, tera.Tera.name):
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator}, which keeps no "
             "record of each transaction: --confirm could not tell what a "

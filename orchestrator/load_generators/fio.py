@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
@@ -110,6 +108,9 @@ class Fio(parts.LoadGenerator):
     ) -> parts.Result:
         """Returns the figures of every point, and with scope `all` those of the whole matrix:
         throughput is the highest plateau of IOPS, latency that of one small I/O alone."""
+        # It needs a library of tables, for which whoever only plans does not wait.
+        from orchestrator.analysis.figures.matrix_laws import figures_of_matrix
+
         points = disk_matrix.planned(workload.options)
         contents = [_json(out / FOLDER / f"{point.name}.json") for point in points]
         figures: list[Measurement] = []
@@ -125,7 +126,7 @@ class Fio(parts.LoadGenerator):
             windows=windows or None,
             more={"cells": len(points)},
         )
-        figures += _together(points, figures)
+        figures += figures_of_matrix(points, figures)
         return parts.Result(tuple(figures), None, None, facts)
 
 
@@ -303,31 +304,3 @@ def _percentiles(
         if beyond >= _BEYOND + in_flight:
             percentiles[metric] = latency_quantiles.nearest_rank(counts, share) * 1e-9
     return percentiles
-
-
-def _together(
-    points: Sequence[MatrixCell], figures: Sequence[Measurement]
-) -> list[Measurement]:
-    """Figures of the whole matrix."""
-    by_name = {(figure.metric, figure.scope): figure.value for figure in figures}
-    rows = disk_matrix.table(points, by_name)
-    of_matrix = [*_ceilings(rows, "iops"), *_ceilings(rows, "bytes_per_s")]
-    alone = disk_matrix.lightest(rows)
-    for metric in disk_matrix.FIGURES:
-        if metric.startswith("latency_") and not math.isnan(alone[metric]):
-            of_matrix.append(measured(metric, float(alone[metric])))
-    native = disk_matrix.native_io_bytes(rows)
-    if native is not None:
-        of_matrix.append(measured("native_io_bytes", native))
-    for law in disk_matrix.depth_laws(rows):
-        of_matrix.append(measured("latency_per_depth_s", law.slope_s, law.scope))
-    return of_matrix
-
-
-def _ceilings(rows: pd.DataFrame, metric: str) -> Iterator[Measurement]:
-    """The highest plateaus; a ceiling only if it was reached."""
-    for direction, ceiling in disk_matrix.ceilings(rows, metric).items():
-        if metric == "iops" and direction == "all":
-            yield measured("throughput_per_s", ceiling.value)
-        if ceiling.reached:
-            yield measured(f"{metric}_ceiling", ceiling.value, direction)

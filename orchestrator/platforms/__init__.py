@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from orchestrator import errors, model
-from orchestrator.platforms.docker import engine, many
 from orchestrator.powers import Clock, Platform
 
 
@@ -12,14 +11,19 @@ def platforms() -> dict[str, Callable[[Clock, model.Placing], Platform]]:
     return {"docker": _docker, "kubernetes": _kubernetes}
 
 
+# A platform's client is imported with it: every other command would wait for that, half a second
+# for the one of Kubernetes.
+
+
 def _docker(clock: Clock, placing: model.Placing) -> Platform:
+    from orchestrator.platforms.docker import engine, many
+
     if placing.machines:
         return many.DockerMachines(clock, placing)
     return engine.DockerPlatform(clock)
 
 
 def _kubernetes(clock: Clock, placing: model.Placing) -> Platform:
-    # Its client takes half a second to import, which every other command would wait for.
     try:
         from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
     except ModuleNotFoundError as error:

@@ -1,7 +1,10 @@
 """SQL over PostgreSQL's protocol: one session and its rows. The only module that asks by psycopg.
 
 PostgreSQL and YugabyteDB's YSQL both use the protocol. Statements are with each database; here are
-the connection and the translation of errors."""
+the connection and the translation of errors. psycopg is imported with the first session: most
+commands open none, and it takes longer to import than they to answer."""
+
+from __future__ import annotations
 
 import os
 import socket
@@ -9,15 +12,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
-
-import psycopg
-from psycopg import conninfo, pq
-from psycopg.rows import dict_row
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from orchestrator import errors, model
 from orchestrator.keys.package_files import package_file, without_header
 from orchestrator.system.redaction import remember
+
+if TYPE_CHECKING:
+    import psycopg
 
 Row = dict[str, Any]
 
@@ -87,6 +89,8 @@ def keywords(address: Address) -> dict[str, Any]:
 def password_of_libpq(host: str, port: int, user: str, database: str) -> str:
     """PGPASSWORD, or that of the line for this server in ~/.pgpass, as libpq reads it; "" if there
     is none. Nothing is asked: `hostaddr` is no address, so libpq goes no further."""
+    from psycopg import conninfo, pq
+
     at = conninfo.make_conninfo(
         host=host, hostaddr="none", port=port, user=user, dbname=database
     )
@@ -171,6 +175,9 @@ def session(address: Address, statement_timeout_s: float = 60.0) -> Iterator[Ses
 def _connected(
     address: Address, statement_timeout_s: float
 ) -> Iterator[psycopg.Connection[Row]]:
+    import psycopg
+    from psycopg.rows import dict_row
+
     peer = keywords(address)
     if address.certified_as and address.tls.mode == "verify-full":
         peer |= {"host": address.certified_as, "hostaddr": address.host}
@@ -200,6 +207,8 @@ def _given_up(
 ) -> Iterator[None]:
     """Cuts the connection when a statement is not answered within `timeout_s` and some grace, which
     a server ends by itself if it is alive. RunError then, as for any error of the block."""
+    import psycopg
+
     limit_s = timeout_s + address.grace_s
     cut = threading.Event()
 
@@ -228,6 +237,8 @@ def _given_up(
 
 @contextmanager
 def _in_our_words(address: Address) -> Iterator[None]:
+    import psycopg
+
     try:
         yield
     except psycopg.Error as error:

@@ -42,7 +42,7 @@ from rich.table import Table
 
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.facts import DatabaseFacts
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD
 from orchestrator.model import (
     Cluster,

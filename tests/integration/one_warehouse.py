@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images

@@ -16,7 +16,7 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import conservation
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Dataset, NodeSize, Plan, Profile, Run, Workload
 from orchestrator.parts import ClientLoad, Parts
 from orchestrator.planning import profiles

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import conservation
 from orchestrator.model import Record
@@ -57,14 +58,14 @@ def ceilings_are_found(record: Record) -> None:
 
 def latency_follows_depth_and_size(record: Record) -> None:
     values = {(row.metric, row.scope): row.value for row in record.measurements}
-    rows = disk_matrix.table(disk_matrix.planned(record.workload.options), values)
-    law = disk_matrix.depth_laws(rows)[0]
+    rows = matrix_laws.table(disk_matrix.planned(record.workload.options), values)
+    law = matrix_laws.depth_laws(rows)[0]
     # 500 IOPS × 12.5 ms = 6.25 in flight: one is below saturation, eight are beyond it
     assert law.saturated_from == 8 and law.points == 4
     assert law.off_pct < 3, rows
     assert law.slope_s == pytest.approx(1 / IOPS, rel=0.03)
     assert law.alone_s == pytest.approx(READ_LATENCY_S, rel=0.15)
-    last = disk_matrix.block_steps(rows)[-1]
+    last = matrix_laws.block_steps(rows)[-1]
     assert last.large_bytes / last.small_bytes == 4.0
     assert last.latency_ratio == pytest.approx(4.0, rel=0.15)
 

@@ -19,7 +19,7 @@ import pytest
 from orchestrator.databases.common import indexes
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import LoadError, RunError, UnfinishedError
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Endpoint, Node, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import project_files

@@ -18,7 +18,7 @@ import pytest
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.common import several
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.powers import World

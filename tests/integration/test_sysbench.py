@@ -21,7 +21,8 @@ import pytest
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench import Sysbench, command_lines
+from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad

@@ -13,8 +13,8 @@ import pytest
 
 from orchestrator.analysis.results import value_of
 from orchestrator.errors import LoadError
-from orchestrator.load_generators import sysbench_stock
-from orchestrator.load_generators.sysbench_stock import SysbenchStock
+from orchestrator.load_generators.sysbench_stock import scripts
+from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
@@ -94,7 +94,7 @@ def test_every_shipped_workload_loads_and_runs(world: World, tmp_path: Path) -> 
         running(volumes, world) as cluster,
         GENERATOR.client(NETWORK, world) as client,
     ):
-        for name in sysbench_stock.KNOWN:
+        for name in scripts.KNOWN:
             loads_and_runs(name, cluster, client, tmp_path, world)
             with session(cluster) as connection:
                 connection.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")

@@ -10,7 +10,7 @@ import json
 
 import pytest
 
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.powers import World
 
 pytestmark = pytest.mark.docker

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.figures import transactions
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench.records import RECORD, Records
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import ClientLoad

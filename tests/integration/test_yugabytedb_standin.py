@@ -21,7 +21,7 @@ from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common.client import run_in_client
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Dataset, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
 from orchestrator.powers import World

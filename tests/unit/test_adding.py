@@ -106,9 +106,9 @@ def a_dry_plan(
 def shipped(**added: Any) -> Parts:
     """The registries as they are, and what is added to each."""
     return Parts(
-        databases.databases() | added.get("databases", {}),
-        load_generators.load_generators() | added.get("load_generators", {}),
-        tiers.tier_mechanisms() | added.get("tiers", {}),
+        {**databases.databases(), **added.get("databases", {})},
+        {**load_generators.load_generators(), **added.get("load_generators", {})},
+        {**tiers.tier_mechanisms(), **added.get("tiers", {})},
         (
             *collectors.collectors(fake_world().platform)[-1:],
             *added.get("collectors", ()),

@@ -18,7 +18,7 @@ from orchestrator.databases.existing import declaration
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.errors import TierbenchError
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent

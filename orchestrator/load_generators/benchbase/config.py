@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import jinja2
-
 from orchestrator.errors import Mistake, UsageError, require_none
 from orchestrator.keys import addresses, strict_yaml
 from orchestrator.load_generators.common.client import jdbc_options
@@ -157,8 +155,11 @@ def render(
     template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver
 ) -> str:
     """Returns the XML for `cluster`. BenchBase reads the password from PGPASSWORD."""
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    # Whoever only asks what a workload may set does not wait for it.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
     ddl = None
     if cluster.database == "yugabytedb":

@@ -12,14 +12,14 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench.warm_up import (
-    BEGINS_FILE,
-    ENDS_FILE,
-    longest_s,
-)
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
+NAME = "sysbench"
+# In the client: when threads begin, and when the window ends, in Unix seconds.
+BEGINS_FILE = "/tmp/tierbench-begins"
+ENDS_FILE = "/out/window-ends"
+LATE_S = 5.0
 _NAMES = shipped(__package__, "options.yaml")
 KNOWN = options.read_by_scripts(__package__)
 ENDS_WITH_WORK: Sequence[str] = _NAMES["ends_with_work"]
@@ -123,3 +123,11 @@ def run_command(
             f"--begins-file={BEGINS_FILE}",
         ]
     return [*command, "run"]
+
+
+def longest_s(workload: Workload) -> float:
+    """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
+    little more, since the longest warm-up is found to be over a moment late."""
+    if workload.warmup_most_s is None:
+        return workload.warmup_s + workload.measure_s
+    return workload.warmup_most_s + workload.measure_s + LATE_S

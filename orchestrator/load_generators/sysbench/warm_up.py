@@ -12,14 +12,15 @@ from typing import Any
 from orchestrator import model, parts, units
 from orchestrator.analysis.statistics import stats
 from orchestrator.load_generators.common import options
+from orchestrator.load_generators.sysbench.command_lines import (
+    BEGINS_FILE,
+    ENDS_FILE,
+    longest_s,
+)
 from orchestrator.system import files
 
 SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
-LATE_S = 5.0
-# In the client: when threads begin, and when the window ends, in Unix seconds.
-BEGINS_FILE = "/tmp/tierbench-begins"
-ENDS_FILE = "/out/window-ends"
 _FACTS_FILE = "warm-up.json"
 
 
@@ -147,14 +148,6 @@ class WarmUp:
         middle_s = self._middle_s - late_s
         measure = model.Phase("measure", middle_s, middle_s + self._workload.measure_s)
         return model.Phase("warm-up", start_s, middle_s), measure
-
-
-def longest_s(workload: model.Workload) -> float:
-    """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
-    little more, since the longest warm-up is found to be over a moment late."""
-    if workload.warmup_most_s is None:
-        return workload.warmup_s + workload.measure_s
-    return workload.warmup_most_s + workload.measure_s + LATE_S
 
 
 def steady_facts(out: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.analysis.figures import matrix_laws
 from orchestrator.model import Measurement, Profile, Workload
 from orchestrator.planning import disk_matrix
 from orchestrator.report import wording
@@ -120,7 +121,7 @@ def _measured(
     for cell in index.verdict.cells:
         if (cell.profile, cell.workload, cell.n) == wanted:
             means[cell.metric, cell.scope] = cell.mean
-    return disk_matrix.table(cells, means)
+    return matrix_laws.table(cells, means)
 
 
 def _so_far(
@@ -130,7 +131,7 @@ def _so_far(
     figures: dict[tuple[str, str], float] = {}
     for measurement in _newest_so_far(index, tier, workload):
         figures[measurement.metric, measurement.scope] = measurement.value
-    return disk_matrix.table(cells, figures)
+    return matrix_laws.table(cells, figures)
 
 
 def _newest_so_far(
@@ -178,8 +179,8 @@ def _ceilings(index: ReportIndex, measured: _ByTier) -> Table:
 
 def _ceiling_cells(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
     limits = profile.tier.limits
-    iops = disk_matrix.ceilings(rows, "iops")
-    rates = disk_matrix.ceilings(rows, "bytes_per_s")
+    iops = matrix_laws.ceilings(rows, "iops")
+    rates = matrix_laws.ceilings(rows, "bytes_per_s")
     declared_rate = wording.declared(limits.bytes_per_s, "bytes/s")
     cells = {"IOPS": _ceiling(iops.get("all"), limits.iops, "")}
     cells["IOPS declared"] = Cell(wording.declared(limits.iops, ""))
@@ -192,7 +193,7 @@ def _ceiling_cells(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
 
 
 def _ceiling(
-    ceiling: disk_matrix.Ceiling | None, declared: float | None, unit: str
+    ceiling: matrix_laws.Ceiling | None, declared: float | None, unit: str
 ) -> Cell:
     """With how far it is off what the tier declares, and the cells that it rests on."""
     if ceiling is None:
@@ -208,14 +209,14 @@ def _ceiling(
 
 
 def _native_size(rows: pd.DataFrame) -> Cell:
-    native_bytes = disk_matrix.native_io_bytes(rows)
+    native_bytes = matrix_laws.native_io_bytes(rows)
     if not native_bytes:
         return Cell(_NOT_REACHED)
     return Cell(units.format_bytes(native_bytes))
 
 
 def _alone(rows: pd.DataFrame) -> Cell:
-    lightest = disk_matrix.lightest(rows)
+    lightest = matrix_laws.lightest(rows)
     load = _load_in_words(lightest)
     in_flight = int(lightest["in_flight"])
     latency = _seconds(lightest["latency_avg_s"])
@@ -237,18 +238,18 @@ def _depth(
 ) -> Iterator[Block]:
     rows: list[Row] = []
     for tier, table in measured.items():
-        for law in disk_matrix.depth_laws(table):
+        for law in matrix_laws.depth_laws(table):
             rows.append(_law_row(tier, law))
     if rows:
         yield table_of(rows, ("Tier", "Asked for"), (_ABOUT_LAWS,))
     else:
-        depths = disk_matrix.MIN_LAW_POINTS
+        depths = matrix_laws.MIN_LAW_POINTS
         yield Paragraph(f"No disk was saturated at {depths} depths: nothing to fit.")
     chart = _depth_chart(measured, index.tiers, workload.name)
     yield Charts((chart,), tuple(measured), _ABOUT_DEPTH)
 
 
-def _law_row(tier: str, law: disk_matrix.DepthLaw) -> dict[str, Cell | str]:
+def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
     alone = ""
     if law.alone_s is not None:
         alone = units.format_seconds(law.alone_s)
@@ -280,9 +281,9 @@ def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Char
 def _longest_series(measured: _ByTier) -> pd.DataFrame:
     """The cells of all tiers, of that pattern, read share and block."""
     cells: pd.DataFrame = pd.concat(measured, names=["tier"]).reset_index("tier")
-    depths = cells.groupby(disk_matrix.SERIES)["in_flight"].transform("nunique")
+    depths = cells.groupby(matrix_laws.SERIES)["in_flight"].transform("nunique")
     first = cells[depths == depths.max()].iloc[0]
-    is_alike = cells[disk_matrix.SERIES] == first[disk_matrix.SERIES]
+    is_alike = cells[matrix_laws.SERIES] == first[matrix_laws.SERIES]
     longest: pd.DataFrame = cells[is_alike.all(axis=1)]
     return longest
 
@@ -295,7 +296,7 @@ _ABOUT_STEPS = "Median latencies, and their median over the loads that saturate 
 def _steps(measured: _ByTier) -> Table | Paragraph:
     rows: list[Row] = []
     for tier, table in measured.items():
-        for step in disk_matrix.block_steps(table):
+        for step in matrix_laws.block_steps(table):
             rows.append(_step_row(tier, step))
     if not rows:
         return Paragraph(
@@ -304,7 +305,7 @@ def _steps(measured: _ByTier) -> Table | Paragraph:
     return table_of(rows, ("Tier",), (_ABOUT_STEPS,))
 
 
-def _step_row(tier: str, step: disk_matrix.BlockStep) -> dict[str, Cell | str]:
+def _step_row(tier: str, step: matrix_laws.BlockStep) -> dict[str, Cell | str]:
     size_ratio = units.format_number(step.large_bytes / step.small_bytes)
     latency_ratio = units.format_number(step.latency_ratio)
     loads = units.counted(step.cells, "load")

@@ -1,7 +1,7 @@
-"""What starting costs: `--help` and the Tab key import nothing that only the work needs.
+"""What starting costs: help, the Tab key and what measures nothing import no library for it.
 
-Goal: help and completion come at once. Method: the modules that a process of its own has loaded
-when it has answered; no clock, which a busy machine would belie.
+Goal: help, completion and looks at files come at once. Method: the modules that a process of its
+own has loaded when it has answered; no clock, which a busy machine would belie.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ HEAVY = {
 }
 PROBE = """
 import sys
-from orchestrator.cli.main import program
+from orchestrator.cli.main import main
 try:
-    program(prog_name="tierbench")
+    main()
 finally:
     sys.stderr.write(" ".join(sys.modules))
 """
@@ -109,6 +109,32 @@ def test_completion_loads_nothing_heavy(words: list[str], offered: str) -> None:
     said, modules = completed(words)
     assert offered in said.split()
     assert modules & HEAVY == set()
+
+
+# Libraries of tables, of statistics, of engines and of servers. Files are read with yaml and
+# `keys.schema`, and `init` fills its template with jinja2.
+FOR_MEASURING = HEAVY - {"yaml", "orchestrator.keys.schema", "jinja2"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["list"], "tier mechanisms"),
+        (["tiers", "list"], "azure/P30"),
+        (["schema", "profile"], "question"),
+        (["validate", "profiles/premium.yaml"], "without mistakes"),
+        (["validate", "workloads/tpcc.yaml"], "without mistakes"),
+        (["validate", "workloads/disk-matrix.yaml"], "without mistakes"),
+        (["validate", "workloads/oltp_read_write.yaml"], "without mistakes"),
+        (["validate", "profiles/clusters/azure-d8s-v5.yaml"], "without mistakes"),
+    ],
+)
+def test_what_measures_nothing_loads_no_library_for_it(
+    words: list[str], said: str
+) -> None:
+    answer, modules = loaded(words)
+    assert said in answer
+    assert modules & FOR_MEASURING == set()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

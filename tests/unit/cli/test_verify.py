@@ -19,7 +19,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.system import parquet, store
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign

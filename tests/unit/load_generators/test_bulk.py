@@ -13,9 +13,9 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.errors import UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
 from orchestrator.planning import durations, profiles, sizes, windows
 from orchestrator.platforms import own_images

@@ -16,7 +16,7 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import compare_clocks
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import (
     TLS_IF_OFFERED,
     Cluster,

@@ -25,10 +25,11 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators import sysbench
-from orchestrator.load_generators.benchbase import BenchBase, config
+from orchestrator.load_generators.benchbase import config
+from orchestrator.load_generators.benchbase.generator import BenchBase
 from orchestrator.load_generators.common import several
-from orchestrator.load_generators.sysbench_stock import SysbenchStock
+from orchestrator.load_generators.sysbench import generator as sysbench
+from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share
 from orchestrator.powers import World

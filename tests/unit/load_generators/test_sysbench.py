@@ -13,8 +13,8 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.errors import LoadError, Mistake, UsageError
-from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad

@@ -18,9 +18,11 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
-from orchestrator.load_generators import bind, load_generators, sysbench_stock
+from orchestrator.load_generators import bind, load_generators
 from orchestrator.load_generators.common import options
-from orchestrator.load_generators.sysbench_stock import SysbenchStock, results
+from orchestrator.load_generators.sysbench_stock import generator as sysbench_stock
+from orchestrator.load_generators.sysbench_stock import results, scripts
+from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
@@ -168,11 +170,11 @@ def test_an_output_that_is_not_whole_is_refused(text: str, what: str) -> None:
 
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
-@pytest.mark.parametrize("name", list(sysbench_stock.KNOWN))
+@pytest.mark.parametrize("name", list(scripts.KNOWN))
 def test_every_script_of_sysbench_is_a_workload(name: str, scale: str) -> None:
     workload = shipped(name, scale)
     assert (workload.generator, workload.script) == ("sysbench-stock", name)
-    assert not list(sysbench_stock.mistakes_in(workload, upstream=True))
+    assert not list(scripts.mistakes_in(workload, upstream=True))
     assert bind(workload, None) == workload
     assert isinstance(load_generators()[workload.generator], SysbenchStock)
 
@@ -186,7 +188,7 @@ def test_the_list_of_workloads_tells_ours_from_upstreams() -> None:
 
 def mistake(workload: Workload, upstream: bool = True) -> Mistake:
     with pytest.raises(UsageError) as raised:
-        options.refuse(workload, sysbench_stock.mistakes_in(workload, upstream))
+        options.refuse(workload, scripts.mistakes_in(workload, upstream))
     (found,) = raised.value.mistakes
     return found
 
@@ -276,12 +278,12 @@ def test_what_only_another_sysbench_knows_is_left_to_it() -> None:
             "x", {"range_key_partitioning": "on", "serial_cache_size": 1000}
         ),
     )
-    assert not list(sysbench_stock.mistakes_in(fork, upstream=False))
+    assert not list(scripts.mistakes_in(fork, upstream=False))
     assert (
         "SEED" in mistake(replace(fork, options={"rand_seed": 1}), upstream=False).what
     )
     own = replace(fork, script="mine/own.lua")
-    assert not list(sysbench_stock.mistakes_in(own, upstream=True))
+    assert not list(scripts.mistakes_in(own, upstream=True))
 
 
 def test_a_script_that_is_not_there_and_an_image_that_is_not_here(

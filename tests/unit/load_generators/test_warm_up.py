@@ -13,8 +13,8 @@ import pytest
 from orchestrator import load_generators
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UsageError
-from orchestrator.load_generators import sysbench
 from orchestrator.load_generators.sysbench import command_lines
+from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench.warm_up import (
     IN_A_ROW,
     SHORTEST_S,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from orchestrator.analysis.figures import matrix_laws
 from orchestrator.planning import disk_matrix, profiles
 from orchestrator.planning.disk_matrix import MatrixCell
 from tests import ROOT
@@ -95,8 +96,8 @@ LADDER = """
 
 
 def test_ceilings_are_found() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
-    iops = disk_matrix.ceilings(rows, "iops")
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
+    iops = matrix_laws.ceilings(rows, "iops")
     assert {way: found.value for way, found in iops.items()} == {
         "all": 500.0,
         "read": 500.0,
@@ -105,44 +106,44 @@ def test_ceilings_are_found() -> None:
     # 8, 16 and 32 in flight on two blocks when reading, 16 and 32 on one when writing
     assert [iops[way].cells for way in ("all", "read", "write")] == [8, 6, 2]
     assert all(found.reached for found in iops.values())
-    rate = disk_matrix.ceilings(rows, "bytes_per_s")["read"]
+    rate = matrix_laws.ceilings(rows, "bytes_per_s")["read"]
     assert rate.value == pytest.approx(60e6) and rate.reached
 
 
 def test_one_lucky_cell_sets_no_ceiling() -> None:
     figures = disk(LADDER, 500, 60e6, 0.0125)
     figures["iops", "random-read100-4KiB-16x1"] = 512.0
-    rows = disk_matrix.table(cells(LADDER), figures)
-    assert disk_matrix.ceilings(rows, "iops")["read"].value == 500.0
+    rows = matrix_laws.table(cells(LADDER), figures)
+    assert matrix_laws.ceilings(rows, "iops")["read"].value == 500.0
 
 
 def test_a_disk_that_was_never_busy_has_shown_no_ceiling() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 100_000, 10e9, 0.0125))
-    assert not disk_matrix.ceilings(rows, "iops")["all"].reached
-    assert disk_matrix.native_io_bytes(rows) is None
-    assert disk_matrix.depth_laws(rows) == ()
-    assert disk_matrix.block_steps(rows) == ()
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 100_000, 10e9, 0.0125))
+    assert not matrix_laws.ceilings(rows, "iops")["all"].reached
+    assert matrix_laws.native_io_bytes(rows) is None
+    assert matrix_laws.depth_laws(rows) == ()
+    assert matrix_laws.block_steps(rows) == ()
 
 
 def test_small_blocks_show_no_bandwidth_ceiling() -> None:
     text = "random read 100 block 4KiB depth 16,32\nrandom read 0 block 4KiB,1MiB depth 16,32"
-    rows = disk_matrix.table(cells(text), disk(text, 500, 60e6, 0.0125))
-    rate = disk_matrix.ceilings(rows, "bytes_per_s")
+    rows = matrix_laws.table(cells(text), disk(text, 500, 60e6, 0.0125))
+    rate = matrix_laws.ceilings(rows, "bytes_per_s")
     assert rate["write"].reached and not rate["read"].reached
-    assert disk_matrix.ceilings(rows, "iops")["read"].reached
+    assert matrix_laws.ceilings(rows, "iops")["read"].reached
 
 
 def test_native_io_size_where_bandwidth_binds() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
-    assert disk_matrix.native_io_bytes(rows) == pytest.approx(120_000)
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
+    assert matrix_laws.native_io_bytes(rows) == pytest.approx(120_000)
 
 
 def test_native_io_size_where_large_ios_count_as_several() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 1e9, 0.0125))
-    assert disk_matrix.native_io_bytes(rows) == pytest.approx(256 * KIB)
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 500, 1e9, 0.0125))
+    assert matrix_laws.native_io_bytes(rows) == pytest.approx(256 * KIB)
     steps = {
         (step.small_bytes, step.large_bytes): step
-        for step in disk_matrix.block_steps(rows)
+        for step in matrix_laws.block_steps(rows)
     }
     assert steps[4 * KIB, 64 * KIB].latency_ratio == pytest.approx(1.0)
     assert steps[64 * KIB, 256 * KIB].latency_ratio == pytest.approx(1.0)
@@ -152,8 +153,8 @@ def test_native_io_size_where_large_ios_count_as_several() -> None:
 
 
 def test_latency_is_linear_beyond_saturation() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
-    law = disk_matrix.depth_laws(rows)[0]
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
+    law = matrix_laws.depth_laws(rows)[0]
     assert law.scope == "random-read100-4KiB"
     assert (law.saturated_from, law.points) == (8, 3)  # 500 × 12.5 ms = 6.25 in flight
     assert law.slope_s == pytest.approx(1 / 500)
@@ -164,7 +165,7 @@ def test_latency_is_linear_beyond_saturation() -> None:
 def test_a_bend_shows_as_distance_from_the_line() -> None:
     figures = disk(LADDER, 500, 60e6, 0.0125)
     figures["latency_avg_s", "random-read100-4KiB-16x1"] = 0.048
-    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures))[0]
+    law = matrix_laws.depth_laws(matrix_laws.table(cells(LADDER), figures))[0]
     assert law.off_pct > 10
 
 
@@ -175,33 +176,33 @@ def test_the_law_is_one_of_medians() -> None:
         if metric == "latency_avg_s":
             figures["latency_p50_s", name] = figures[metric, name]
             figures[metric, name] *= 1 + figures[metric, name] / (2 * 1.5)
-    law = disk_matrix.depth_laws(disk_matrix.table(cells(LADDER), figures))[0]
+    law = matrix_laws.depth_laws(matrix_laws.table(cells(LADDER), figures))[0]
     assert law.slope_s == pytest.approx(1 / 500)
     assert law.off_pct == pytest.approx(0, abs=1e-6)
 
 
 def test_the_lightest_cell_is_one_small_random_read() -> None:
-    rows = disk_matrix.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
-    assert disk_matrix.lightest(rows)["name"] == "random-read100-4KiB-1x1"
+    rows = matrix_laws.table(cells(LADDER), disk(LADDER, 500, 60e6, 0.0125))
+    assert matrix_laws.lightest(rows)["name"] == "random-read100-4KiB-1x1"
 
 
 def test_cells_that_were_not_measured_are_absent() -> None:
     figures = disk(LADDER, 500, 60e6, 0.0125)
     del figures["iops", "random-read100-4KiB-1x1"]
-    rows = disk_matrix.table(cells(LADDER), figures)
+    rows = matrix_laws.table(cells(LADDER), figures)
     assert len(rows) == len(cells(LADDER)) - 1
     assert rows["latency_p99_s"].isna().all()
-    assert disk_matrix.table(cells(LADDER), {}).empty
+    assert matrix_laws.table(cells(LADDER), {}).empty
 
 
 def test_the_published_study() -> None:
     """Its figures: 496 IOPS; 96 to 100 MB/s reading, 400 IOPS at 256 KiB; 1 MiB costs 4 times."""
     text = "random read 100 block 4KiB,256KiB,1MiB depth 1,2,16,32 threads 2"
-    rows = disk_matrix.table(cells(text), disk(text, 496, 100e6, 0.0078))
-    assert disk_matrix.ceilings(rows, "iops")["read"].value == 496.0
-    assert disk_matrix.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(
+    rows = matrix_laws.table(cells(text), disk(text, 496, 100e6, 0.0078))
+    assert matrix_laws.ceilings(rows, "iops")["read"].value == 496.0
+    assert matrix_laws.ceilings(rows, "bytes_per_s")["read"].value == pytest.approx(
         100e6
     )
     at_256 = rows[(rows["block_bytes"] == 256 * KIB) & (rows["depth"] == 32)].iloc[0]
     assert at_256["iops"] == pytest.approx(381.5, abs=0.1)
-    assert disk_matrix.block_steps(rows)[-1].latency_ratio == pytest.approx(4.0)
+    assert matrix_laws.block_steps(rows)[-1].latency_ratio == pytest.approx(4.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from orchestrator.analysis import results
 from orchestrator.errors import LoadError, UnavailableError
-from orchestrator.load_generators.sysbench import content_hash
+from orchestrator.load_generators.sysbench.generator import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, MachineFacts

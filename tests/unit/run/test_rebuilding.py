@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import NodeError, UsageError, VoidError
-from orchestrator.load_generators.sysbench import Sysbench
+from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.powers import World

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.benchbase import BenchBase
 from orchestrator.load_generators.benchbase.config import (
     COUNT_ROWS,
     conditions_on_its_tables,
     miscounted,
 )
 from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
+from orchestrator.load_generators.benchbase.generator import BenchBase
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Dataset, Node, Phase, Workload
 from orchestrator.parts import ClientLoad, Result

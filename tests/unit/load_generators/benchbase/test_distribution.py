@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
-from orchestrator.load_generators.benchbase import BenchBase, config, distribution
+from orchestrator.load_generators.benchbase import config, distribution
 from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
+from orchestrator.load_generators.benchbase.generator import BenchBase
 from orchestrator.platforms import own_images
 from tests import ROOT
 from tests.benchbase import SPEC, WORKLOAD, home

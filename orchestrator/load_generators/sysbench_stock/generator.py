@@ -1,0 +1,372 @@
+"""Stock sysbench: its own scripts, or a user's, unmodified, through its own PostgreSQL driver.
+
+`script` names a script of sysbench (`oltp_read_write`), or is the path of a .lua file: below
+workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
+leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
+process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
+"""
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.errors import LoadError, UnavailableError, UsageError
+from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common.client import (
+    LOAD_TIMEOUT_S,
+    InClient,
+    run_in_client,
+)
+from orchestrator.load_generators.sysbench_stock import results
+from orchestrator.load_generators.sysbench_stock.scripts import (
+    BULK_INSERT,
+    IMAGE_VARIABLE,
+    NAME,
+    is_path,
+    mistakes_in,
+)
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Phase, Workload
+from orchestrator.parts import ClientLoad, Result
+from orchestrator.platforms import own_images
+from orchestrator.platforms.common import architectures
+from orchestrator.powers import World
+from orchestrator.system import files, sql
+
+_WARMUP = "warm-up"
+_MEASURE = "measure"
+_FATAL = "FATAL: "
+_COMPLAINTS = (_FATAL, "invalid option")
+# Says why there was none. Threads complain in any order, and others say only that there was none.
+_NO_CONNECTION = "Connection to database failed"
+_OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
+_WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
+
+
+class SysbenchStock(InClient):
+    """sysbench's data have no conditions that could be checked after a run."""
+
+    name = NAME
+
+    def __init__(
+        self, image: str | None = None, connect: sql.Connect = sql.session
+    ) -> None:
+        self._image = image
+        self._connect = connect
+
+    def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
+        options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
+        if is_path(workload.script) and _own_script(workload, world) is None:
+            raise UsageError(
+                f"workload {workload.name}: there is no script {workload.script}",
+                advice="give its path below workloads/, or on this machine",
+            )
+        image, _ = self.client_image(world)
+        architectures.warn_of_emulation(image, world)
+
+    def loader_version(self, workload: Workload, world: World) -> str:
+        """Returns the identity of sysbench, and of the user's script that makes the tables."""
+        client = own_images.content_hash(own_images.folder(world.root, "client"))
+        image = None
+        if self._image:
+            image = world.platform.images.id(self._image)
+        return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
+
+    def scripts(self, workload: Workload, world: World) -> str:
+        """Returns a hash of the user's script; sysbench's own are in the image."""
+        file = _own_script(workload, world)
+        if file:
+            return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+        return ""
+
+    def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
+        if self._image is None:
+            return super().client_image(world)
+        if not world.platform.images.present(self._image):
+            raise UnavailableError(
+                f"the image {self._image} of {IMAGE_VARIABLE} is not here",
+                advice=f"build or pull it, or leave {IMAGE_VARIABLE} out for sysbench "
+                "1.0.20",
+            )
+        return self._image, {}
+
+    def load(
+        self, workload: Workload, cluster: Cluster, client: Node, world: World
+    ) -> None:
+        """sysbench's own `prepare`; then the rows of its tables are counted."""
+        family = workload.dataset.family
+        prepare = _prepare_command(workload, cluster, world)
+
+        def on_line(line: str) -> None:
+            if line:
+                world.progress.step(f"loading {family}: {line}")
+
+        argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
+        env = _script(workload, world)
+        done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
+        # `prepare` ends with code 0 all the same.
+        if done.exit_code != 0 or _FATAL in done.out:
+            what = f"loading {family} failed: {complaint(done.out)}"
+            raise LoadError(what, evidence=done.tail())
+        if not is_path(workload.script) and workload.script != BULK_INSERT:
+            self._require_rows(workload, cluster, done.tail())
+
+    def _require_rows(self, workload: Workload, cluster: Cluster, output: str) -> None:
+        """LoadError unless each table has as many rows as were asked for."""
+        parameters = workload.dataset.parameters
+        rows = int(parameters.get("table_size", 10_000))
+        tables = int(parameters.get("tables", 1))
+        with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
+            for table in range(1, tables + 1):
+                (row,) = session.rows(f"SELECT count(*) AS rows FROM sbtest{table}")
+                if row["rows"] != rows:
+                    what = f"sysbench loaded {row['rows']:,} rows into sbtest{table}, not {rows:,}"
+                    raise LoadError(what, evidence=output)
+
+    def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
+        workload = load.workload
+        warmup_began_s = None
+        if workload.warmup_s:
+            warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
+        middle_s = _run_phase(_MEASURE, workload.measure_s, load)
+        if is_path(workload.script):
+            script = _script(workload, load.world)["SYSBENCH_SCRIPT"]
+            (load.out / "script.lua").write_text(script)
+        start_s = middle_s
+        if warmup_began_s is not None:
+            start_s = warmup_began_s
+        measure = Phase("measure", middle_s, middle_s + workload.measure_s)
+        return Phase("warm-up", start_s, middle_s), measure
+
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
+        warmup = _reports(out, _WARMUP)
+        measure = _reports(out, _MEASURE)
+        if not measure:
+            raise LoadError(f"{out} holds no output of sysbench's measured processes")
+        statements = workload.statements_per_transaction
+        phases = {
+            _WARMUP: (start_s - workload.warmup_s, warmup),
+            _MEASURE: (start_s, measure),
+        }
+        return Result(
+            tuple(results.measurements(measure, statements)),
+            results.intervals(phases),
+            None,
+            _facts(workload, measure, self._image),
+        )
+
+
+def _reports(out: Path, phase: str) -> list[results.Report]:
+    """What the processes of a phase printed."""
+    outputs = sorted(out.glob(f"{phase}-*.out"))
+    return [results.parse(file.read_text()) for file in outputs]
+
+
+def _facts(
+    workload: Workload, reports: list[results.Report], image: str | None
+) -> GeneratorFacts:
+    generator = NAME
+    if any(report.fork for report in reports):
+        generator = f"{NAME}, yugabyte/sysbench"
+    queries: dict[str, int] = {}
+    for kind in ("read", "write", "other"):
+        queries[kind] = int(results.total(reports, kind))
+    within_pct = results.HISTOGRAM_STEP / 2 * 100
+    return GeneratorFacts(
+        version=reports[0].version,
+        sysbench_transactions=results.total(reports, "transactions"),
+        more={
+            "generator": generator,
+            "script": workload.script,
+            "image": image or "our own",
+            "processes": len(reports),
+            "distribution": workload.options.get("rand_type", "sysbench's default"),
+            "single_transactions_kept": False,
+            "sqlstates_known": False,
+            "percentiles_within_pct": round(within_pct, 2),
+            "queries": queries,
+            "reconnects": int(results.total(reports, "reconnects")),
+        },
+    )
+
+
+# ------------------------------------------------------------------ command lines
+
+
+def _own_script(workload: Workload, world: World) -> Path | None:
+    """The user's script; None if there is no such file, or it is one of sysbench's own."""
+    if not is_path(workload.script):
+        return None
+    for file in (world.root / "workloads" / workload.script, Path(workload.script)):
+        if file.is_file():
+            return file
+    return None
+
+
+def _script(workload: Workload, world: World) -> dict[str, str]:
+    """The text of a user's script as the client gets it; it may be outside of workloads/."""
+    file = _own_script(workload, world)
+    text = ""
+    if file:
+        text = file.read_text()
+    return {"SYSBENCH_SCRIPT": text}
+
+
+def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
+    script = _script_in_client(workload.script, world)
+    return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
+
+
+def _script_in_client(script: str, world: World) -> str:
+    if not is_path(script):
+        return script
+    is_shipped = (world.root / "workloads" / script).is_file()
+    if is_shipped and not Path(script).is_absolute():
+        return f"/workloads/{script}"
+    return _OWN
+
+
+def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list[str]:
+    """YugabyteDB refuses to make several tables at a time, now and then (yugabyte-db issues 3350,
+    30229), and `prepare` ends at that: there one thread makes them all."""
+    threads = workload.loader_threads
+    if cluster.database == "yugabytedb":
+        threads = 1
+    return [
+        *_sysbench(workload, cluster.endpoints[0], world),
+        f"--threads={threads}",
+        *options.flags(workload.dataset.parameters),
+        f"--rand-seed={_rand_seed(workload, 0, 0)}",
+        "prepare",
+    ]
+
+
+def commands(
+    phase: str, seconds: float, workload: Workload, cluster: Cluster, world: World
+) -> list[list[str]]:
+    """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
+    would write the same rows, so it has one."""
+    most = workload.threads
+    if workload.script == BULK_INSERT:
+        most = 1
+    part = 1
+    if phase == _MEASURE:
+        part = 2
+    given = dict(workload.options)
+    given.pop("seed", None)  # each process has one of its own
+    endpoints = cluster.endpoints[:most]
+    share, rest = divmod(workload.threads, len(endpoints))
+    commands: list[list[str]] = []
+    for i, endpoint in enumerate(endpoints):
+        threads = share
+        if i < rest:
+            threads += 1
+        command = [
+            *_sysbench(workload, endpoint, world),
+            *options.flags(workload.dataset.parameters),
+            *options.flags(given),
+            f"--rand-seed={_rand_seed(workload, part, i)}",
+            f"--threads={threads}",
+            f"--time={seconds:g}",
+            "--report-interval=1",
+            "--histogram",
+            f"--percentile={results.PERCENT}",
+            "run",
+        ]
+        commands.append(command)
+    return commands
+
+
+def complaint(output: str) -> str:
+    """The line of sysbench's output that says best why it failed."""
+    if _NO_CONNECTION in output:
+        return options.complaint(output, _NO_CONNECTION)
+    return options.complaint(output, *_COMPLAINTS)
+
+
+def _rand_seed(workload: Workload, part: int, process: int) -> int:
+    """Differs between loading, warm-up and window, or the window would draw the keys that the
+    warm-up has just read. Never 0, which means the time of day."""
+    number = options.seed_of(workload) * 3000 + part * 1000 + process
+    return 1 + number % (2**31 - 1)
+
+
+def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
+    """Runs the processes of one phase to their end; returns when the first had begun."""
+    argvs = commands(phase, seconds, load.workload, load.cluster, load.world)
+    lines = "".join(f"{shlex.join(argv)}\n" for argv in argvs)
+    files.keep(load.out / "command.txt", lines, adds=True)
+    console = _SysbenchConsole(phase, load)
+    done = run_in_client(
+        load.client,
+        ["bash", "-c", _at_once(argvs)],
+        load.cluster,
+        load.world,
+        timeout_s=seconds + options.STOP_GRACE_S,
+        on_line=console.line,
+        env=_script(load.workload, load.world),
+    )
+    outputs = _by_process(done.out, len(argvs))
+    for number, texts in outputs.items():
+        files.keep(load.out / f"{phase}-{number}.out", "\n".join(texts) + "\n")
+    if done.exit_code != 0 or len(console.starts_s) < len(argvs):
+        texts = [line.partition(" ")[2] for line in done.out.splitlines()]
+        output = "\n".join(texts)
+        why = f": {complaint(output)}"
+        raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
+    return console.starts_s[0]
+
+
+def _at_once(argvs: Sequence[Sequence[str]]) -> str:
+    """A shell's script that runs all commands at once, and ends with the code of one that failed.
+    Each line goes with its process's number, so that one pipe can hold all."""
+    started: list[str] = []
+    for number, argv in enumerate(argvs, start=1):
+        started.append(f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &")
+    wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
+    return "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
+
+
+def _by_process(output: str, processes: int) -> dict[str, list[str]]:
+    """Number of a process → its lines."""
+    lines: dict[str, list[str]] = {}
+    for number in range(1, processes + 1):
+        lines[str(number)] = []
+    for line in output.splitlines():
+        process, _, text = line.partition(" ")
+        if process in lines:
+            lines[process].append(text)
+    return lines
+
+
+class _SysbenchConsole:
+    """What the processes of a phase print. `starts_s`: when each had started all its threads."""
+
+    def __init__(self, phase: str, load: ClientLoad) -> None:
+        self.starts_s: list[float] = []
+        self._measures = phase == _MEASURE
+        self._workload = load.workload
+        self._world = load.world
+
+    def line(self, line: str) -> None:
+        _, _, text = line.partition(" ")
+        if text.startswith(options.STARTED):
+            self.starts_s.append(self._world.clock.now())
+            if self._measures:
+                self._world.window_begins(self.starts_s[0])
+            return
+        report = options.reported(text)
+        if report:
+            second, per_s = report
+            self._show(second, per_s)
+
+    def _show(self, second: int, per_s: float) -> None:
+        elapsed_s: float = second
+        warmup_s = self._workload.warmup_s
+        if self._measures:
+            elapsed_s += warmup_s
+        step = options.progress(elapsed_s, warmup_s, self._workload.measure_s, per_s)
+        self._world.progress.step(step)
