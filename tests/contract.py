@@ -110,6 +110,17 @@ class Commands(Lifecycle):
             assert container.find_image()
         assert (done.exit_code, done.out, done.err) == (7, f"{secret}\n", "error\n")
 
+    def test_a_variable_may_have_line_breaks(
+        self, platform: Platform, sleeper: ContainerSpec
+    ) -> None:
+        """The XML of BenchBase has 42."""
+        text = "<a>\n  \\n \\\\ \\c \\0101 %s $x\n</a>\\\n\n"
+        with platform.running(sleeper) as container:
+            done = container.exec(
+                ("sh", "-c", 'printf %s "$TEXT"'), timeout_s=20, env={"TEXT": text}
+            )
+        assert (done.exit_code, done.out) == (0, text)
+
     def test_lines_come_as_they_are_written_and_large_output_whole(
         self, platform: Platform, sleeper: ContainerSpec
     ) -> None:

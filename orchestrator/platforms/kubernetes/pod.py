@@ -356,14 +356,12 @@ def _log(api: Api, path: str, container: str, tail: int | None) -> str:
 
 
 def _environment(env: Mapping[str, str]) -> bytes:
-    """One line for each variable, and an empty one."""
+    """One line for each variable, and an empty one. Line breaks in a value are escaped, as run.sh
+    undoes."""
     lines: list[str] = []
     for name, value in env.items():
-        if "\n" in value:
-            raise RunError(
-                f"the variable {name} has a line break, which no pod can be given"
-            )
-        lines.append(f"{name}={value}\n")
+        in_a_line = value.replace("\\", "\\\\").replace("\n", "\\n")
+        lines.append(f"{name}={in_a_line}\n")
     return "".join([*lines, "\n"]).encode()
 
 
