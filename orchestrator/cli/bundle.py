@@ -190,17 +190,21 @@ def _cluster(declared: declaration.Existing) -> Cluster:
 
 
 def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) -> None:
-    """UsageError if it says that it is something else. One that does not answer is read on."""
-    try:
-        with connect(_addresses(declared)[0], _SQL_S) as session:
-            banner = queries.banner(session)
-    except errors.RunError:
+    """UsageError if the first that answers is something else. If none does, pages are read on."""
+    if declared.flavour == "yugabytedb":
         return
-    if versions.banner_number(banner) is None and declared.flavour != "yugabytedb":
-        raise errors.UsageError(
-            f"the server at {declared.servers[0]} is no YugabyteDB",
-            "a bundle is of YugabyteDB's pages: name the profile of one",
-        )
+    for server, address in zip(declared.servers, _addresses(declared), strict=True):
+        try:
+            with connect(address, _SQL_S) as session:
+                banner = queries.banner(session)
+        except errors.RunError:
+            continue
+        if versions.banner_number(banner) is None:
+            raise errors.UsageError(
+                f"the server at {server} is no YugabyteDB",
+                "a bundle is of YugabyteDB's pages: name the profile of one",
+            )
+        return
 
 
 # ------------------------------------------------------------------ whose words are taken out

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator import model, powers
 from orchestrator.analysis import results
+from orchestrator.analysis.answers.limits import limit_in_words
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
@@ -35,7 +36,7 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
 
 
 def of_run(run: results.RunData, campaign: results.Results) -> str:
-    """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by disk iops, 2 doubts`."""
+    """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by the disk's IOPS, 2 doubts`."""
     record = run.record
     cpus = results.machine_cpus(campaign)
     number = f"run {record.run.number} of {len(campaign.plan.runs)}"
@@ -45,11 +46,11 @@ def of_run(run: results.RunData, campaign: results.Results) -> str:
     parts = list(_figures(record))
     limit = bottlenecks.bottleneck([run], cpus)
     if limit:
-        cause = limit.cause.replace("_", " ")
-        if limit.cause == "unattributed":
-            parts.append(f"limit {cause}")
+        words = limit_in_words(limit.cause)
+        if words:
+            parts.append(f"limited by {words}")
         else:
-            parts.append(f"limited by {cause}")
+            parts.append("limit not known")
     doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
     parts.append(counted(len(doubts), "doubt"))
     return f"{title}: {', '.join(parts)}"

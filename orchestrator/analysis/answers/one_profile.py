@@ -11,6 +11,7 @@ from orchestrator.analysis.answers.headline_figures import (
     LATENCY_P99,
     NEW_ORDER,
 )
+from orchestrator.analysis.answers.limits import limit_in_words
 from orchestrator.analysis.answers.proofs import clauses, proof_of, slo_word
 from orchestrator.analysis.answers.record import (
     ClauseWord,
@@ -148,32 +149,10 @@ def limits_in_words(asked: Asked) -> Iterator[str]:
 def _limit_in_words(cause: BottleneckCause) -> str:
     if cause in HARNESS_CAUSES:
         return NOT_BY_THE_DISK
-    limit = _LIMITS.get(cause)
-    if limit is None:
+    limit = limit_in_words(cause)
+    if not limit:
         return "What limited it is not known."
     return f"Limited by {limit}."
-
-
-# What limited a profile, in words; a cause that is not here was not found out.
-_LIMITS: Mapping[BottleneckCause, str] = {
-    "iops_cap": "the disk's IOPS",
-    "bandwidth_cap": "the disk's bandwidth",
-    "latency_bound": "the disk's latency",
-    "wal_disk_bound": "the disk of the WAL",
-    "burst_exhausted": "the disk once its burst credit was used up",
-    "cpu_bound": "the CPU of the nodes",
-    "single_core": "a single core",
-    "memory_bound": "memory",
-    "slow_node": "a node slower than the others",
-    "load_bound": "the load, which asks for no more",
-    "few_sessions": "the number of sessions",
-    "network_bound": "the network",
-    "contention": "transactions that wait for each other",
-    "vm_cap": "the virtual machine's cap on its disks",
-    "shared_cap": "a cap that several disks share",
-    "in_cache": "no disk, because data were read from the cache",
-    "service_cap": "a cap of the database service",
-}
 
 
 # Of a machine or a load generator that was the limit.

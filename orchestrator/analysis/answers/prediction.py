@@ -91,7 +91,9 @@ def _nearness(prediction: Prediction) -> tuple[float, float]:
     """By chance; where none has one, by how good the worst of its figures is."""
     goodness: list[float] = []
     for name, figure in prediction.figures.items():
-        better = math.log(figure.value)
+        better = -math.inf
+        if figure.value > 0:
+            better = math.log(figure.value)
         if METRICS[name.split()[-1]].direction == "lower":
             better = -better
         goodness.append(better)

@@ -18,6 +18,7 @@ from orchestrator.analysis.answers.observation import (
 from orchestrator.analysis.answers.prediction import (
     NO_TIER,
     cheapest,
+    nearest_in_words,
     possible_tiers,
     prediction_answer,
     worth_measuring,
@@ -317,3 +318,14 @@ def test_without_a_chance_a_prediction_says_so_and_has_no_step() -> None:
             "prediction"
         ),
     )
+
+
+def test_a_disk_with_a_predicted_rate_of_zero_is_the_farthest_from_its_slo() -> None:
+    """A bucket whose base is nothing serves nothing once it is empty."""
+    served = PREDICTIONS[3]
+    figures = {
+        name: replace(figure, value=0.0, low=0.0, high=0.0)
+        for name, figure in served.figures.items()
+    }
+    nothing = replace(served, tier="azure/P1", figures=figures)
+    assert "azure/P15 comes nearest" in nearest_in_words([nothing, served])

@@ -421,6 +421,20 @@ def test_a_postgresql_is_refused(app: App, tmp_path: Path) -> None:
         bundle_command.show(app, tmp_path / "bundle.txt", profile(urls), connect)
 
 
+def test_a_postgresql_is_refused_also_where_its_first_host_is_down(
+    app: App, tmp_path: Path
+) -> None:
+    @contextmanager
+    def connect(address: sql.Address, _timeout_s: float) -> Iterator[Any]:
+        if address.host == HOSTS[0]:
+            raise RunError("connection refused")
+        yield Session("PostgreSQL 16.4 on x86_64-pc-linux-gnu")
+
+    urls = dict.fromkeys(("master", "tserver", "ysql"), "http://127.0.0.1:9")
+    with pytest.raises(UsageError, match=f"{HOSTS[1]}.* is no YugabyteDB"):
+        bundle_command.show(app, tmp_path / "bundle.txt", profile(urls), connect)
+
+
 def test_a_cluster_of_which_nothing_answers_leaves_no_file(
     app: App, tmp_path: Path
 ) -> None:

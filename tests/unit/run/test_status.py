@@ -41,8 +41,8 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("has_telemetry", "cause", "said"),
     [
-        (True, "iops_cap", "limited by iops cap"),
-        (False, "unattributed", "limit unattributed"),
+        (True, "iops_cap", "limited by the disk's IOPS"),
+        (False, "unattributed", "limit not known"),
     ],
 )
 def test_a_run_s_line_has_the_cause_that_its_report_has(
