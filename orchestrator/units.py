@@ -1,7 +1,7 @@
 """Quantities as people write them ("10GiB", "125MB/s", "2ms") to base units and back.
 
 Base units everywhere inside: seconds, bytes, bytes per second, plain counts. This module is the
-only parser and the only formatter of quantities."""
+only parser and the only formatter of quantities. It also says how texts of others are shown."""
 
 import re
 import reprlib
@@ -31,6 +31,13 @@ _TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write th
 _BIT_RATE = re.compile(r"((?:[kKmMgGtT]i?)?)(?:b|bit)(?:/s|ps)")
 _DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
+
+# Control characters but for tab and line break; what turns the direction of text round (Unicode
+# Standard Annex 9); halves of characters, as names of files that are not UTF-8 have.
+_UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _short = reprlib.Repr()
 _short.maxlevel = 2
@@ -249,6 +256,45 @@ def listed(words: Sequence[str]) -> str:
         return "".join(words)
     first = ", ".join(words[:-1])
     return f"{first} and {words[-1]}"
+
+
+def printable(text: str) -> str:
+    """The text with what could retitle a terminal, make it answer, or end what draws charts, as
+    characters: `\\x1b` for an escape."""
+    return _UNPRINTABLE.sub(_as_characters, text)
+
+
+def _as_characters(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}"  # JSON knows it too
+
+
+def is_printable(name: str) -> bool:
+    """Whether it is a line of text that `printable` leaves as it is."""
+    return not ("\n" in name or "\t" in name or _UNPRINTABLE.search(name))
+
+
+def csv_row(columns: Mapping[str, object]) -> dict[str, object]:
+    """The row for a table in CSV. A text that a spreadsheet would take for a formula and carry out
+    begins with `'`; numbers stay."""
+    row: dict[str, object] = {}
+    for name, value in columns.items():
+        row[name] = value
+        if isinstance(value, str) and _is_formula(value):
+            row[name] = f"'{value}"
+    return row
+
+
+def _is_formula(text: str) -> bool:
+    if not text.startswith(_BEGIN_FORMULAS):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
 
 
 def gathered(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, list[_Value]]:

@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any, Protocol
 
 from rich.color import ColorSystem
-from rich.console import Console, JustifyMethod, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.status import Status
 from rich.table import Table
 from rich.text import Text
@@ -24,7 +25,7 @@ from rich.text import Text
 from orchestrator.errors import TierbenchError
 from orchestrator.powers import Progress
 from orchestrator.system.redaction import hidden, hidden_in
-from orchestrator.units import format_seconds
+from orchestrator.units import format_seconds, printable
 
 
 class EndingProgress(Progress, Protocol):
@@ -34,7 +35,6 @@ class EndingProgress(Progress, Protocol):
     def speak(self, quiet: bool, verbose: bool, color: str) -> None: ...
 
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")
 _AGAIN_S = 60.0
 _ANY_WIDTH = 100_000  # of what no person reads off a screen
@@ -43,13 +43,7 @@ _ANY_WIDTH = 100_000  # of what no person reads off a screen
 def plain(text: str) -> str:
     """Without passwords, and with control characters as text: those of a database's log could
     retitle a terminal, or make it answer."""
-    shown = hidden(text.replace("\r\n", "\n"))
-    return _CONTROL.sub(_as_text, shown)
-
-
-def _as_text(control: re.Match[str]) -> str:
-    """`\\x1b` of an escape."""
-    return f"\\x{ord(control[0]):02x}"
+    return printable(hidden(text.replace("\r\n", "\n")))
 
 
 class LastingConsole(Console):
@@ -84,6 +78,14 @@ class LastingConsole(Console):
         for part in shown:
             self.print(part, soft_wrap=isinstance(part, str))
 
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """All that is shown passes here, tables cell by cell."""
+        if isinstance(renderable, Text):
+            renderable = _plain_text(renderable)
+        return super().render(renderable, options)
+
     def render_str(self, text: str, **style: Any) -> Text:
         return super().render_str(plain(text), **style)
 
@@ -92,6 +94,14 @@ class LastingConsole(Console):
         with suppress(OSError, ValueError):  # what is left to flush goes nowhere
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.file.fileno())
+
+
+def _plain_text(text: Text) -> Text:
+    """The text, without its styles where it was not plain."""
+    shown = plain(text.plain)
+    if shown == text.plain:
+        return text
+    return text.blank_copy(shown)
 
 
 def _fields(value: Any) -> Any:

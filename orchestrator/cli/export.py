@@ -60,6 +60,7 @@ def export(
 
 
 def _write(text: str, output: Path | None) -> None:
+    text = units.printable(text)
     if output is not None:
         try:
             output.write_bytes(text.encode("utf-8"))

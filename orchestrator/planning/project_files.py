@@ -284,13 +284,17 @@ def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
 def _files(
     folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
 ) -> list[Path]:
-    """The file of each name; a missing one becomes a mistake. UsageError where two are called the
-    same: runs are told apart by name, so one file would be measured in the place of both."""
+    """The file of each name; a missing one becomes a mistake, as one whose name cannot be shown.
+    UsageError where two are called the same: runs are told apart by name, so one file would be
+    measured in the place of both."""
     files: dict[str, Path] = {}
     for name in names:
         file = _path(folder, name)
         if not file.is_file():
             mistakes.append(_no_such_file(folder, kind, name))
+            continue
+        if not units.is_printable(file.stem):
+            mistakes.append(_unprintable(kind, file))
             continue
         if names.count(name) > 1:
             raise _named_twice(kind, name)
@@ -298,6 +302,13 @@ def _files(
         if other is not file:
             raise _same_name(kind, other, file)
     return list(files.values())
+
+
+def _unprintable(kind: str, file: Path) -> Mistake:
+    what = (
+        f"the name of this {kind} file is no line of UTF-8 text: give the file another"
+    )
+    return Mistake(str(file), what)
 
 
 def _named_twice(kind: str, name: str) -> UsageError:

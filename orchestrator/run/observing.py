@@ -30,7 +30,7 @@ from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, http_client, parquet
-from orchestrator.units import format_moment
+from orchestrator.units import csv_row, format_moment
 from orchestrator.yugabyte import pages
 
 _PATH = "/metrics?collect[]=diskstats&collect[]=time"
@@ -260,8 +260,8 @@ def write(
     """All but profiles and report. read: INTERVALS; options: what was asked for."""
     folder.mkdir(parents=True, exist_ok=True)
     parquet.write(folder / DEMAND, [read])
-    rows = pd.DataFrame([row(answer) for answer in observed.answers])
-    rows.to_csv(folder / "candidates.csv", index=False)
+    rows = [csv_row(row(answer)) for answer in observed.answers]
+    pd.DataFrame(rows).to_csv(folder / "candidates.csv", index=False)
     hours = [
         answer.on.hours.assign(candidate=answer.purchase.name)
         for answer in observed.answers

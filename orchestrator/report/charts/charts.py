@@ -11,6 +11,7 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import filled, shipped
 from orchestrator.report.blocks import Chart
+from orchestrator.units import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
 _DIGITS = 6  # significant ones of every number drawn
@@ -67,6 +68,8 @@ def figure(
     except ModuleNotFoundError:  # of the extra `charts`
         why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
         return Chart(name, why, _IN_ITS_PLACE, remark)
+    title = printable(title)
+    spec = _printable_in(spec)
     static = {**spec, "config": drawing("look"), "datasets": datasets}
     svg = with_own_ids(str(vl_convert.vegalite_to_svg(static)), name)
     live = {**_with_layers(spec, hover), "description": title, "datasets": datasets}
@@ -84,7 +87,25 @@ def _drawable_value(value: Any) -> Any:
         return None
     if isinstance(value, float):
         return float(f"{value:.{_DIGITS}g}")
-    return value
+    return _printable_in(value)
+
+
+def _printable_in(content: Any) -> Any:
+    """All texts of a drawing without control characters, at which the library of charts ends the
+    whole program."""
+    if isinstance(content, str):
+        return printable(content)
+    if isinstance(content, Mapping):
+        fields: dict[Any, Any] = {}
+        for key, value in content.items():
+            fields[key] = _printable_in(value)
+        return fields
+    if isinstance(content, (list, tuple)):
+        values: list[Any] = []
+        for value in content:
+            values.append(_printable_in(value))
+        return values
+    return content
 
 
 _ID = re.compile(r'(?P<before>\bid="|url\(#|href="#)(?P<id>[^")]+)')

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from orchestrator.analysis import conclusions, results
 from orchestrator.analysis.telemetry import resources
 from orchestrator.model import Measurement, Run
+from orchestrator.units import csv_row
 
 MISSING = "missing"  # in the place of an outcome: the run left no record
 
@@ -78,7 +79,7 @@ def _counting(campaign: results.Results) -> set[int]:
 def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     """A row for each figure of each run, or one without a metric, so that no run is overlooked.
     `disk`: the kind of the tier's disks; `excluded`: yes or no; `doubts`: their kinds, with
-    semicolons between them; numbers have all their digits."""
+    semicolons between them; numbers have all their digits, and no text is a formula."""
     disks = _kinds_of_disks(campaign)
     page = io.StringIO()
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
@@ -87,7 +88,7 @@ def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
         shared = _columns_of_run(of_run, disks[of_run.run.profile])
         shared["doubts"] = "; ".join(kinds_of_doubts(verdict, of_run.run))
         for row in _rows(of_run.figures):
-            writer.writerow({**shared, **row})
+            writer.writerow(csv_row({**shared, **row}))
     return page.getvalue()
 
 

@@ -4,12 +4,17 @@ from collections.abc import Callable, Mapping
 from importlib import resources
 from typing import Any
 
+from orchestrator.units import printable
+
 
 def filled(
     template: str, filters: Mapping[str, Callable[..., Any]], **values: Any
 ) -> str:
-    """A template of this folder with these values, ending in a newline. HTML and XML are escaped.
-    Beside `filters` there is `kind`, which says of a block which macro draws it."""
+    """A template of this folder with these values, ending in a newline.
+
+    HTML and XML are escaped. Control characters are too, but in what is marked up already: charts
+    and code of ours. Beside `filters` there is `kind`, which says of a block which macro draws it.
+    """
     # Here, because the terminal does without and is not to wait.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
@@ -20,11 +25,19 @@ def filled(
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_printable,
     )
     environment.filters["kind"] = _kind
     environment.filters |= filters
     text = environment.get_template(template).render(**values)
     return text.rstrip() + "\n"
+
+
+def _printable(value: Any) -> Any:
+    # `Markup` is a kind of `str`.
+    if type(value) is str:
+        return printable(value)
+    return value
 
 
 def _kind(block: object) -> str:

@@ -19,6 +19,7 @@ from markupsafe import Markup, escape
 from orchestrator.report import blocks, wording
 from orchestrator.report.charts import charts
 from orchestrator.report.rendering import filled, markdown, text_of
+from orchestrator.units import printable
 
 
 def draw(document: blocks.Document, cache: Path | None = None) -> str:
@@ -44,7 +45,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 def _text(text: str) -> Markup:
     """Escaped; a number and its unit stay on one line, and `code` is set as code."""
-    escaped = str(escape(wording.unbroken(text)))
+    escaped = str(escape(wording.unbroken(printable(text))))
     return Markup(_CODE.sub(r"<code>\1</code>", escaped))
 
 

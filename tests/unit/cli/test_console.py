@@ -84,5 +84,5 @@ def test_neither_control_characters_nor_passwords_reach_the_console() -> None:
 
     for line in logged(tell):
         assert line.endswith(
-            r"a log said \x1b]0;owned\x07 of http://ann:***@host \x9b2J"
+            r"a log said \x1b]0;owned\x07 of http://ann:***@host \u009b2J"
         )
