@@ -2,6 +2,7 @@
 
 TierbenchError                  70  catch this to catch all of ours
 ├── UsageError                  64  the profile or the arguments are wrong: nothing was started
+│   └── CutError                64  a stored file does not have its form
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
 │   ├── GuardLostError          69  another campaign may be running beside this one
 │   └── LeftBehindError         69  what was rented may still be there, and cost money
@@ -81,6 +82,10 @@ class UsageError(TierbenchError):
     ) -> None:
         super().__init__(what, advice, evidence)
         self.mistakes = mistakes
+
+
+class CutError(UsageError):
+    """A file that does not have its form: a disk or a person has cut or changed it."""
 
 
 def require_none(mistakes: Sequence[Mistake], what: str, advice: str) -> None:

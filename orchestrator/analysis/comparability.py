@@ -210,14 +210,15 @@ _MEMORY = _MachineFact("memory_bytes", "memory of the machine")
 def unlike_machines(
     before: Results, after: Results, across: bool = False
 ) -> Iterator[str]:
-    """`kernel 6.1 against 6.2`, of all machines if both recorded them; `across`: of any name."""
+    """`kernel 6.1 against 6.2`, of all machines if both recorded them, and of all parts of a
+    campaign that was gone on with; `across`: of any name."""
     facts = list(_HARDWARE)
     if not across:
         facts.insert(0, _NAME)
-    machines_before = [_host(before)]
-    machines_after = [_host(after)]
-    others_before = before.fingerprint.get("other_machines")
-    others_after = after.fingerprint.get("other_machines")
+    machines_before = _first_machines(before)
+    machines_after = _first_machines(after)
+    others_before = _other_machines(before)
+    others_after = _other_machines(after)
     if others_before is not None and others_after is not None:
         machines_before += others_before
         machines_after += others_after
@@ -227,6 +228,30 @@ def unlike_machines(
         if left and right and left != right:
             yield f"{fact.title} {_listed(left)} against {_listed(right)}"
     yield from _unlike_memory(machines_before, machines_after)
+
+
+def _parts(campaign: Results) -> Iterator[Mapping[str, Any]]:
+    """The fingerprints of its parts, without those that are missing."""
+    yield campaign.fingerprint
+    for fingerprint in campaign.later_fingerprints:
+        if fingerprint:
+            yield fingerprint
+
+
+def _first_machines(campaign: Results) -> list[Mapping[str, Any]]:
+    """Of each part the machine from which it was measured."""
+    return [group(fingerprint, "host") for fingerprint in _parts(campaign)]
+
+
+def _other_machines(campaign: Results) -> list[Mapping[str, Any]] | None:
+    """Those of all parts; None if a part has not recorded them."""
+    machines: list[Mapping[str, Any]] = []
+    for fingerprint in _parts(campaign):
+        recorded = fingerprint.get("other_machines")
+        if not isinstance(recorded, list):
+            return None
+        machines += [group(machine) for machine in recorded]
+    return machines
 
 
 def _unlike_memory(

@@ -35,7 +35,10 @@ from orchestrator.model import (
 )
 from orchestrator.planning.plan import EXISTING, FULL_SCALES
 
-LEFT_OUT = "left out: "  # begins notes of files that were cut
+LEFT_OUT = "left out: "  # begins notes of what is passed over
+CHANGED = (
+    "changed since it was written: "  # begins notes of files that are read all the same
+)
 Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
 Measured = Mapping[Key, Measurement]
@@ -68,7 +71,8 @@ class RunData:
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
-    its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked."""
+    its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked.
+    `later_fingerprints`: of each part that `resume` went on with; empty if it left none."""
 
     name: str
     plan: Plan
@@ -78,6 +82,7 @@ class Results:
     so_far: Mapping[int, tuple[Measurement, ...]] = field(default_factory=dict)
     checksum: str = ""
     predictions: tuple[Prediction, ...] = ()
+    later_fingerprints: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def published(self) -> bool:
@@ -290,10 +295,12 @@ def of_others(record: Record) -> bool:
 
 
 def left_out(campaign: Results) -> tuple[str, ...]:
-    """Files that were cut and are passed over, a phrase each."""
-    return tuple(
-        note.text for note in campaign.plan.notes if note.text.startswith(LEFT_OUT)
-    )
+    """Files that are passed over, and those that were changed, a phrase each."""
+    texts: list[str] = []
+    for note in campaign.plan.notes:
+        if note.text.startswith((LEFT_OUT, CHANGED)):
+            texts.append(note.text)
+    return tuple(texts)
 
 
 def value_of(record: Record, metric: str, scope: str = "all") -> float | None:

@@ -202,13 +202,16 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     )
 
     def resumed() -> Path:
-        return begun.folder
+        return folder.resolve()
 
     with (
         _reported(app, resumed, asked),
         app.at_work(plan.platform or None, plan.placing, most_s) as world,
     ):
-        return _execute(app, plan, asked, world, begun.folder.parent, begun)
+        # Another program may have gone on with it while this one waited to be alone.
+        begun = Resumption(begun.folder, begun.despite)
+        costs.check(_rest(begun.plan, len(begun.finished)), asked.max_cost)
+        return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
 
 
 def _check_measured_here(begun: Resumption, folder: Path) -> None:

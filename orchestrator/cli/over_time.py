@@ -18,6 +18,7 @@ from orchestrator.cli.app import App
 from orchestrator.errors import (
     EXIT_INCONCLUSIVE,
     EXIT_WORSE,
+    CutError,
     TierbenchError,
     UsageError,
 )
@@ -71,7 +72,7 @@ def history(
 
 
 def _entries(app: App, results: Path) -> Iterator[Entry]:
-    from orchestrator.system import files, stored_campaigns
+    from orchestrator.system import stored_campaigns
 
     folders = stored_campaigns.folders(results)
     if not folders:
@@ -80,7 +81,7 @@ def _entries(app: App, results: Path) -> Iterator[Entry]:
         )
     try:
         saved = stored_campaigns.baselines(results)
-    except files.CutError as error:  # campaigns are listed without their names
+    except CutError as error:  # campaigns are listed without their names
         saved = {}
         problem = f"{error.what}: {error.advice}"
         app.err.print(escape(problem))

@@ -4,7 +4,6 @@ Each file is held against its checksum, then each link is made again: raw files 
 `latencies.parquet`, by the reader that made them; `latencies.parquet` → throughput and percentiles,
 by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written."""
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,12 +19,12 @@ from orchestrator.analysis.figures.transactions import (
     NEW_ORDER,
 )
 from orchestrator.analysis.statistics import stats
-from orchestrator.errors import UNREADABLE, TierbenchError
+from orchestrator.errors import UNREADABLE, CutError, TierbenchError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Measurement
-from orchestrator.system import files, store
+from orchestrator.system import files, run_folders, store, stored_json
 from orchestrator.units import counted
 
 _ROUNDING = 1e-9  # sums in another order
@@ -43,7 +42,7 @@ class Check(NamedTuple):
 def checks(folder: Path) -> Iterator[Check]:
     """Of each run its files, then its figures, then of the verdict. One bad file hides nothing of
     the others."""
-    for record in sorted((folder / "runs").glob("*/record.json")):
+    for record in run_folders.recorded(folder / "runs"):
         sums = files.recorded_checksums(record)
         if sums:
             count = counted(len(sums), "file")
@@ -54,7 +53,7 @@ def checks(folder: Path) -> Iterator[Check]:
             )
     try:
         campaign = store.load(folder)
-    except files.CutError as error:
+    except CutError as error:
         yield Check("plan.json", "nothing is counted again", [error.what])
         return
     cut = list(results.left_out(campaign))
@@ -93,7 +92,7 @@ def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     transactions = counted(count, "transaction")
     try:
         unlike += _unlike_transactions(run, stored, window, count)
-    except files.CutError as error:
+    except CutError as error:
         unlike.append(error.what)
     return f"{checked}, {transactions} of latencies.parquet", unlike
 
@@ -234,27 +233,27 @@ def _unlike_transactions(
 def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
     """Its cells, from the records as they are stored."""
     try:
-        cells = json.loads(file.read_bytes())["cells"]
-    except (OSError, *UNREADABLE) as error:
+        stored = _flat(stored_json.plain(file)["cells"])
+    except (CutError, OSError, *UNREADABLE) as error:
         differences = [f"verdict.json: {error}"]
         return "cannot be read: `tierbench analyze` makes it again", differences
     try:
         again = verdicts.cells(campaign)
-    except files.CutError as error:
+    except CutError as error:
         return "its cells cannot be made again", [error.what]
     made_anew = _flat([vars(cell) for cell in again])
-    differences = list(_unlike("verdict.json", _flat(cells), "the records", made_anew))
+    differences = list(_unlike("verdict.json", stored, "the records", made_anew))
     count = counted(len(again), "cell")
     return f"{count} made again from the records", differences
 
 
 def _flat(cells: Iterable[Mapping[str, Any]]) -> Figures:
-    """The mean of each, and the value of each of its runs."""
+    """The mean of each, and the value of each of its runs. `UNREADABLE` for what is no cell."""
     figures = {}
     for cell in cells:
         name = f"{cell['profile']} × {cell['workload']}, {cell['metric']}"
-        scope = cell["scope"]
-        figures[name, scope] = cell["mean"]
+        scope = str(cell["scope"])
+        figures[name, scope] = float(cell["mean"])
         for place, value in enumerate(cell["values"], start=1):
-            figures[f"{name} of run {place}", scope] = value
+            figures[f"{name} of run {place}", scope] = float(value)
     return figures

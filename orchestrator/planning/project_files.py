@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator import model, tier_catalog, units
-from orchestrator.errors import Mistake, UsageError
-from orchestrator.keys import schema, strict_yaml
+from orchestrator.errors import CutError, Mistake, UsageError
+from orchestrator.keys import plain_files, schema, strict_yaml
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.planning import profiles as parse
 from orchestrator.planning.overrides import Overrides
@@ -363,9 +363,14 @@ def read_text(file: Path, root: Path) -> tuple[str, str]:
 
 
 def _text(file: Path, root: Path) -> str:
-    """UsageError if it cannot be read or is not UTF-8."""
+    """UsageError if it cannot be read, is no plain file, too large, or not UTF-8."""
     try:
-        content = file.read_bytes()
+        content = plain_files.read(
+            file, plain_files.MOST_WRITTEN_BYTES, through_links=True
+        )
+    except CutError as error:
+        what = f"this file cannot be read: {error.what}"
+        raise refused([Mistake(_where(file, root), what)]) from error
     except OSError as error:
         what = f"this file cannot be read: {error.strerror or error}"
         raise refused([Mistake(_where(file, root), what)]) from error

@@ -86,6 +86,7 @@ def execute(
             campaign = store.create(results, plan, facts, now_s)
         else:
             campaign = begun.folder
+            begun = begun.read_again(plan)
             plan = begun.begin(facts, now_s, parts)
             taken = begun.before.gates
             finished = set(begun.finished)

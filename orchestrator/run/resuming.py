@@ -19,7 +19,7 @@ from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
-from orchestrator.system import files, store
+from orchestrator.system import files, run_folders, store
 from orchestrator.units import counted, format_moment
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
@@ -74,13 +74,25 @@ class Resumption:
                 numbers.add(record.run.number)
         return frozenset(numbers)
 
+    def read_again(self, plan: Plan) -> "Resumption":
+        """As the folder is now, while this program alone may write to it. UsageError if that is not
+        `plan` any more, as another program has gone on with it since this one read it."""
+        now = Resumption(self.folder, self.despite)
+        if now.plan != plan:
+            raise UsageError(
+                f"{self.folder.name} went on meanwhile: its plan is another one now",
+                "give the same command again",
+            )
+        return now
+
     def _records(self) -> Iterator[Record]:
         return (data.record for data in store.load(self.folder, tables=False).runs)
 
     def begin(self, now: Mapping[str, Any], now_s: float, parts: Parts) -> Plan:
         """Makes the folder ready to go on; returns the plan, which says so. `now`: the fingerprint
-        of this program and place. UsageError if they differ from those of the runs before."""
-        differences = dict(self._differences(replace(self.before, fingerprint=now)))
+        of this program and place, which is kept as that of this part. UsageError if they differ
+        from those of the runs before, or nothing says what these were."""
+        differences = dict(self._differences(now))
         self._require_alike(differences)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]
@@ -88,6 +100,8 @@ class Resumption:
             despite = f"from interruption {number} on {aspect}: {text}"
             notes.append(Note("gone on despite", despite))
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
+        # First, because a plan that counts a part without a fingerprint is not gone on with.
+        store.save_fingerprint(self.folder, number + 1, now)
         store.save_plan(self.folder, plan)
         return plan
 
@@ -106,7 +120,7 @@ class Resumption:
 
     def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
         """How the campaign was left and what became of its unfinished runs, in words."""
-        last_s = max(file.stat().st_mtime for file in self.folder.rglob("*"))
+        last_s = _last_change_s(self.folder)
         finished = len(self.finished)
         left = (
             f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "
@@ -122,7 +136,7 @@ class Resumption:
         for run in self.plan.runs:
             if run.number in finished:
                 continue
-            folder = self.folder / "runs" / run.slug
+            folder = run_folders.path_of(self.folder, run)
             try:
                 _read_afterwards(folder, left.get(run.number), parts)
             except (TierbenchError, OSError) as error:
@@ -141,7 +155,9 @@ class Resumption:
         """Gives a run that is made again the files of what its generator need not measure again;
         says how many. None if a person changed limits meanwhile: nothing says of which it was."""
         generator = parts.load_generators[self.plan.workload(run.workload).generator]
-        if not isinstance(generator, GoesOnMeasuring) or store.limit_changes(aside):
+        if not isinstance(generator, GoesOnMeasuring) or run_folders.obstacle(aside):
+            return 0
+        if store.limit_changes(aside):
             return 0
         points = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
         folder = store.run_folder(self.folder, run) / "raw" / generator.goes_on_from
@@ -150,9 +166,11 @@ class Resumption:
             shutil.copy2(file, folder)
         return len(points)
 
-    def _differences(self, now: results.Results) -> Iterator[tuple[str, str]]:
-        """Aspect → what it was against what it is; of what both sides know."""
-        before_code = comparability.revision(self.before)
+    def _differences(self, facts_now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Aspect → what it was in the first part against what it is; of what both sides know."""
+        before = replace(self.before, later_fingerprints=())
+        now = replace(before, fingerprint=facts_now)
+        before_code = comparability.revision(before)
         code = comparability.revision(now)
         if before_code and code and before_code != code:
             yield "code", f"tierbench {before_code} against {code}"
@@ -162,13 +180,15 @@ class Resumption:
         )
         if unlike_images:
             yield "image", ", ".join(unlike_images)
-        yield from self._machine_differences(now)
+        yield from self._machine_differences(before, now)
         yield from self._plan_differences()
 
-    def _machine_differences(self, now: results.Results) -> Iterator[tuple[str, str]]:
-        machines: list[str] = []
+    def _machine_differences(
+        self, before: results.Results, now: results.Results
+    ) -> Iterator[tuple[str, str]]:
+        machines = list(self._without_fingerprint())
         kernels: list[str] = []
-        for text in comparability.unlike_machines(self.before, now):
+        for text in comparability.unlike_machines(before, now):
             if text.startswith("kernel "):
                 kernels.append(text)
             else:
@@ -177,6 +197,18 @@ class Resumption:
             yield "machine", ", ".join(machines)
         if kernels:
             yield "kernel", ", ".join(kernels)
+
+    def _without_fingerprint(self) -> Iterator[str]:
+        """Parts of which nothing says what measured them: a file that is missing, was cut, or is
+        not as it was written."""
+        remarks = results.left_out(self.before)
+        fingerprints = (self.before.fingerprint, *self.before.later_fingerprints)
+        for part, fingerprint in enumerate(fingerprints, start=1):
+            name = store.fingerprint_name(part)
+            if f"{results.CHANGED}{name}" in remarks:
+                yield f"{name} was changed after it was written"
+            elif not facts.group(fingerprint, "host").get("hostname"):
+                yield f"{name} does not say what measured part {part}"
 
     def _plan_differences(self) -> Iterator[tuple[str, str]]:
         """Of the profiles and workloads as run, against those of the plan that stands now."""
@@ -241,9 +273,21 @@ def _other_place(campaign: str, differences: Mapping[str, str]) -> UsageError:
     )
 
 
+def _last_change_s(folder: Path) -> float:
+    """When something in it was written last; the folder itself counts, links are not followed."""
+    changes_s = [folder.lstat().st_mtime]
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # it went meanwhile
+            changes_s.append(path.lstat().st_mtime)
+    return max(changes_s)
+
+
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     """Makes the tables and the record of a run whose program was ended after it had measured.
     LoadError if something that its figures and telemetry rest on is missing."""
+    obstacle = run_folders.obstacle(folder)
+    if obstacle:
+        raise LoadError(f"its folder {obstacle}")
     window = None
     if record:
         window = results.measured_window(record)

@@ -9,13 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import UsageError
+from orchestrator.errors import UNREADABLE, CutError, UsageError
+from orchestrator.keys import plain_files
 from orchestrator.system.redaction import hidden, hidden_in
-
-
-class CutError(UsageError):
-    """A file that does not have its form."""
-
 
 Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
 
@@ -106,7 +102,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
     sums: dict[str, dict[str, Any]] = {}
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
-        if not file.is_file() or file == record or name.startswith("."):
+        if not plain_files.is_file(file) or file == record or name.startswith("."):
             continue
         status = file.stat()
         is_older = status.st_mtime_ns < since_ns
@@ -118,25 +114,38 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
 
 
 def _checksum(file: Path) -> dict[str, Any]:
-    sync(file)
-    with file.open("rb") as content:
+    with os.fdopen(plain_files.open_plain(file), "rb") as content:
+        os.fsync(content.fileno())
         digest = hashlib.file_digest(content, "sha256").hexdigest()
         return {"bytes": content.tell(), "sha256": digest}
 
 
 def recorded_checksums(record: Path) -> Checksums:
     """Those in a run's record; none of earlier releases, or if it was cut."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        return dict(json.loads(record.read_bytes())["files"])
+    with contextlib.suppress(OSError, CutError, RecursionError, *UNREADABLE):
+        content = json.loads(plain_files.read(record))
+        sums: dict[str, dict[str, Any]] = {}
+        for name, checksum in dict(content["files"]).items():
+            sums[str(name)] = {
+                "bytes": int(checksum["bytes"]),
+                "sha256": str(checksum["sha256"]),
+            }
+        return sums
     return {}
 
 
 def differences(record: Path) -> Iterator[str]:
     """Which files are not as `record` beside them says, in words."""
     for name, recorded in recorded_checksums(record).items():
+        if not _is_below(name):
+            yield f"{name!r} is no file of this run"
+            continue
         file = record.parent / name
         try:
             present = _checksum(file)
+        except CutError as error:
+            yield error.what
+            continue
         except OSError as error:
             yield f"{name} is missing or cannot be read: {error.strerror}"
             continue
@@ -145,3 +154,11 @@ def differences(record: Path) -> Iterator[str]:
             yield f"{name} was cut: {left} of {recorded['bytes']} bytes are there"
         elif present["sha256"] != recorded["sha256"]:
             yield f"{name} was changed after its run"
+
+
+def _is_below(name: str) -> bool:
+    """Whether it is the name of a file below a folder, as `checksums` writes it."""
+    if not name or "\0" in name:
+        return False
+    parts = name.split("/")
+    return not any(part in ("", ".", "..") for part in parts)

@@ -7,6 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from orchestrator.errors import CutError
+from orchestrator.keys import plain_files
 from orchestrator.system import files
 
 _ROWS = 2**20
@@ -43,7 +45,7 @@ def rows(file: Path) -> int:
 def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     """The table of a file in parts, one after the other; none if there is no file. CutError for
     one with a damaged part. `categories`: columns of texts that come so, a tenth as large."""
-    if not file.is_file():
+    if not plain_files.is_file(file):
         return
     columns = pq.read_schema(file).names
     as_categories = [name for name in categories if name in columns]
@@ -58,7 +60,7 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
             for batch in table.iter_batches(batch_size=_ROWS):
                 yield batch.to_pandas()
         except (OSError, ValueError) as error:
-            raise files.CutError(
+            raise CutError(
                 f"{file} is damaged ({error})",
                 advice="bring it back from a copy, or remove it: all else is then judged "
                 "without it; `tierbench verify` names every such file",

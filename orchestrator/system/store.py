@@ -9,33 +9,51 @@ import contextlib
 import hashlib
 import io
 import json
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import cache, partial
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pandas as pd
-from pydantic import TypeAdapter, ValidationError
 
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
-from orchestrator.analysis.results import LEFT_OUT, Results, RunData
+from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import CutError, UnavailableError, UsageError
+from orchestrator.keys import plain_files
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
-from orchestrator.planning.factors import RATE_OPTION
-from orchestrator.system import clock, parquet, results_formats
-from orchestrator.system.files import CutError, checksums, write_json
+from orchestrator.planning import stored_plan
+from orchestrator.planning.plan import interruptions
+from orchestrator.system import (
+    clock,
+    parquet,
+    results_formats,
+    run_folders,
+    stored_json,
+)
+from orchestrator.system.files import checksums, write_json
+from orchestrator.system.stored_json import SCHEMA_VERSION, in_form
 from orchestrator.tier import Gate, as_written
 
-SCHEMA_VERSION = 1  # of gates.json and predictions.json
-
-
 _Read = TypeVar("_Read")
-# Slower to make than to use.
-_form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+@dataclass(frozen=True)
+class _Remarks:
+    """What is to be said of a folder: what is passed over, and which files were changed."""
+
+    left_out: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+
+    def texts(self) -> Iterator[str]:
+        for what in self.left_out:
+            yield f"{LEFT_OUT}{what}"
+        for file in self.changed:
+            yield f"{CHANGED}{file}"
 
 
 def create(
@@ -45,7 +63,7 @@ def create(
     folder = fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
     (folder / "runs").mkdir()
     save_plan(folder, plan)
-    write_json(folder / "fingerprint.json", fingerprint)
+    save_fingerprint(folder, 1, fingerprint)
     # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
     with contextlib.suppress(OSError):
         link = results / f".latest-{folder.name[-40:]}"
@@ -57,7 +75,20 @@ def create(
 
 def save_plan(campaign: Path, plan: Plan) -> None:
     """Keeps the plan, as it is or as it has grown (see `run/schedule.py`)."""
-    write_json(campaign / "plan.json", as_written(plan))
+    stored_json.write(campaign / "plan.json", as_written(plan))
+
+
+def save_fingerprint(campaign: Path, part: int, facts: Mapping[str, Any]) -> None:
+    """Keeps what measures a part of a campaign, and where; a campaign has one more part each time
+    that it is gone on with."""
+    stored_json.write(campaign / fingerprint_name(part), facts)
+
+
+def fingerprint_name(part: int) -> str:
+    """Of the file of a part, counted from 1."""
+    if part == 1:
+        return "fingerprint.json"
+    return f"fingerprint-{part:02d}.json"
 
 
 def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
@@ -87,21 +118,34 @@ def newest(results: Path) -> Path | None:
 
 
 def run_folder(campaign: Path, run: Run) -> Path:
-    """Returns the folder of a run, and makes it with its `raw/`."""
-    folder = campaign / "runs" / run.slug
+    """Returns the folder of a run, and makes it with its `raw/`. UsageError if it would be
+    elsewhere than in the campaign's."""
+    folder = run_folders.path_of(campaign, run)
     (folder / "raw").mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def put_aside(campaign: Path, run: Run) -> Path | None:
-    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns."""
-    folder = campaign / "runs" / run.slug
+    """Moves what an unfinished run left to `interrupted/<run>-<n>`, which it returns; None if it
+    left nothing. UsageError if there is no such folder, but something else of its name."""
+    folder = run_folders.path_of(campaign, run)
     aside = campaign / "interrupted"
-    if not folder.is_dir():
+    if not os.path.lexists(folder):
         return None
+    if plain_files.kind_of(aside) not in ("nothing", "a folder"):
+        raise plain_files.not_plain(aside)
     aside.mkdir(exist_ok=True)
-    earlier = list(aside.glob(f"{run.slug}-*"))
-    return folder.rename(aside / f"{run.slug}-{len(earlier) + 1}")
+    number = 1 + max(_numbers_aside(aside, run), default=0)
+    return folder.rename(aside / f"{run.slug}-{number}")
+
+
+def _numbers_aside(aside: Path, run: Run) -> Iterator[int]:
+    """Those behind the names of what was put aside of a run before."""
+    pattern = re.compile(re.escape(run.slug) + r"-(\d{1,9})")
+    for path in aside.iterdir():
+        match = pattern.fullmatch(path.name)
+        if match:
+            yield int(match[1])
 
 
 _CHANGES = "limit-changes.jsonl"
@@ -119,9 +163,14 @@ def unfinished_run(results: Path, name: str) -> Path:
 
 
 def in_progress(campaign: Path) -> Path | None:
-    """Returns the folder of the run without a record, if there is one."""
-    folders = (campaign / "runs").glob("*/")
-    unfinished = [folder for folder in folders if not (folder / "record.json").exists()]
+    """Returns the folder of the planned run without a record, if there is one. UsageError if the
+    plan cannot be read."""
+    if plain_files.kind_of(campaign / "plan.json") == "nothing":
+        return None
+    unfinished: list[Path] = []
+    for folder in run_folders.present(campaign, _plan(campaign, []), []):
+        if not plain_files.is_file(folder.path / run_folders.RECORD):
+            unfinished.append(folder.path)
     return max(unfinished, default=None)
 
 
@@ -136,9 +185,9 @@ def limit_changes(run: Path) -> list[Any]:
     which never took effect. A line that was cut counts as one: it may have taken effect."""
     file = run / "raw" / _CHANGES
     changes: list[Any] = []
-    if not file.exists():
+    if plain_files.kind_of(file) == "nothing":
         return changes
-    for line in file.read_text().splitlines():
+    for line in plain_files.read(file).decode(errors="replace").splitlines():
         try:
             change = dict(json.loads(line))
         except (ValueError, TypeError):
@@ -151,6 +200,7 @@ def limit_changes(run: Path) -> list[Any]:
 
 
 _INTERVALS = "intervals.csv"
+_MOST_INTERVALS_BYTES = 2**30  # a row a second, of some hundred bytes
 _TRANSACTIONS = "latencies.parquet"
 _SAMPLES = "samples.parquet"
 _TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
@@ -175,14 +225,14 @@ def save_run(
 
 def has_samples(folder: Path) -> bool:
     """Whether a run has its telemetry, whole."""
-    return _whole(partial(_is_table, folder / _SAMPLES), False, [])
+    return _whole(partial(_is_table, folder / _SAMPLES), False, _Remarks())
 
 
 def save_record(folder: Path, record: Record) -> None:
     """Saves the record with the checksums of all files of the run, which are then on the disk."""
     file = folder / "record.json"
     content = as_written(record)
-    write_json(file, {**content, "files": checksums(folder, file)})
+    stored_json.write(file, {**content, "files": checksums(folder, file)})
 
 
 _GATES = "gates.json"
@@ -195,26 +245,26 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
         "schema_version": SCHEMA_VERSION,
         "gates": [asdict(gate) for gate in gates],
     }
-    write_json(campaign / _GATES, content)
+    stored_json.write(campaign / _GATES, content)
 
 
 def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
     """Saves what was predicted of other tiers, over what was before."""
     content = [asdict(prediction) for prediction in predictions]
-    write_json(
+    stored_json.write(
         campaign / _PREDICTIONS,
         {"schema_version": SCHEMA_VERSION, "predictions": content},
     )
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
-    write_json(campaign / "verdict.json", asdict(verdict))
+    stored_json.write(campaign / "verdict.json", asdict(verdict))
 
 
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
     file = campaign / "verdict.json"
-    return read_json(
+    return stored_json.read_json(
         file,
         tuple[Decision, ...],
         RESULTS_FORMAT,
@@ -226,48 +276,75 @@ def decisions(campaign: Path) -> tuple[Decision, ...]:
 def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
-    if not (campaign / "plan.json").is_file():
+    if plain_files.kind_of(campaign / "plan.json") == "nothing":
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",
             advice="name a folder under results/, or results/latest",
         )
-    plan = read_json(
-        campaign / "plan.json", Plan, RESULTS_FORMAT, older=results_formats.PLANS
-    )
-    cut: list[str] = []  # what is passed over, and why
-    fingerprint = _whole(
-        partial(_fingerprint, campaign / "fingerprint.json"), dict[str, Any](), cut
-    )
-    gates = _kept_tuple(campaign / _GATES, tuple[Gate, ...], "gates", cut)
+    remarks = _Remarks()
+    plan = _plan(campaign, remarks.changed)
+    fingerprints: list[dict[str, Any]] = []
+    for part in range(1, 2 + interruptions(plan)):
+        file = campaign / fingerprint_name(part)
+        read = partial(stored_json.facts, file, remarks.changed)
+        fingerprints.append(_whole(read, dict[str, Any](), remarks))
+    gates = _kept_tuple(campaign / _GATES, tuple[Gate, ...], "gates", remarks)
     predictions = _kept_tuple(
-        campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", cut
+        campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
-    runs = []
-    for file in sorted((campaign / "runs").glob("*/record.json")):
-        record = _whole(partial(_record, file), None, cut)
-        if record:
-            runs.append(_run_data(record, file.parent, tables, cut))
+    runs = tuple(_runs(campaign, plan, tables, remarks))
     return Results(
         campaign.resolve().name,
-        _with_notes(plan, campaign, cut),
-        fingerprint,
-        tuple(runs),
+        _with_notes(plan, campaign, remarks),
+        fingerprints[0],
+        runs,
         gates,
         predictions=predictions,
+        later_fingerprints=tuple(fingerprints[1:]),
     )
+
+
+def _plan(campaign: Path, changed: list[str]) -> Plan:
+    file = campaign / "plan.json"
+    with in_form(file):
+        plan = stored_json.read_json(
+            file, Plan, RESULTS_FORMAT, older=results_formats.PLANS, changed=changed
+        )
+        stored_plan.require_possible(plan)
+        return plan
+
+
+def _runs(
+    campaign: Path, plan: Plan, tables: bool, remarks: _Remarks
+) -> Iterator[RunData]:
+    for folder in run_folders.present(campaign, plan, remarks.left_out):
+        if not plain_files.is_file(folder.path / run_folders.RECORD):
+            continue
+        record = _whole(partial(_record, folder.path, remarks.changed), None, remarks)
+        if record is None:
+            continue
+        unlike = run_folders.unlike(record, folder)
+        if unlike:
+            remarks.left_out.append(unlike)
+        else:
+            yield _run_data(record, folder.path, tables, remarks)
 
 
 def _kept_tuple(
-    file: Path, noun: type[tuple[_Read, ...]], part: str, cut: list[str]
+    file: Path, noun: type[tuple[_Read, ...]], part: str, remarks: _Remarks
 ) -> tuple[_Read, ...]:
     """The `part` of a file that a campaign may have; none if it has no such file."""
-    return _whole(partial(read_json, file, noun, part=part), (), cut)
+    return _whole(
+        partial(stored_json.read_json, file, noun, part=part, changed=remarks.changed),
+        (),
+        remarks,
+    )
 
 
-def _with_notes(plan: Plan, campaign: Path, cut: Sequence[str]) -> Plan:
-    """With a note of each file that was passed over, unless the plan has it already."""
+def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
+    """With a note of each file that was passed over or changed, unless the plan has it already."""
     notes = []
-    for text in cut:
+    for text in remarks.texts():
         note = Note("other", text.replace(f"{campaign}/", ""))
         if note not in plan.notes:
             notes.append(note)
@@ -275,56 +352,61 @@ def _with_notes(plan: Plan, campaign: Path, cut: Sequence[str]) -> Plan:
 
 
 def checksum(campaign: Path) -> str:
-    """SHA-256 of plan, fingerprint and records, which hold the checksums of the raw files."""
+    """SHA-256 of plan, fingerprints and records, which hold the checksums of the raw files."""
     digest = hashlib.sha256()
-    for name in ("plan.json", "fingerprint.json", "runs/*/record.json"):
+    for name in (
+        "plan.json",
+        "fingerprint.json",
+        "fingerprint-*.json",
+        "runs/*/record.json",
+    ):
         for file in sorted(campaign.glob(name)):
-            digest.update(file.read_bytes())
+            if plain_files.is_file(file):
+                digest.update(plain_files.read(file))
     return digest.hexdigest()
 
 
 def load_run(folder: Path) -> RunData:
     """One run with its tables. CutError if its record was cut; cut tables are none."""
-    return _run_data(_record(folder / "record.json"), folder, True, [])
+    return _run_data(_record(folder, []), folder, True, _Remarks())
 
 
-def _record(file: Path) -> Record:
-    return read_json(file, Record, RESULTS_FORMAT, older=results_formats.RECORDS)
+def _record(folder: Path, changed: list[str]) -> Record:
+    return stored_json.read_json(
+        folder / run_folders.RECORD,
+        Record,
+        RESULTS_FORMAT,
+        older=results_formats.RECORDS,
+        changed=changed,
+    )
 
 
-def _whole(read: Callable[[], _Read], otherwise: _Read, cut: list[str]) -> _Read:
-    """What is read; `otherwise` if its file was cut, which is then said in `cut`."""
+def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _Read:
+    """What is read; `otherwise` if its file was cut, which is then said in `remarks`."""
     try:
         return read()
     except CutError as error:
-        cut.append(f"{LEFT_OUT}{error.what}")
+        remarks.left_out.append(error.what)
         return otherwise
 
 
-def _fingerprint(file: Path) -> dict[str, Any]:
-    with _in_form(file):
-        if file.is_file():
-            return dict(json.loads(file.read_bytes()))
-        return {}
-
-
-def _run_data(record: Record, folder: Path, tables: bool, cut: list[str]) -> RunData:
+def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> RunData:
     intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
     if not tables:
         return RunData(record, intervals, Samples(tuple), _no_parts)
     file = folder / _INTERVALS
-    if file.is_file():
-        intervals = _whole(partial(_intervals, file), intervals, cut)
-    samples = _parts_of(folder / _SAMPLES, cut, _TEXTS)
-    transactions = _parts_of(folder / _TRANSACTIONS, cut)
+    if plain_files.is_file(file):
+        intervals = _whole(partial(_intervals, file), intervals, remarks)
+    samples = _parts_of(folder / _SAMPLES, remarks, _TEXTS)
+    transactions = _parts_of(folder / _TRANSACTIONS, remarks)
     return RunData(record, intervals, Samples(samples), transactions)
 
 
 def _parts_of(
-    file: Path, cut: list[str], columns: Sequence[str] = ()
+    file: Path, remarks: _Remarks, columns: Sequence[str] = ()
 ) -> Callable[[], Iterator[pd.DataFrame]]:
     """What reads the table of a file in parts; of one that is not there, or cut, none."""
-    if _whole(partial(_is_table, file), False, cut):
+    if _whole(partial(_is_table, file), False, remarks):
         return partial(parquet.parts, file, columns)
     return _no_parts
 
@@ -335,99 +417,17 @@ def _no_parts() -> Iterator[pd.DataFrame]:
 
 def _is_table(file: Path) -> bool:
     """Whether there is one; its end says what is in it."""
-    with _in_form(file, OSError):
-        return file.is_file() and parquet.rows(file) >= 0
+    with in_form(file):
+        return plain_files.is_file(file) and parquet.rows(file) >= 0
 
 
 def _intervals(file: Path) -> pd.DataFrame:
     """Its last line ends like every other unless it was cut, and all have as many fields."""
-    with _in_form(file):
-        text = file.read_text()
+    with in_form(file):
+        text = plain_files.read(file, _MOST_INTERVALS_BYTES).decode()
         commas = {line.count(",") for line in text.splitlines()}
         if not text.endswith("\n") or len(commas) > 1:
             raise ValueError("a line is not whole")
         table = pd.read_csv(io.StringIO(text))
         table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
         return table
-
-
-def read_json(
-    file: Path,
-    noun: type[_Read],
-    readable: int = SCHEMA_VERSION,
-    part: str = "",
-    older: Mapping[int, results_formats.Upgrade] = MappingProxyType({}),
-) -> _Read:
-    """All of it, or its `part`, of which there is none without the file: older campaigns have no
-    such, nor those that ended before. UsageError for another version than the `readable` one and
-    those `older` ones that can be upgraded."""
-    if part and not file.is_file():
-        return noun()
-    with _in_form(file):
-        content = json.loads(file.read_bytes())
-        version = content.get("schema_version", 1)
-        if isinstance(version, int) and version in older:
-            older[version](content)
-        elif isinstance(version, int) and version != readable:
-            raise _other_version(file, version, readable)
-        for load in (*content.get("workloads", ()), content.get("workload")):
-            _with_its_load(load)
-        if part:
-            content = content[part]
-        return cast(_Read, _form(noun).validate_python(content))
-
-
-def _other_version(file: Path, version: int, readable: int) -> UsageError:
-    advice = "an older version wrote it, and nothing converts it: measure again"
-    if version > readable:
-        advice = "a newer version wrote it: read it with that one, or a newer one still"
-    return UsageError(
-        f"{file} has schema_version {version}; "
-        f"this version of tierbench reads {readable}",
-        advice,
-    )
-
-
-def _with_its_load(workload: Any) -> None:
-    """A load was once kept beside the value of a factor, as the `point` of a workload."""
-    if not isinstance(workload, dict):
-        return
-    point = workload.pop("point", None)
-    if not point:
-        return
-    factor = point["axis"]
-    if factor == "rate":
-        factor = RATE_OPTION
-    question = point["protocol"]
-    if question == "sweep":
-        question = "load"
-    workload["varied"] = {
-        "of": point["of"],
-        "factor": factor,
-        "value": f"{point['value']:.12g}",
-        "number": point["value"],
-        "question": question,
-    }
-
-
-@contextlib.contextmanager
-def _in_form(file: Path, *also: type[Exception]) -> Iterator[None]:
-    """CutError if the block, which reads `file`, finds it in another form, or fails with `also`."""
-    wrong: tuple[type[Exception], ...] = (
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        *also,
-    )
-    try:
-        yield
-    except wrong as error:
-        why = f"({type(error).__name__}: {error})"
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
-        raise CutError(
-            f"{file} does not have the form this version reads {why}",
-            advice="was it written by another version, or edited by hand?",
-        ) from error

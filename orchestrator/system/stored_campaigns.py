@@ -8,8 +8,8 @@ from pathlib import Path
 
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.results import began_s
-from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.system import files, store
+from orchestrator.errors import CutError, TierbenchError, UsageError
+from orchestrator.system import files, store, stored_json
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
@@ -103,11 +103,13 @@ def _no_campaign_yet(results: Path) -> UsageError:
 
 
 def baselines(results: Path) -> dict[str, str]:
-    """Name → folder, its full path outside of `results`. `files.CutError` if it is damaged."""
+    """Name → folder, its full path outside of `results`. `CutError` if it is damaged."""
     file = results / _BASELINES
     try:
-        return store.read_json(file, dict[str, str], _SCHEMA_VERSION, part="baselines")
-    except files.CutError as error:
+        return stored_json.read_json(
+            file, dict[str, str], _SCHEMA_VERSION, part="baselines"
+        )
+    except CutError as error:
         error.advice = (
             "mend it, or name a campaign anew with `tierbench baseline set`: "
             f"that puts this file aside as {_ASIDE}"
@@ -130,7 +132,7 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
         place = folder.name
     try:
         saved = baselines(results)
-    except files.CutError:
+    except CutError:
         saved = {}
         (results / _BASELINES).replace(results / _ASIDE)
     _write(results, {**saved, name: place})

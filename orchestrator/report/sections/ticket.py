@@ -168,6 +168,9 @@ def _checks(index: ReportIndex) -> Iterator[Part]:
         yield Part("Command", (Code(command),))
     checksum = index.campaign.checksum
     if checksum:
-        how = Code("cat plan.json fingerprint.json runs/*/record.json | sha256sum")
+        fingerprints = "fingerprint.json"
+        if any(index.campaign.later_fingerprints):
+            fingerprints += " fingerprint-*.json"
+        how = Code(f"cat plan.json {fingerprints} runs/*/record.json | sha256sum")
         title = "SHA-256 of the campaign, in its folder"
         yield Part(title, (Paragraph(checksum), how))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from pathlib import Path
@@ -20,14 +22,14 @@ from orchestrator.errors import (
     EXIT_UNAVAILABLE,
     EXIT_USAGE,
 )
-from orchestrator.model import Plan
+from orchestrator.model import Note, Plan
 from orchestrator.run import datasets
 from orchestrator.system import files, store
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import Price
 from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.fake_parts import fake_parts
-from tests.fakes import FakeClock, FakePlatform, Log, this_machine_has
+from tests.fakes import FakeClock, FakeGuard, FakePlatform, Log, this_machine_has
 from tests.plans import a_plan
 from tests.unit.run.conftest import Failing, real
 
@@ -124,6 +126,36 @@ def test_other_code_is_refused(tmp_path: Path) -> None:
     assert "--despite code" in errors(app)
     told = ("resume", str(folder), "--accept-inconclusive", "--despite", "code")
     assert tierbench(app, *words(app, *told)) == EXIT_DONE
+
+
+class EndsMeanwhile(FakeGuard):
+    """The other program has gone on with `folder` until this one is alone; then it adds a note."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        plan = store.load(self._folder).plan
+        note = Note("other", "of the other program")
+        store.save_plan(self._folder, replace(plan, notes=(*plan.notes, note)))
+        with super().held():
+            yield
+
+
+def test_the_plan_is_read_when_no_other_program_may_write_it(tmp_path: Path) -> None:
+    first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    tierbench(first, *words(first, *COMPARE))
+    folder = campaign(first)
+    app = program(tmp_path)
+    platform: Any = app.connect()
+    platform.guard = EndsMeanwhile(folder)
+    told = ("resume", "latest", "--accept-inconclusive")
+    assert tierbench(app, *words(app, *told)) == EXIT_DONE
+    assert outcomes(folder) == ["done"] * 4
+    notes = [note.text for note in store.load(folder).plan.notes]
+    assert "of the other program" in notes
 
 
 def test_figures_of_others_are_not_gone_on_with(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,33 @@ def validated(
     file.write_text(text)
     code = tierbench(an_app(folder), "validate", str(file))
     return code, capsys.readouterr().out.replace(str(file), name)
+
+
+def test_a_pipe_is_refused_and_not_waited_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "disk.yaml"
+    os.mkfifo(file)
+    assert tierbench(an_app(tmp_path), "validate", str(file)) == EXIT_USAGE
+    assert "is a pipe where something else belongs" in capsys.readouterr().out
+
+
+def test_a_file_that_no_person_writes_is_refused_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = f"title: {'x' * 20_000_000}\n"
+    code, said = validated("disk.yaml", text, tmp_path, capsys)
+    assert code == EXIT_USAGE
+    assert "disk.yaml is larger than 1 MiB" in said
+
+
+def test_a_link_to_a_file_of_ones_own_is_followed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "elsewhere.yaml").write_text(PRICES)
+    link = tmp_path / "prices.yaml"
+    link.symlink_to("elsewhere.yaml")
+    assert tierbench(an_app(tmp_path), "validate", str(link)) == EXIT_DONE
 
 
 def test_a_price_list_is_one(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Record
 from orchestrator.run import experiment
+from orchestrator.run.resuming import Resumption
 from orchestrator.run.schedule import Following
 from orchestrator.system import store
 from orchestrator.tier import Gate
@@ -21,6 +22,14 @@ from tests.plans import a_plan
 from tests.tiers import changed
 
 GONE = UnavailableError("looking at node-1: the Docker engine does not answer (reset)")
+
+
+# What measures a campaign here, and where.
+HERE = {"hostname": "here", "cpu_model": "fast", "cpus": 2, "kernel": "6.1"}
+FACTS: dict[str, Any] = {"tierbench": "1", "revision": "a" * 40, "host": HERE}
+
+
+PLAN = a_plan(("premium", "ultra"), repetitions=2)  # four runs
 
 
 class Failing(Log):
@@ -63,7 +72,7 @@ class Campaign:
             self.parts,
             self.world,
             self.results,
-            {},
+            FACTS,
             [following] if following else [],
         )
         return self.records()
@@ -76,6 +85,34 @@ class Campaign:
 
 
 Make = Callable[..., Campaign]
+
+
+class Killed(BaseException):
+    """Ends this program as SIGKILL does: nothing of it has anything to say any more."""
+
+
+def begun(campaign: Campaign, plan: Plan = PLAN) -> Path:
+    """Carries out `plan` until it is killed; returns its folder, without what a program that is
+    killed would not have written."""
+    with pytest.raises((Killed, KeyboardInterrupt)):
+        experiment.execute(
+            plan, campaign.parts, campaign.world, campaign.results, FACTS
+        )
+    return campaign.results / "latest"
+
+
+def go_on(
+    campaign: Campaign,
+    facts: Mapping[str, Any] = FACTS,
+    despite: tuple[str, ...] = (),
+    following: Sequence[Following] = (),
+) -> Path:
+    folder = (campaign.results / "latest").resolve()
+    begun = Resumption(folder, despite)
+    world, parts = campaign.world, campaign.parts
+    return experiment.execute(
+        begun.plan, parts, world, campaign.results, facts, following, begun
+    )
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,46 +17,24 @@ import pytest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
-from orchestrator.run import experiment
 from orchestrator.run.resuming import Resumption
-from orchestrator.run.schedule import Following
 from orchestrator.system import files, store
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log
 from tests.plans import a_plan
-from tests.unit.run.conftest import Campaign, Failing, Make, kept, real
-
-PLAN = a_plan(("premium", "ultra"), repetitions=2)  # four runs
-HERE = {"hostname": "here", "cpu_model": "fast", "cpus": 2, "kernel": "6.1"}
-FACTS: dict[str, Any] = {"tierbench": "1", "revision": "a" * 40, "host": HERE}
-
-
-class Killed(BaseException):
-    """Ends this program as SIGKILL does: nothing of it has anything to say any more."""
-
-
-def begun(campaign: Campaign, plan: Plan = PLAN) -> Path:
-    """Carries out `plan` until it is killed; returns its folder, without what a program that is
-    killed would not have written."""
-    with pytest.raises((Killed, KeyboardInterrupt)):
-        experiment.execute(
-            plan, campaign.parts, campaign.world, campaign.results, FACTS
-        )
-    return campaign.results / "latest"
-
-
-def go_on(
-    campaign: Campaign,
-    facts: Mapping[str, Any] = FACTS,
-    despite: tuple[str, ...] = (),
-    following: Sequence[Following] = (),
-) -> Path:
-    folder = (campaign.results / "latest").resolve()
-    begun = Resumption(folder, despite)
-    world, parts = campaign.world, campaign.parts
-    return experiment.execute(
-        begun.plan, parts, world, campaign.results, facts, following, begun
-    )
+from tests.unit.run.conftest import (
+    FACTS,
+    HERE,
+    PLAN,
+    Campaign,
+    Failing,
+    Killed,
+    Make,
+    begun,
+    go_on,
+    kept,
+    real,
+)
 
 
 def records(folder: Path) -> dict[str, bytes]:
@@ -157,7 +134,7 @@ def test_a_last_gate_that_alone_is_missing_is_taken(make: Make) -> None:
 def test_a_last_gate_that_was_taken_is_not_taken_again(make: Make) -> None:
     make().execute(plan=real(a_plan(repetitions=2)))
     campaign = make()
-    go_on(campaign, {})
+    go_on(campaign)
     assert len(kept(campaign)) == 2
 
 

@@ -9,7 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from orchestrator.system import files, parquet
+from orchestrator.errors import CutError
+from orchestrator.system import parquet
 
 ROWS, PARTS = 2**18, 16
 
@@ -60,5 +61,5 @@ def test_a_damaged_part_is_an_error_that_names_the_file(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    with pytest.raises(files.CutError, match=r"table\.parquet is damaged"):
+    with pytest.raises(CutError, match=r"table\.parquet is damaged"):
         list(parquet.parts(file))

@@ -29,8 +29,10 @@ LOCKS_UNKNOWN = " What sessions waited for was not sampled, so it may be locks."
 
 def in_format_2(judged: Path) -> str:
     """A verdict of today as its file in format 2 was: no effects, no `answer`, nothing on what
-    makes a decision moot or on which basis a cluster's answer rests, and locks taken for absent."""
+    makes a decision moot or on which basis a cluster's answer rests, locks taken for absent, and
+    no checksum of its own."""
     content: dict[str, Any] = json.loads(judged.read_text())
+    assert content.pop("content_sha256")
     assert content.pop("answer") is not None
     content["schema_version"] = 2
     for doubt in content["doubts"]:

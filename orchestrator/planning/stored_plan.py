@@ -1,0 +1,117 @@
+"""Whether a plan that was read from a file is one that could have been made. Pure.
+
+Its numbers are possible by themselves; here they are held against each other and against what
+judging divides by and sorts by."""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from orchestrator.model import ClusterSpec, Plan, Profile, Workload
+from orchestrator.tier import Limits, Price
+from orchestrator.units import short
+
+
+def require_possible(plan: Plan) -> None:
+    """ValueError with what is wrong first."""
+    for mistake in mistakes(plan):
+        raise ValueError(mistake)
+
+
+def is_name(name: str) -> bool:
+    """Whether a folder may be named by it, alone or with more around it, and leaves no other."""
+    return name not in ("", ".", "..") and "/" not in name and name.isprintable()
+
+
+def mistakes(plan: Plan) -> Iterator[str]:
+    """What no plan has, a phrase each."""
+    profiles = [profile.name for profile in plan.profiles]
+    workloads = [workload.name for workload in plan.measured]
+    for name in (*profiles, *workloads):
+        if not is_name(name):
+            yield f"{short(name)} cannot be a name: a folder is named by it"
+    yield from _twice("profile", profiles)
+    yield from _twice("workload", workloads)
+    yield from _twice("run", [run.number for run in plan.runs])
+    for run in plan.runs:
+        if run.number < 1 or run.repetition < 1:
+            yield f"run {run.number} has the repetition {run.repetition}"
+        if run.profile not in profiles or run.workload not in workloads:
+            cell = f"{run.profile} × {run.workload}"
+            yield f"run {run.number} is of {short(cell)}, which is not planned"
+    for meant in (plan.baseline, plan.twin):
+        if meant is not None and meant not in profiles:
+            yield f"no profile is named {short(meant)}"
+    if not plan.profiles or not plan.workloads or not plan.runs:
+        yield "it plans nothing"
+    yield from _out_of_range(plan)
+    for profile in plan.profiles:
+        for text in _of_profile(profile):
+            yield f"{profile.name}: {text}"
+    for workload in plan.measured:
+        for text in _of_workload(workload):
+            yield f"{workload.name}: {text}"
+
+
+def _twice(noun: str, names: Collection[Any]) -> Iterator[str]:
+    if len(set(names)) < len(names):
+        yield f"it has a {noun} twice"
+
+
+def _out_of_range(plan: Plan) -> Iterator[str]:
+    for margin_pct in (plan.margin_pct, plan.p99_margin_pct):
+        if not 0 <= margin_pct < 100:
+            yield f"{margin_pct:.6g} % is no margin"
+    if plan.repetitions < 1:
+        yield f"repetitions is {plan.repetitions}"
+    if plan.gate_every is not None and plan.gate_every < 1:
+        yield f"gate_every is {plan.gate_every}"
+    for share in plan.looks.values():
+        if not 0 <= share <= 1:
+            yield f"a look has the share {share:.6g}"
+    least = [plan.estimate_s, plan.retry_failed, *plan.weights.values()]
+    least += [plan.most_s or 0.0, plan.latency_at_pct or 0.0]
+    yield from _negative(least)
+
+
+def _negative(values: Iterable[float]) -> Iterator[str]:
+    for value in values:
+        if not value >= 0:
+            yield f"{value:.6g} is less than nothing"
+
+
+def _of_profile(profile: Profile) -> Iterator[str]:
+    yield from _of_cluster(profile.cluster)
+    tier = profile.tier
+    for disks in (tier, tier.wal):
+        if disks is None:
+            continue
+        yield from _of_price(disks.price)
+        yield from _of_limits(disks.limits)
+        if disks.count < 1:
+            yield f"{disks.count} disks are striped"
+
+
+def _of_cluster(cluster: ClusterSpec) -> Iterator[str]:
+    if cluster.nodes < 1 or cluster.clients < 1:
+        yield f"{cluster.nodes} nodes and {cluster.clients} clients"
+    if cluster.profile_nodes is not None and cluster.profile_nodes < 1:
+        yield f"a profile of {cluster.profile_nodes} nodes"
+    yield from _of_price(cluster.vm_price)
+
+
+def _of_price(price: Price | None) -> Iterator[str]:
+    if price is not None and not price.monthly >= 0:
+        yield f"{price.monthly:.6g} a month is no price"
+
+
+def _of_limits(limits: Limits) -> Iterator[str]:
+    for limit in (limits.iops, limits.bytes_per_s, limits.write_iops):
+        if limit is not None and limit < 1:
+            yield f"{limit} is no limit of a disk"
+
+
+def _of_workload(workload: Workload) -> Iterator[str]:
+    if workload.threads < 1:
+        yield f"{workload.threads} threads"
+    if not workload.measure_s >= 0 or not workload.warmup_s >= 0:
+        yield "a time is less than nothing"

@@ -1,0 +1,210 @@
+"""JSON files of a results folder: written with a checksum of their own content, read as what their
+version says, and refused where they hold what nothing writes: a key twice, a number that nothing
+has, a text that is none."""
+
+import contextlib
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from orchestrator.errors import CutError, UsageError
+from orchestrator.keys import plain_files
+from orchestrator.planning.factors import RATE_OPTION
+from orchestrator.system import files, results_formats
+from orchestrator.system.redaction import hidden_in
+
+SCHEMA_VERSION = 1  # of gates.json, predictions.json and baselines.json
+CHECKSUM = "content_sha256"
+# Counters have 64 bits; no figure is larger.
+_MOST = 2.0**64
+# Of times in seconds, those that a calendar has.
+_EARLIEST_S = -62_135_596_800.0
+_LATEST_S = 253_402_300_799.0
+# Of what a tier's burst lasts, which may be for ever.
+_MAY_BE_ENDLESS = "duration_s"
+_MOST_LEVELS = 100
+
+_Read = TypeVar("_Read")
+# Slower to make than to use.
+_form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
+
+
+# ------------------------------------------------------------------ writing
+
+
+def write(file: Path, content: Mapping[str, Any]) -> None:
+    """Writes atomically, without passwords, and with the checksum by which `read_json` tells
+    whether the content was changed since."""
+    text = json.dumps(hidden_in(content), default=str)
+    as_read = json.loads(text)
+    sealed = {**as_read, CHECKSUM: _checksum(as_read)}
+    files.write_text(file, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    """Of the content alone, however it is laid out."""
+    text = json.dumps(content, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# ------------------------------------------------------------------ reading
+
+
+def read_json(
+    file: Path,
+    noun: type[_Read],
+    readable: int = SCHEMA_VERSION,
+    part: str = "",
+    older: Mapping[int, results_formats.Upgrade] = MappingProxyType({}),
+    changed: list[str] | None = None,
+) -> _Read:
+    """All of it, or its `part`, of which there is none without the file: older campaigns have no
+    such, nor those that ended before. UsageError for another version than the `readable` one and
+    those `older` ones that can be upgraded; CutError for another form. `changed`: gets the file if
+    somebody has changed it; without it that is a CutError too."""
+    if part and plain_files.kind_of(file) == "nothing":
+        return noun()
+    with in_form(file):
+        content = plain(file)
+        _look_for_changes(file, content, changed)
+        version = content.get("schema_version", 1)
+        if isinstance(version, int) and version in older:
+            older[version](content)
+        elif isinstance(version, int) and version != readable:
+            raise _other_version(file, version, readable)
+        for load in (*content.get("workloads", ()), content.get("workload")):
+            _with_its_load(load)
+        if part:
+            content = content[part]
+        return cast(_Read, _form(noun).validate_python(content))
+
+
+def facts(file: Path, changed: list[str]) -> dict[str, Any]:
+    """A file of facts that has no form; none without the file. Raises as `read_json` does."""
+    if plain_files.kind_of(file) == "nothing":
+        return {}
+    with in_form(file):
+        content = plain(file)
+        _look_for_changes(file, content, changed)
+        return content
+
+
+def plain(file: Path) -> dict[str, Any]:
+    """The content of a file as it stands. OSError, CutError and ValueError for what cannot be
+    read."""
+    text = plain_files.read(file).decode("utf-8-sig")
+    try:
+        content = dict(json.loads(text, object_pairs_hook=_each_once))
+        _require_possible("", content, _MOST_LEVELS)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    return content
+
+
+def _look_for_changes(
+    file: Path, content: dict[str, Any], changed: list[str] | None
+) -> None:
+    """Takes the checksum out of the content. None was written by earlier releases."""
+    recorded = content.pop(CHECKSUM, None)
+    if recorded is None or recorded == _checksum(content):
+        return
+    if changed is None:
+        raise ValueError("it was changed after it was written")
+    changed.append(str(file))
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. ValueError if it has a key twice."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has {twice!r} twice")
+    return content
+
+
+def _require_possible(name: str, value: Any, levels: int) -> None:
+    """ValueError for a number that nothing has, a text that is none, and too many levels. `name`:
+    the nearest key."""
+    if levels < 0:
+        raise ValueError("it is nested too deeply")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            key.encode()
+            _require_possible(key, item, levels - 1)
+    elif isinstance(value, list):
+        for item in value:
+            _require_possible(name, item, levels - 1)
+    elif isinstance(value, str):
+        value.encode()  # half of a pair of code units is no text
+    elif isinstance(value, (int, float)):
+        _require_number(name, value)
+
+
+def _require_number(name: str, value: float) -> None:
+    least = -_MOST
+    most = _MOST
+    if name.endswith("_s") and not name.endswith("per_s"):
+        least = _EARLIEST_S
+        most = _LATEST_S
+    if least <= value <= most:
+        return
+    if name == _MAY_BE_ENDLESS and value == math.inf:
+        return
+    raise ValueError(f"{name} cannot be {value:.6g}")
+
+
+@contextlib.contextmanager
+def in_form(file: Path) -> Iterator[None]:
+    """CutError if the block, which reads `file`, cannot do so or finds it in another form."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
+        why = f"({type(error).__name__}: {error})"
+        if isinstance(error, ValidationError):
+            first = error.errors()[0]
+            why = f"({error.error_count()} mistakes): {first['loc']}: {first['msg']}"
+        raise CutError(
+            f"{file} does not have the form this version reads {why}",
+            advice="was it written by another version, or edited by hand?",
+        ) from error
+
+
+def _other_version(file: Path, version: int, readable: int) -> UsageError:
+    advice = "an older version wrote it, and nothing converts it: measure again"
+    if version > readable:
+        advice = "a newer version wrote it: read it with that one, or a newer one still"
+    return UsageError(
+        f"{file} has schema_version {version}; "
+        f"this version of tierbench reads {readable}",
+        advice,
+    )
+
+
+def _with_its_load(workload: Any) -> None:
+    """A load was once kept beside the value of a factor, as the `point` of a workload."""
+    if not isinstance(workload, dict):
+        return
+    point = workload.pop("point", None)
+    if not point:
+        return
+    factor = point["axis"]
+    if factor == "rate":
+        factor = RATE_OPTION
+    question = point["protocol"]
+    if question == "sweep":
+        question = "load"
+    workload["varied"] = {
+        "of": point["of"],
+        "factor": factor,
+        "value": f"{point['value']:.12g}",
+        "number": point["value"],
+        "question": question,
+    }
