@@ -74,6 +74,14 @@ Question = Literal["factor", "load", "same rate"]
 
 
 @dataclass(frozen=True)
+class Pause:
+    """Between two parts of a campaign, in Unix time: nothing was made, and nothing rented."""
+
+    began_s: float
+    ended_s: float
+
+
+@dataclass(frozen=True)
 class Varied:
     """The value of a factor at which a workload is another one, `of`.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.facts import DoubtEffect, NoteKind, PhaseName, Varied
+from orchestrator.facts import DoubtEffect, NoteKind, Pause, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
 from orchestrator.units import shortened
 
@@ -221,6 +221,9 @@ class Plan:
     Loads: `overrides`: keys of workloads, over their files'; `latency_at_pct`: of the slowest
     tier's capacity, at which all follow.
 
+    Parts: `pauses` lie between them; in all of them together no more than `max_cost` may be spent,
+    as `5 USD`; `on_end`: the SHA-256 of the command that follows. "" for none.
+
     `platform`: "" if old.
     """
 
@@ -249,6 +252,9 @@ class Plan:
     weights: Mapping[str, float] = field(default_factory=dict)
     # Measured once on each tier, and judged by nothing.
     probes: tuple[Workload, ...] = ()
+    pauses: tuple[Pause, ...] = ()
+    max_cost: str = ""
+    on_end: str = ""
     schema_version: int = RESULTS_FORMAT
 
     @property

@@ -40,7 +40,12 @@ def an_app(
     if connect is None:
         connect = no_engine if platform is None else lambda *_: platform
     known = dict.fromkeys(("docker", "kubernetes"), connect)
-    given = {"progress": QuietProgress(), "lock": cache / "lock", **fields}
+    given = {
+        "progress": QuietProgress(),
+        "lock": cache / "lock",
+        "state": cache / "state",
+        **fields,
+    }
     return CampaignApp(ROOT, cache, cache / "results", platforms=lambda: known, **given)
 
 

@@ -23,7 +23,7 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import Collector, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
-from orchestrator.system import host
+from orchestrator.system import confirmed, host
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
@@ -36,6 +36,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # within five minutes, also if thirty steps hang
 TEARDOWN_S = 240.0
 _STEP_S = 2.0
+_SOON_S = 0.001  # the alarm clock takes 0 for never
 _LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
@@ -112,11 +113,15 @@ class App:
     # Held by the one campaign on this machine, since two disturb each other from wherever they are
     # started. Not in the cache, which may be private to a checkout.
     lock: Path = field(default_factory=_lock)
+    # What the user has confirmed.
+    state: Path = field(default_factory=confirmed.folder)
     user: int = field(default_factory=os.geteuid)
     machine: str = field(default_factory=host.name)
     # Provider → where its prices are asked for, if elsewhere than at its own address.
     price_services: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # the command as given, without the program's name
+    # What tells the folder of the campaign that the command carries out; None before it is begun.
+    campaigns: list[Callable[[], Path | None]] = field(default_factory=list)
     # What is called with the exit code before the program ends.
     at_end: list[Callable[[int], None]] = field(default_factory=list)
     # Options that a person's defaults gave.
@@ -313,7 +318,10 @@ class _Signals:
         for number in self._heard:
             signal.signal(number, self._interrupted)
         signal.signal(signal.SIGALRM, self._time_is_up)
-        signal.setitimer(signal.ITIMER_REAL, most_s or 0)
+        alarm_s = 0.0  # never
+        if most_s is not None:
+            alarm_s = max(most_s, _SOON_S)
+        signal.setitimer(signal.ITIMER_REAL, alarm_s)
 
     def begin_teardown(self) -> None:
         """From now on a signal gives up what is only carried here; nothing ends the teardown."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from orchestrator import __version__
 from orchestrator.analysis import overload
-from orchestrator.cli import concluding, plans
+from orchestrator.cli import concluding, on_end, plans
 from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.database_choice import end_of_support, on_database
 from orchestrator.cli.options import Measuring, Request
@@ -33,7 +33,13 @@ from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, experiment, schedule
+from orchestrator.run import (
+    campaign_time,
+    checks,
+    datasets,
+    experiment,
+    schedule,
+)
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
@@ -41,7 +47,6 @@ from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import format_bytes, listed, parse_bytes
 
-_ON_END_S = 600.0  # a command that hangs must not keep the program for ever
 # A run leaves some ten MB; a table is made beside the one it replaces.
 ROOM_BYTES = 512 * 2**20
 # What figures come from; profiles and workloads of the campaign are in its plan.
@@ -56,19 +61,24 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     require_room(request.results, app.cache)
     most_s = costs.affordable_s(plan, request.max_cost)
     with (
-        _reported(app, begun_since_now(request.results), request),
+        _reported(app, begun_since_now(request.results), request.max_cost),
         app.at_work(plan.platform, plan.placing, most_s) as world,
     ):
         plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
         at_start = tuple(_notes_at_start(plan, world))
-        plan = replace(plan, notes=plan.notes + at_start)
+        plan = replace(
+            plan,
+            notes=plan.notes + at_start,
+            max_cost=request.max_cost or "",
+            on_end=on_end.kept(app, request.on_end),
+        )
         return _execute(app, plan, request, world, request.results)
 
 
 @contextmanager
 def _reported(
-    app: App, begun: Callable[[], Path | None], asked: Measuring
+    app: App, begun: Callable[[], Path | None], max_cost: str | None
 ) -> Iterator[None]:
     """If the block, which carries out the campaign that `begun` tells, is ended by its cost or
     leaves something behind, what finished is reported."""
@@ -76,7 +86,7 @@ def _reported(
         yield
     except TimeIsUp as end:
         folder = begun()
-        ended = _cost_reached(str(asked.max_cost), folder)
+        ended = _cost_reached(str(max_cost), folder)
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
@@ -92,7 +102,10 @@ def _reported(
 def _cost_reached(most: str, folder: Path | None) -> UnavailableError:
     advice = "no run was begun"
     if folder:
-        advice = f"the report of what finished is in {folder}"
+        advice = (
+            f"the report of what finished is in {folder}; `tierbench resume` goes on "
+            "with a higher --max-cost"
+        )
     return UnavailableError(
         f"the campaign was ended because renting longer would cost more than {most}",
         advice,
@@ -125,31 +138,6 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
         return folder
 
     return begun
-
-
-def ending_with(
-    app: App, command: str, begun: Callable[[], Path | None]
-) -> Callable[[int], None]:
-    """What is to be called with the exit code when the campaign has ended: runs `command`."""
-
-    def run(code: int) -> None:
-        environment = {
-            "TIERBENCH_EXIT_CODE": str(code),
-            "TIERBENCH_FOLDER": str(begun() or ""),
-        }
-        argv = ["sh", "-c", command]
-        try:
-            done = app.shell.run(argv, timeout_s=_ON_END_S, env=environment)
-            output = (done.out + done.err).strip()
-            if output:
-                app.progress.note(output)
-            if done.exit_code:
-                app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
-        except (TierbenchError, KeyboardInterrupt) as error:
-            why = error or "interrupted"
-            app.progress.warn(f"--on-end: {why}")
-
-    return run
 
 
 def _execute(
@@ -189,29 +177,53 @@ def _at_same_rate(folder: Path) -> Plan | None:
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
     """Makes the runs of a stored campaign that have no finished record; returns its folder.
     UsageError if its figures are not of runs, these would not be like those before, or they would
-    cost more than they may; UnavailableError when they have."""
-    begun = Resumption(folder.resolve(), tuple(despite))
+    cost more than is left of what all may cost; UnavailableError when they have."""
+    folder = folder.resolve()
+    begun = Resumption(
+        folder, tuple(despite), asked.max_cost, _command_anew(app, asked)
+    )
     _check_measured_here(begun, folder)
+
+    def resumed() -> Path:
+        return folder
+
+    app.campaigns.append(resumed)
+    command = on_end.of_resumed(app, begun.plan, asked.on_end)
+    if command:
+        app.at_end.append(on_end.ending_with(app, command, resumed))
     require_room(begun.folder, app.cache)
     plan = begun.plan
+    most_s = _affordable_s(begun, app)
     finished = len(begun.finished)
-    costs.check(_rest(plan, finished), asked.max_cost)
-    most_s = costs.affordable_s(plan, asked.max_cost)
     app.progress.note(
         f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
     )
-
-    def resumed() -> Path:
-        return folder.resolve()
-
     with (
-        _reported(app, resumed, asked),
+        _reported(app, resumed, begun.most_cost),
         app.at_work(plan.platform or None, plan.placing, most_s) as world,
     ):
         # Another program may have gone on with it while this one waited to be alone.
-        begun = Resumption(begun.folder, begun.despite)
-        costs.check(_rest(begun.plan, len(begun.finished)), asked.max_cost)
+        begun = replace(begun)
+        _affordable_s(begun, app)
         return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
+
+
+def _affordable_s(begun: Resumption, app: App) -> float | None:
+    """How long the rest of it may take for what is left of its limit; None: no end. UsageError if
+    it would cost more."""
+    elapsed_s = campaign_time.elapsed_before_s(
+        begun.before, begun.folder, app.clock.now()
+    )
+    rest = _rest(begun.plan, len(begun.finished))
+    costs.check(rest, begun.most_cost, elapsed_s)
+    return costs.affordable_s(begun.plan, begun.most_cost, elapsed_s)
+
+
+def _command_anew(app: App, asked: Measuring) -> str | None:
+    """What the plan has of --on-end from now on; None if it is not given."""
+    if asked.on_end is None:
+        return None
+    return on_end.kept(app, asked.on_end)
 
 
 def _check_measured_here(begun: Resumption, folder: Path) -> None:

@@ -62,6 +62,17 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     return values
 
 
+def on_end(file: Path = FILE) -> str:
+    """The command that the file gives as `on-end`; "" if it gives none."""
+    if not file.is_file():
+        return ""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning.project_files import read_text
+
+    where, text = read_text(file, Path())
+    return str(_as_given(strict_yaml.parse(where, text).get("on-end", ""), False))
+
+
 def _mistake(
     place: str, key: object, value: object, options: Mapping[str, Any]
 ) -> Mistake | None:

@@ -5,6 +5,7 @@ difference · 2 inconclusive or invalid runs · 64 bad profile or arguments · 6
 unavailable · 70 our own fault · 130 interrupted."""
 
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
@@ -117,15 +118,11 @@ def resume(
     accept_inconclusive: bool = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes its runs that have no finished record."""
-    from orchestrator.cli.campaign import ending_with, resume
+    from orchestrator.cli.campaign import resume
+    from orchestrator.cli.on_end import require_confirmed
 
+    require_confirmed(app)
     folder = app.folder(options.results, campaign).resolve()
-    if options.on_end:
-
-        def resumed() -> Path:
-            return folder
-
-        app.at_end.append(ending_with(app, options.on_end, resumed))
     resume(app, folder, despite or (), options)
     _show(app, folder, fail_if_worse, accept_inconclusive)
 
@@ -271,7 +268,7 @@ def show_list(app: App) -> None:
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:
-    from orchestrator.cli import campaign, dry_run
+    from orchestrator.cli import campaign, dry_run, on_end
 
     plan = app.plan(request)
     for note in plan.notes:
@@ -279,9 +276,11 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     if request.dry_run:
         offline = request.offline
         raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
+    on_end.require_confirmed(app)
+    begun = campaign.begun_since_now(request.results)
+    app.campaigns.append(begun)
     if request.on_end:
-        begun = campaign.begun_since_now(request.results)
-        app.at_end.append(campaign.ending_with(app, request.on_end, begun))
+        app.at_end.append(on_end.ending_with(app, request.on_end, begun))
     app.progress.note(dry_run.spoken(plan))
     folder = app.carry_out(plan, request)
     _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
@@ -336,7 +335,7 @@ def main() -> NoReturn:
 def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
     remember_environment(os.environ)
-    given = replace(app, words=tuple(words), at_end=[], defaults=[])
+    given = replace(app, words=tuple(words), campaigns=[], at_end=[], defaults=[])
     code = _exit_code(words, given)
     for end in given.at_end:
         end(code)
@@ -350,7 +349,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
             raise KeyboardInterrupt
     except KeyboardInterrupt:
-        _complain(_interrupted(words), app)
+        _complain(_interrupted(words, app), app)
         return errors.EXIT_INTERRUPTED
     except errors.TierbenchError as error:
         _complain(error, app)
@@ -375,7 +374,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     return int(code or errors.EXIT_DONE)
 
 
-def _interrupted(words: Sequence[str]) -> errors.InterruptedByUser:
+def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
     """With how to go on with the command of these words."""
     if "observe" in words[:1]:
         return errors.InterruptedByUser(
@@ -383,11 +382,17 @@ def _interrupted(words: Sequence[str]) -> errors.InterruptedByUser:
             "the same command goes on in the same folder, if it reads live, until "
             "`--last` is over; `--file` with that folder judges what was read so far",
         )
-    return errors.InterruptedByUser(
-        "interrupted",
-        "of a campaign, `tierbench resume latest` makes the runs that are missing; "
-        "`tierbench analyze latest` reports those that are finished",
-    )
+    advice = ""
+    for campaign in app.campaigns:
+        advice = "no run was begun: give the same command again"
+        folder = campaign()
+        if folder:
+            quoted = shlex.quote(str(folder))
+            advice = (
+                f"`tierbench resume {quoted}` makes the runs that are missing; "
+                f"`tierbench analyze {quoted}` reports those that are finished"
+            )
+    return errors.InterruptedByUser("interrupted", advice)
 
 
 def _complain_of_words(error: Exception, app: App) -> None:

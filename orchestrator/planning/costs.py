@@ -311,31 +311,39 @@ def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
     return text
 
 
-def affordable_s(plan: Plan, limit: str | None) -> float | None:
-    """How long the plan's things may be rented for `limit`, as `check` passed it; None: no end."""
-    hourly = 0.0
-    for item in rented(plan):
-        if item.amount and item.hours:
-            hourly += item.amount / item.hours
-    if limit is None or not hourly:
+def affordable_s(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> float | None:
+    """How long the plan's things may still be rented for `limit`, as `check` passed it, after they
+    were for `elapsed_s`; None: no end."""
+    hourly = _hourly(rented(plan))
+    if not limit or not hourly:
         return None
     most, _ = limit_in(limit)
-    return most / hourly * 3600
+    return max(0.0, most / hourly * 3600 - elapsed_s)
 
 
-def check(plan: Plan, limit: str | None) -> None:
-    """UsageError as of `limit_in`, if the plan would cost more, or if that cannot be told:
-    without a price, or with one in another currency."""
-    if limit is None:
+def _hourly(things: Sequence[RentedItem]) -> float:
+    """What all of them cost in an hour, as far as prices are known."""
+    hourly = 0.0
+    for item in things:
+        if item.amount and item.hours:
+            hourly += item.amount / item.hours
+    return hourly
+
+
+def check(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> None:
+    """UsageError as of `limit_in`, if the plan would cost more than is left of the limit after
+    `elapsed_s`, or if that cannot be told: without a price, or with one in another currency."""
+    if not limit:
         return
     most, currency = limit_in(limit)
     things = rented(plan)
     unpriced = [item.title for item in things if item.price is None]
     if unpriced:
         raise _cost_unknown(limit, units.listed(unpriced))
-    amount = _total_in(currency, things)
+    spent = _hourly(things) * elapsed_s / 3600
+    amount = spent + _total_in(currency, things)
     if amount > most:
-        raise _too_expensive(amount, most, currency)
+        raise _too_expensive(amount, spent, most, currency)
 
 
 def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
@@ -363,9 +371,17 @@ def _other_currency(currency: str, others: Sequence[str]) -> UsageError:
     )
 
 
-def _too_expensive(amount: float, most: float, currency: str) -> UsageError:
+def _too_expensive(
+    amount: float, spent: float, most: float, currency: str
+) -> UsageError:
+    what = f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}"
+    if spent:
+        return UsageError(
+            f"{what}; {spent:,.2f} {currency} of it are spent",
+            advice="go on with more: --max-cost holds for all parts of a campaign",
+        )
     return UsageError(
-        f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}",
+        what,
         advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run "
         "shows what makes the cost",
     )

@@ -19,6 +19,7 @@ from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
+from orchestrator.run import campaign_time
 from orchestrator.system import files, run_folders, store
 from orchestrator.units import counted, format_moment
 
@@ -42,10 +43,13 @@ def images(plan: Plan, parts: Parts, world: powers.World) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Resumption:
-    """A stored campaign that is gone on with. `despite`: of `ASPECTS`, those that may differ."""
+    """A stored campaign that is gone on with. `despite`: of `ASPECTS`, those that may differ;
+    `max_cost` and `on_end`: those of its plan from now on, if others are given."""
 
     folder: Path
     despite: tuple[str, ...] = ()
+    max_cost: str | None = None
+    on_end: str | None = None
 
     @cached_property
     def before(self) -> results.Results:
@@ -55,6 +59,11 @@ class Resumption:
     @property
     def plan(self) -> Plan:
         return self.before.plan
+
+    @property
+    def most_cost(self) -> str:
+        """What all parts may cost together; "" for any amount."""
+        return self.max_cost or self.plan.max_cost
 
     @property
     def ended_s(self) -> dict[str, float]:
@@ -77,7 +86,7 @@ class Resumption:
     def read_again(self, plan: Plan) -> "Resumption":
         """As the folder is now, while this program alone may write to it. UsageError if that is not
         `plan` any more, as another program has gone on with it since this one read it."""
-        now = Resumption(self.folder, self.despite)
+        now = replace(self)
         if now.plan != plan:
             raise UsageError(
                 f"{self.folder.name} went on meanwhile: its plan is another one now",
@@ -94,12 +103,18 @@ class Resumption:
         from those of the runs before, or nothing says what these were."""
         differences = dict(self._differences(now))
         self._require_alike(differences)
+        left_s = campaign_time.last_written_s(self.folder)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]
         for aspect, text in differences.items():
             despite = f"from interruption {number} on {aspect}: {text}"
             notes.append(Note("gone on despite", despite))
         plan = replace(self.plan, notes=(*self.plan.notes, *notes))
+        if self.max_cost is not None:
+            plan = replace(plan, max_cost=self.max_cost)
+        if self.on_end is not None:
+            plan = replace(plan, on_end=self.on_end)
+        plan = campaign_time.with_pause(plan, left_s, now_s)
         # First, because a plan that counts a part without a fingerprint is not gone on with.
         store.save_fingerprint(self.folder, number + 1, now)
         store.save_plan(self.folder, plan)

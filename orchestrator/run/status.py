@@ -5,7 +5,6 @@ From its folder alone, so that it can be asked for from elsewhere.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from orchestrator import model, powers
@@ -17,7 +16,8 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.planning import costs
 from orchestrator.planning.plan import TimeLeft
-from orchestrator.system import clock, store
+from orchestrator.run import campaign_time
+from orchestrator.system import store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
 SILENT_S = 900.0
@@ -70,16 +70,20 @@ def _figures(record: model.Record) -> Iterator[str]:
         yield f"p99 {format_quantity(figures['latency_p99_s'], 's')}"
 
 
-def standing(campaign: results.Results, now_s: float) -> Iterator[str]:
-    """Time, cost so far, and the decisions as the finished runs have them."""
+def standing(
+    campaign: results.Results, now_s: float, is_going: bool = True
+) -> Iterator[str]:
+    """Time, cost so far, and the decisions as the finished runs have them. `now_s`: until when its
+    last part has taken, which is said to go on."""
     plan = campaign.plan
-    began_s = clock.from_stamp(campaign.name) or results.began_s(campaign) or now_s
-    elapsed_s = max(0.0, now_s - began_s)
+    elapsed_s = campaign_time.elapsed_s(campaign, now_s)
     parts = [f"{format_seconds(elapsed_s)} so far"]
-    left_s = _left_s(campaign, began_s, now_s)
+    left_s = _left_s(campaign, now_s)
     if left_s is not None:
-        until = format_moment(now_s + left_s)
-        parts.append(f"about {format_seconds(left_s)} left, until {until}")
+        left = f"about {format_seconds(left_s)} left"
+        if is_going:
+            left += f", until {format_moment(now_s + left_s)}"
+        parts.append(left)
     share = elapsed_s / max(costs.most_s(plan), 1.0)
     amount = costs.total_in_words(costs.rented(plan), share)
     if amount:
@@ -104,17 +108,19 @@ def _decisions(campaign: results.Results) -> Iterator[str]:
         yield f"{decision.workload}, by the runs so far: {answer}"
 
 
-def _left_s(campaign: results.Results, began_s: float, now_s: float) -> float | None:
+def _left_s(campaign: results.Results, now_s: float) -> float | None:
     """None after the last run."""
     left = TimeLeft()
     recorded: set[int] = set()
-    ended_s = began_s
+    ended_s = campaign_time.began_s(campaign, now_s)
     for run in campaign.runs:
         recorded.add(run.record.run.number)
         phases = run.record.phases
         if phases:
             ended_s = phases[-1].end_s
             left.took(run.record.workload, ended_s - phases[0].start_s)
+    for pause in campaign.plan.pauses:
+        ended_s = max(ended_s, pause.ended_s)
     ahead = [run for run in campaign.plan.runs if run.number not in recorded]
     if ahead:
         return max(0.0, left.before(ahead, campaign.plan) - (now_s - ended_s))
@@ -135,24 +141,27 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     yield f"{folder.resolve()}: {len(ended)} of {planned}"
     for slug in ended:
         yield of_run(store.load_run(folder / "runs" / slug), campaign)
+    written_s = campaign_time.last_written_s(folder) or now_s
     report = folder / "report.md"
     if report.is_file() and len(ended) >= len(campaign.plan.runs):
-        yield from standing(campaign, _changed_s(report))
+        yield from standing(campaign, written_s)
         yield "it has ended: `tierbench report` shows what was found"
         return
-    yield from standing(campaign, now_s)
+    silent_s = max(0.0, now_s - written_s)
+    if silent_s > SILENT_S:
+        yield from standing(campaign, written_s, is_going=False)
+    else:
+        yield from standing(campaign, now_s)
     going = store.in_progress(folder)
     if going is not None:
         yield f"in progress: {going.name}"
     for slug in read_now:
         yield f"in progress: {slug}, which is measured and is being read"
-    yield _last_written(folder, now_s)
+    yield _last_written(silent_s)
 
 
-def _last_written(folder: Path, now_s: float) -> str:
-    changed_s = [_changed_s(file) for file in folder.rglob("*")]
-    silent_s = now_s - max(changed_s, default=now_s)
-    words = f"last written {format_seconds(max(silent_s, 0.0))} ago"
+def _last_written(silent_s: float) -> str:
+    words = f"last written {format_seconds(silent_s)} ago"
     if silent_s > SILENT_S:
         return f"{words}: is it still running?"
     return words
@@ -166,9 +175,3 @@ def _is_read(record: model.Record) -> bool:
     if record.outcome != "interrupted" or not record.phases:
         return False
     return record.phases[-1].name == "read"
-
-
-def _changed_s(file: Path) -> float:
-    with suppress(OSError):  # it went meanwhile
-        return file.stat().st_mtime
-    return 0.0

@@ -12,7 +12,9 @@ import pytest
 import typer
 
 from orchestrator.cli import defaults, main
-from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.system.shell import SystemShell
 from tests import ROOT
 from tests.apps import an_app, said_by, tierbench
 from tests.asked import Ask, Asked, ask, commands
@@ -171,3 +173,75 @@ def test_no_variable_of_another_meaning_is_that_of_an_option(
     assert tierbench(an_app(folder), *words) == EXIT_USAGE
     monkeypatch.setenv("TIERBENCH_SNAPSHOT", "a-dataset")
     assert tierbench(an_app(folder), *words) == EXIT_DONE
+
+
+# ------------------------------------------------------------------ commands of the file
+
+
+def ended(app: CampaignApp) -> int:
+    """Of a campaign that is not planned: its command is refused before, or run."""
+    return tierbench(app, *COMPARE, "--results", str(app.results))
+
+
+@pytest.fixture
+def told(folder: Path) -> Path:
+    """A file that tierbench.yaml has written into when a campaign has ended."""
+    file = folder / "told"
+    (folder / "tierbench.yaml").write_text(f"on-end: echo ended >> {file}\n")
+    return file
+
+
+def unplanned(folder: Path) -> CampaignApp:
+    """A program whose campaigns end at once, because no engine answers."""
+    return an_app(folder, shell=SystemShell())
+
+
+def test_a_command_of_the_file_is_refused_until_it_is_allowed_once(
+    folder: Path, told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(unplanned(folder)) == EXIT_USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "would run 'echo ended >>" in said and "`tierbench allow`" in said
+    assert not told.exists()
+    assert tierbench(unplanned(folder), "allow") == EXIT_DONE
+    assert "echo ended" in capsys.readouterr().out
+    assert ended(unplanned(folder)) == EXIT_UNAVAILABLE
+    assert told.read_text() == "ended\n"
+
+
+@pytest.mark.parametrize("change", ["content", "path"])
+def test_what_was_allowed_is_one_file_as_it_was(
+    folder: Path, told: Path, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tierbench(unplanned(folder), "allow")
+    file = folder / "tierbench.yaml"
+    if change == "content":
+        file.write_text(file.read_text() + "scale: smoke\n")
+    else:
+        other = folder / "other"
+        other.mkdir()
+        file.rename(other / file.name)
+        monkeypatch.chdir(other)
+    assert ended(unplanned(folder)) == EXIT_USAGE
+    assert not told.exists()
+
+
+def test_the_other_keys_of_the_file_and_what_runs_nothing_need_no_word(
+    folder: Path, told: Path
+) -> None:
+    words = (*COMPARE, "--dry-run", "--offline", "--results", str(folder))
+    assert tierbench(unplanned(folder), *words) == EXIT_DONE
+    (folder / "tierbench.yaml").write_text("scale: smoke\n")
+    assert tierbench(unplanned(folder), "allow") == EXIT_USAGE
+    assert not told.exists()
+
+
+def test_a_command_of_the_line_goes_before_that_of_the_file(
+    folder: Path, told: Path
+) -> None:
+    app = unplanned(folder)
+    given = folder / "given"
+    words = (*COMPARE, "--on-end", f"echo given >> {given}")
+    code = tierbench(app, *words, "--results", str(app.results))
+    assert code == EXIT_UNAVAILABLE
+    assert given.exists() and not told.exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,8 +25,9 @@ from orchestrator.errors import (
     EXIT_USAGE,
 )
 from orchestrator.model import Note, Plan
-from orchestrator.run import datasets
+from orchestrator.run import campaign_time, datasets, status
 from orchestrator.system import files, store
+from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import Price
 from tests.apps import an_app, said_by, tierbench, with_parts
@@ -112,7 +115,34 @@ def errors(app: CampaignApp) -> str:
 def test_what_ends_by_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     app = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
     tierbench(app, *words(app, *COMPARE))
-    assert "tierbench resume latest" in errors(app)
+    assert f"tierbench resume {campaign(app)}` makes" in errors(app)
+
+
+def test_what_ends_before_a_run_was_begun_names_no_older_campaign(
+    tmp_path: Path,
+) -> None:
+    first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    tierbench(first, *words(first, *COMPARE))
+    app = program(tmp_path, Failing("sweep", KeyboardInterrupt(), (1,)))
+    assert tierbench(app, *words(app, *COMPARE)) == EXIT_INTERRUPTED
+    assert "no run was begun: give the same command again" in errors(app)
+    assert "resume" not in errors(app)
+
+
+class InterruptedRehearsal(CampaignApp):
+    def rehearse(self, request: Request) -> Path:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_rehearsal_names_no_campaign_that_was_measured(
+    tmp_path: Path,
+) -> None:
+    first = program(tmp_path, Failing("warm", KeyboardInterrupt(), (2,)))
+    tierbench(first, *words(first, *COMPARE))
+    made = program(tmp_path)
+    app = InterruptedRehearsal(made.root, made.cache, made.results, err=made.err)
+    assert tierbench(app, *words(app, "rehearse")) == EXIT_INTERRUPTED
+    assert errors(app) == "tierbench: interrupted\n"
 
 
 def test_other_code_is_refused(tmp_path: Path) -> None:
@@ -271,6 +301,103 @@ def test_what_would_cost_more_than_it_may_is_refused(tmp_path: Path) -> None:
         == EXIT_USAGE
     )
     assert "more than 1.00" in errors(app)
+
+
+# ------------------------------------------------------------------ parts and the pauses between
+
+BEGAN_S = 1_795_000_000.0
+HOUR_S = 3600.0
+PRICE = Price(730.0, "USD", "here", "2026-01-01", "a list")  # one an hour and disk
+
+
+def left_after_an_hour(folder: Path, *more: str) -> Path:
+    """A campaign of at most four hours and two disks that was interrupted after one hour, and into
+    whose folder somebody wrote a report days later."""
+    plan = replace(real(PLAN, price=PRICE), estimate_s=HOUR_S, most_s=4 * HOUR_S)
+    log = Failing("warm", KeyboardInterrupt(), (2,))
+    app = program(folder, log, plan, clock=MadeUpClock(BEGAN_S), shell=SystemShell())
+    tierbench(app, *words(app, *COMPARE, *more))
+    left = campaign(app)
+    for file in left.rglob("*"):
+        os.utime(file, (BEGAN_S + HOUR_S, BEGAN_S + HOUR_S))
+    (left / "report.md").write_text("of later")
+    return left
+
+
+def ten_days_later(folder: Path, log: Log | None = None) -> CampaignApp:
+    clock = MadeUpClock(BEGAN_S + 240 * HOUR_S)
+    return program(folder, log, clock=clock, shell=SystemShell())
+
+
+def test_a_pause_is_no_part_of_time_and_cost(tmp_path: Path) -> None:
+    left = left_after_an_hour(tmp_path)
+    app = ten_days_later(tmp_path)
+    said = list(status.described(left, app.clock.now()))
+    assert any(text.strip().startswith("60 min so far, ") for text in said)
+    assert any("about 2.00 USD so far" in text for text in said)
+    tierbench(app, *words(app, "resume", "latest"))
+    for text in said_by(app):
+        assert "240 h" not in text and "480.00 USD" not in text
+    loaded = store.load(left)
+    lasted_s = campaign_time.elapsed_s(loaded, app.clock.now())
+    assert HOUR_S <= lasted_s < 2 * HOUR_S
+
+
+def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> None:
+    left = left_after_an_hour(tmp_path)
+    app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
+    tierbench(app, *words(app, "resume", "latest"))
+    loaded = store.load(left, tables=False)
+    first, *_ = status.standing(loaded, app.clock.now())
+    assert "about 0 " not in first and " left, until 20" in first
+
+
+class Timed(Log):
+    """Keeps when the time of the campaign will be up."""
+
+    left_s: float = 0.0
+
+    def say(self, word: str) -> None:
+        super().say(word)
+        left_s, _interval_s = signal.getitimer(signal.ITIMER_REAL)
+        self.left_s = max(self.left_s, left_s)
+
+
+def test_what_was_spent_counts_for_the_limit_that_a_campaign_was_begun_with(
+    tmp_path: Path,
+) -> None:
+    """2.00 USD are spent, and what is missing takes 6.00 at most."""
+    left_after_an_hour(tmp_path, "--max-cost", "8.1 USD")
+    app = ten_days_later(tmp_path)
+    told = ("resume", "latest", "--max-cost", "7.9 USD")
+    assert tierbench(app, *words(app, *told)) == EXIT_USAGE
+    assert "would cost 8.00 USD, more than 7.90; 2.00 USD of it" in errors(app)
+    timed = Timed()
+    app = ten_days_later(tmp_path, timed)
+    tierbench(app, *words(app, "resume", "latest"))
+    assert timed.left_s == pytest.approx(8.1 / 2 * HOUR_S - HOUR_S, abs=120)
+
+
+def test_the_command_of_on_end_holds_over_resume(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    left = left_after_an_hour(tmp_path, "--on-end", f"echo ended >> {told}")
+    assert told.read_text() == "ended\n"
+    app = ten_days_later(tmp_path)
+    tierbench(app, *words(app, "resume", "latest"))
+    assert told.read_text() == "ended\nended\n"
+    assert "echo ended" not in (left / "plan.json").read_text()  # it may hold a token
+
+
+def test_a_command_that_somebody_else_gave_does_not_run(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    left_after_an_hour(tmp_path, "--on-end", f"echo ended >> {told}")
+    told.unlink()
+    app = replace(ten_days_later(tmp_path), state=tmp_path / "of another user")
+    assert tierbench(app, *words(app, "resume", "latest")) == EXIT_USAGE
+    assert "--on-end '' for none" in errors(app)
+    told_none = ("resume", "latest", "--on-end", "", "--accept-inconclusive")
+    assert tierbench(app, *words(app, *told_none)) == EXIT_DONE
+    assert not told.exists()
 
 
 def test_the_cache_is_held_to_its_limit(
