@@ -1,9 +1,11 @@
 """`tierbench observe`: which disks would have carried what a running cluster asked of its own."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +16,7 @@ from orchestrator import powers, report, units
 from orchestrator.analysis.observed import together
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
-from orchestrator.cli import RESULTS, init, plans, seconds
+from orchestrator.cli import RESULTS, init, managed_prometheus, plans, seconds
 from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.options import (
     ResultsOption,
@@ -35,7 +37,7 @@ from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
-from orchestrator.system import clock
+from orchestrator.system import clock, http_client
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from orchestrator.tier_catalog.catalog import Catalog
@@ -118,7 +120,9 @@ def _observe(
     observing.write(folder, chosen, observed, given)
     command = observing.measure(folder, observed, init.CLUSTERS)
     seconds_command = seconds.command(given, observed.demands)
-    page = document(observed, command, readings.misses, seconds_command)
+    page = document(
+        observed, command, readings.misses, seconds_command, readings.remarks
+    )
     written = report.write_document(page, folder, app.cache)
     rows = [observing.row(answer) for answer in observed.answers]
     texts = [f"{answer.workload}: {answer.text}" for answer in page.answers]
@@ -205,10 +209,11 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
 
 @dataclass(frozen=True)
 class _Readings:
-    """Tables of readings, and in words what could not be read."""
+    """Tables of readings; in words what could not be read, and what is to be known of them."""
 
     tables: Sequence[pd.DataFrame]
     misses: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
     @property
     def devices(self) -> list[str]:
@@ -227,9 +232,19 @@ def _of_device(readings: _Readings, pattern: str) -> pd.DataFrame:
 
 
 def _no_such_disk(device: str, readings: _Readings) -> UsageError:
+    names = units.listed(readings.devices)
+    if not names:
+        return UsageError(
+            "no two readings of a disk follow each other, so nothing is known of any",
+            "read for longer, or give files with more readings",
+        )
+    if not device:
+        return UsageError(
+            f"no reading of {names} is one that a disk can have done",
+            "check how its counters were read: units, and sums or means",
+        )
     return UsageError(
-        f"there are no readings of {device}",
-        f"there are some of {units.listed(readings.devices)}",
+        f"there are no readings of {device}", f"there are some of {names}"
     )
 
 
@@ -240,7 +255,13 @@ def _read(app: App, options: Read, folder: Path) -> _Readings:
     pieces = pieces_in(options.calibrate)
     if pieces:
         _check_pieces(options, pieces, length_s)
-    tables = [files.read(file) for file in options.file or ()]
+    remarks: list[str] = []
+
+    def remark(text: str) -> None:
+        app.progress.warn(text)
+        remarks.append(text)
+
+    tables = [files.read(file, remark) for file in options.file or ()]
     if options.prometheus:
         tables.append(_of_server(options.prometheus, options, end_s - length_s, end_s))
     misses: list[str] = []
@@ -249,7 +270,7 @@ def _read(app: App, options: Read, folder: Path) -> _Readings:
         if not files.live(folder):
             raise _nothing_read(misses)
         tables.append(files.read(folder))
-    return _Readings(tables, misses)
+    return _Readings(tables, misses, remarks)
 
 
 def _check_something_is_read(options: Read) -> None:
@@ -284,9 +305,12 @@ def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> N
 def _of_server(url: str, options: Read, begin_s: float, end_s: float) -> pd.DataFrame:
     device = options.device or ".+"
     try:
-        return prometheus.read(url, options.match, device, begin_s, end_s)
+        headers = managed_prometheus.headers(os.environ)
+        get = partial(http_client.get_history, headers=headers)
+        return prometheus.read(url, options.match, device, begin_s, end_s, get)
     except OSError as error:
-        raise UnavailableError(str(error), "check --prometheus and --match") from error
+        advice = f"check --prometheus, --match, and {managed_prometheus.TOKEN}"
+        raise UnavailableError(str(error), advice) from error
 
 
 def _read_live(

@@ -108,7 +108,7 @@ def advise(
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
     hour = None
     if observed:
-        hour = observing.busiest_hour(demands(files.read(observed)))
+        hour = observing.busiest_hour(demands(files.read(observed, app.progress.warn)))
     clauses = parse(slo, "--slo")
     campaign, predictor = _predictor(app, run, results, hour)
     rows = tier or _catalog_rows(predictor, size, app.root)

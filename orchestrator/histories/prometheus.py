@@ -4,18 +4,30 @@
 it answers at times of its own from the last sample within five minutes, so that a lost scrape looks
 like a pause and then like a burst, and it refuses more than 11,000 points
 (https://prometheus.io/docs/prometheus/latest/querying/api). node_time_seconds is the clock of the
-reading itself: a scrape that came late would be a burst. Nothing is written."""
+reading itself: a scrape that came late would be a burst. Nothing is written.
 
-from collections.abc import Callable, Iterator, Mapping
+A series is what has the same labels, all of them. Counters grow within one series alone; where
+labels changed, as those of a pod do that began anew, is a gap. Two series of one device that were
+read at the same time are two disks, or one disk that two servers read: that is for a person to say.
+
+Thanos and Mimir answer `warnings` beside `success` where a store was not reached
+(https://thanos.io/tip/components/query.md, partial response), VictoriaMetrics `isPartial`
+(https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics): such an answer is not
+whole, and is refused."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.observed import series
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
-from orchestrator.errors import UsageError
+from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.system.http_client import get_history, understood
+from orchestrator.units import listed
 
 # A request: below the server's 50 million samples for hundreds of disks.
 CHUNK_S = 6 * 3600
@@ -32,12 +44,31 @@ class _Selection(NamedTuple):
     get: GetJson
 
 
+# All labels of a series but its name and its device.
+_Target = frozenset[tuple[str, str]]
+
+
 class _DiskSeries(NamedTuple):
     """A column of what is read. Without `device` it is the clock of a node."""
 
     column: str
-    node: str
+    target: _Target
     device: str
+
+
+class _ServedDisk(NamedTuple):
+    """One device of one target: a table of its counters by the time of their scrape."""
+
+    target: _Target
+    device: str
+    table: pd.DataFrame
+
+    @property
+    def node(self) -> str:
+        return dict(self.target).get("instance", "")
+
+
+_Parts = dict[_DiskSeries, list["pd.Series[float]"]]
 
 
 def read(
@@ -50,43 +81,57 @@ def read(
 ) -> pd.DataFrame:
     """A table with INTERVALS. match: selectors such as `job="node",instance=~"db.*"`; device: as
     the exporter names it, or several with | between. A node is called as its instance.
-    UsageError if there is no such series or a counter lacks, OSError as of `get`."""
+
+    UsageError if there is no such series, a counter lacks, or series of one device are of the same
+    time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
     columns: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")[
         "prometheus"
     ]
     selection = _Selection(url, match, device, get)
-    tables = list[pd.DataFrame]()
+    parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
-        series = _samples(selection, columns, start_s, until_s)
-        tables += _by_disk(series, list(columns.values()))
-    if not tables:
+        _add_samples(parts, selection, columns, start_s, until_s)
+    disks = list(_disks(parts, list(columns.values())))
+    if not disks:
         raise _no_such_series(url, device, match)
-    readings = pd.concat(tables)
-    _refuse_lacking(url, readings, columns)
-    complete = readings.dropna()
-    return grown(complete.drop_duplicates(["node", "device", "time_s"]))
+    _refuse_lacking(url, disks, columns)
+    _refuse_two_at_once(disks, match)
+    tables = []
+    for disk in disks:
+        tables.append(_grown(disk))
+    return pd.concat(tables)
 
 
-def _samples(
-    selection: _Selection, columns: Mapping[str, str], start_s: float, until_s: float
-) -> dict[_DiskSeries, "pd.Series[float]"]:
+def _add_samples(
+    parts: _Parts,
+    selection: _Selection,
+    columns: Mapping[str, str],
+    start_s: float,
+    until_s: float,
+) -> None:
     """Raw samples of that time, by when they were scraped."""
     page = f"{selection.url.rstrip('/')}/api/v1/query"
-    series = {}
     for metric, column in columns.items():
         selectors = _selectors(selection, column)
         query = f"{metric}{{{selectors}}}[{round(until_s - start_s)}s]"
         question = {"query": query, "time": until_s}
         answer = selection.get(page, _TIMEOUT_S, question=question)
         with understood(selection.url):
+            _refuse_partial(selection.url, answer)
             for result in answer["data"]["result"]:
                 scraped_s, values = np.array(result["values"], dtype=float).T
-                labels = result["metric"]
-                node = labels.get("instance", "")
-                key = _DiskSeries(column, node, labels.get("device", ""))
-                series[key] = pd.Series(values, scraped_s)
-    return series
+                key = _key(column, result["metric"])
+                samples = pd.Series(values, scraped_s)
+                parts.setdefault(key, []).append(samples)
+
+
+def _key(column: str, labels: Mapping[str, str]) -> _DiskSeries:
+    """Two ranges of the same series have the same one."""
+    of_target = dict(labels)
+    of_target.pop("__name__", None)
+    device = of_target.pop("device", "")
+    return _DiskSeries(column, frozenset(of_target.items()), device)
 
 
 def _selectors(selection: _Selection, column: str) -> str:
@@ -99,29 +144,93 @@ def _selectors(selection: _Selection, column: str) -> str:
     return ",".join(selectors)
 
 
-def _by_disk(
-    series: Mapping[_DiskSeries, "pd.Series[float]"], columns: list[str]
-) -> Iterator[pd.DataFrame]:
-    """A table for each disk, with the clock of its node."""
-    disks = [(key.node, key.device) for key in series if key.device]
-    for node, device in dict.fromkeys(disks):
+def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
+    """A table for each device of each target, with the clock of its node."""
+    joined = {}
+    for key, samples in parts.items():
+        whole = pd.concat(samples)
+        # Both ends of a range are in it.
+        joined[key] = whole[~whole.index.duplicated()].sort_index()
+    places: dict[tuple[_Target, str], None] = {}
+    for key in joined:
+        if key.device:
+            places[key.target, key.device] = None
+    for target, device in places:
         of_disk = {}
         for column in columns:
-            key = _DiskSeries(column, node, "")
+            key = _DiskSeries(column, target, "")
             if column in QUANTITIES:
-                key = _DiskSeries(column, node, device)
-            of_disk[column] = series.get(key)
-        yield pd.DataFrame(of_disk).assign(node=node, device=device)
+                key = _DiskSeries(column, target, device)
+            of_disk[column] = joined.get(key)
+        yield _ServedDisk(target, device, pd.DataFrame(of_disk))
+
+
+def _grown(disk: _ServedDisk) -> pd.DataFrame:
+    """Within one series, whatever others of the same device there were."""
+    readings = disk.table.dropna().assign(node=disk.node, device=disk.device)
+    return grown(readings)
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def _refuse_partial(url: str, answer: Any) -> None:
+    words = list(answer.get("warnings") or ())
+    if answer.get("isPartial"):
+        words.append("isPartial")
+    if words:
+        raise UnavailableError(
+            f"the answer of {url} is not whole: {'; '.join(words)}",
+            "ask again when all of its stores answer, or for a shorter --last",
+        )
 
 
 def _refuse_lacking(
-    url: str, readings: pd.DataFrame, columns: Mapping[str, str]
+    url: str, disks: Iterable[_ServedDisk], columns: Mapping[str, str]
 ) -> None:
     """Of every node every metric must be there."""
-    for node, rows in readings.groupby("node"):
+    for disk in disks:
         for metric, column in columns.items():
-            if rows[column].isna().all():
-                raise _metric_lacking(url, metric, str(node))
+            if disk.table[column].isna().all():
+                raise _metric_lacking(url, metric, disk.node)
+
+
+def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
+    """UsageError if two series of one device of one node are of the same time."""
+    by_name: dict[tuple[str, str], list[_ServedDisk]] = {}
+    for disk in disks:
+        by_name.setdefault((disk.node, disk.device), []).append(disk)
+    for (node, device), alike in by_name.items():
+        ordered = sorted(alike, key=_begin_s)
+        for earlier, later in pairwise(ordered):
+            if _begin_s(later) < _end_s(earlier):
+                raise _two_at_once(node, device, ordered, match)
+
+
+def _begin_s(disk: _ServedDisk) -> float:
+    return float(disk.table.index[0])
+
+
+def _end_s(disk: _ServedDisk) -> float:
+    return float(disk.table.index[-1])
+
+
+def _two_at_once(
+    node: str, device: str, disks: Sequence[_ServedDisk], match: str
+) -> UsageError:
+    labels = series.differing([dict(disk.target) for disk in disks])
+    described = []
+    for name, values in labels.items():
+        described.append(f"{name} is {listed(values)}")
+    name = next(iter(labels))
+    value = labels[name][0]
+    selectors = [f'{name}="{value}"']
+    if match:
+        selectors.insert(0, match)
+    return UsageError(
+        f"{len(disks)} series at once are {node} {device}: {'; '.join(described)}",
+        advice=f"name one of them: --match '{','.join(selectors)}'",
+    )
 
 
 def _no_such_series(url: str, device: str, match: str) -> UsageError:

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from orchestrator.errors import UNREADABLE
@@ -50,6 +50,10 @@ class _Direct(urllib.request.HTTPRedirectHandler):
 # No proxy: these are addresses of this machine or of its own network.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), _Direct())
 _public = urllib.request.build_opener()
+# Where a token is sent no redirect is followed: it would be sent there too.
+_signed_in = urllib.request.build_opener(_Direct())
+_WORDS_BYTES = 4096  # of a page that says why a request was refused
+_WORDS_CHARACTERS = 300
 
 
 def get(
@@ -68,7 +72,7 @@ def get(
 
     def read() -> bytes:
         body = bytearray()
-        with opener.open(request, timeout=timeout_s) as page:
+        with _opened(opener, request, timeout_s) as page:
             piece = page.read1(_PIECE)
             while piece and _clock.monotonic() < end_s:
                 body += piece
@@ -138,6 +142,46 @@ def _public_page(url: str) -> Any:
     return _public.open(request, timeout=PUBLIC_TIMEOUT_S)
 
 
+def _opened(
+    opener: urllib.request.OpenerDirector,
+    request: urllib.request.Request,
+    timeout_s: float,
+) -> Any:
+    """The page; an HTTPError that has the server's own words, if it refuses the request."""
+    try:
+        return opener.open(request, timeout=timeout_s)
+    except urllib.error.HTTPError as error:
+        error.msg = f"{error.msg}{_words_of(error)}"
+        raise
+
+
+def _words_of(error: urllib.error.HTTPError) -> str:
+    """What the server says of it, as JSON with `error` (Prometheus) or in a line of text."""
+    with suppress(OSError, http.client.HTTPException):
+        text = error.read(_WORDS_BYTES).decode(errors="replace")
+        with suppress(ValueError):
+            content = json.loads(text)
+            text = ""
+            if isinstance(content, dict):
+                text = _text_in(content.get("error") or content.get("message"))
+        if "<" in text:  # a page for people
+            return ""
+        words = " ".join(text.split())
+        printable = "".join(sign for sign in words if sign.isprintable())
+        if printable:
+            return f": {printable[:_WORDS_CHARACTERS]}"
+    return ""
+
+
+def _text_in(explanation: object) -> str:
+    """Of Google's and Azure's errors the message within."""
+    if isinstance(explanation, dict):
+        explanation = explanation.get("message")
+    if isinstance(explanation, str):
+        return explanation
+    return ""
+
+
 @contextmanager
 def _blamed(url: str) -> Iterator[None]:
     """Every failure as an OSError that names the page, without what it was asked."""
@@ -173,6 +217,7 @@ def get_json(
     opener: urllib.request.OpenerDirector = _opener,
     question: Mapping[str, object] | None = None,
     most_bytes: int = PAGE_BYTES,
+    headers: Mapping[str, str] | None = None,
 ) -> Any:
     """Returns the body, parsed. OSError also if it is not JSON, or an object with `error`."""
     if question:
@@ -181,7 +226,8 @@ def get_json(
         words = urllib.parse.urlencode(question, safe=_ODATA, quote_via=quote)
         url = f"{url}?{words}"
     try:
-        content = json.loads(get(url, timeout_s, opener, most_bytes=most_bytes))
+        body = get(url, timeout_s, opener, headers, most_bytes=most_bytes)
+        content = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise OSError(f"{hidden(url)}: not JSON") from error
     if isinstance(content, dict) and "error" in content:
@@ -189,9 +235,18 @@ def get_json(
     return content
 
 
-def get_history(url: str, timeout_s: float, question: Mapping[str, object]) -> Any:
-    """Samples of hours, as `get_json`."""
-    return get_json(url, timeout_s, question=question, most_bytes=HISTORY_BYTES)
+def get_history(
+    url: str,
+    timeout_s: float,
+    question: Mapping[str, object],
+    headers: Mapping[str, str] | None = None,
+) -> Any:
+    """Samples of hours, as `get_json`. With headers that sign in it may be a public service, behind
+    the machine's proxy."""
+    opener = _opener
+    if headers:
+        opener = _signed_in
+    return get_json(url, timeout_s, opener, question, HISTORY_BYTES, headers)
 
 
 @contextmanager

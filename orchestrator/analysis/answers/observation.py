@@ -57,6 +57,7 @@ def observation_answer(
     command: str,
     misses: Sequence[str],
     seconds_command: str = "",
+    remarks: Sequence[str] = (),
 ) -> Answer:
     """What an observation says of each provider's disks.
 
@@ -84,7 +85,7 @@ def observation_answer(
         together=None,
         sureness=_sureness(observed, seconds_command),
         untested=UNTESTED,
-        cautions=tuple(_cautions(observed, misses)),
+        cautions=tuple(_cautions(observed, misses, remarks)),
         next_steps=tuple(steps),
     )
 
@@ -156,7 +157,9 @@ def _price(listed: Price | None) -> MonthlyPrice | None:
 # ------------------------------------------------------------------ what bounds it
 
 
-def _cautions(observed: Observed, misses: Sequence[str]) -> Iterator[Caution]:
+def _cautions(
+    observed: Observed, misses: Sequence[str], remarks: Sequence[str]
+) -> Iterator[Caution]:
     if observed.refused:
         yield Caution(
             "seconds unknown",
@@ -169,9 +172,16 @@ def _cautions(observed: Observed, misses: Sequence[str]) -> Iterator[Caution]:
     if observed.source:
         yield _held_back(observed)
     yield from _beyond_source(observed)
+    yield from _not_believed(observed)
     yield from _unlike_prices(observed)
     if misses:
         yield Caution("readings missed", f"{'; '.join(misses)}.", "They are gaps.")
+    if remarks:
+        yield Caution(
+            "remarks of sources",
+            f"{'; '.join(remarks)}.",
+            "Ask the tool anew where that is possible.",
+        )
 
 
 def _unseen(observed: Observed) -> Iterator[Caution]:
@@ -230,6 +240,30 @@ def _beyond_source(observed: Observed) -> Iterator[Caution]:
             f"Left out as jumps of a counter: {intervals} with more than twice what --source does "
             "in a burst.",
             "If they were load, --source is another disk: leave it out.",
+        )
+
+
+def _not_believed(observed: Observed) -> Iterator[Caution]:
+    """Readings that no disk can have done, and those that are only unlikely."""
+    impossible: list[str] = []
+    unlikely: list[str] = []
+    for demand in observed.demands:
+        name = f"{demand.node} {demand.device}"
+        if demand.impossible:
+            readings = units.counted(demand.impossible, "reading")
+            impossible.append(f"{readings} of {name}")
+        unlikely += [f"{name} has {text}" for text in demand.unlikely]
+    if impossible:
+        yield Caution(
+            "impossible readings",
+            f"More than any disk does, or bytes without I/Os: {units.listed(impossible)}.",
+            "They are gaps: a counter jumped or began anew.",
+        )
+    if unlikely:
+        yield Caution(
+            "unlikely readings",
+            f"{sentence('; '.join(unlikely))}",
+            "Check how its counters were read: units, and sums or means.",
         )
 
 

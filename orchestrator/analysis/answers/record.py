@@ -89,6 +89,9 @@ CautionKind = Literal[
     "readings missed",
     "more than the source does",
     "jumps left out",
+    "impossible readings",
+    "unlikely readings",
+    "remarks of sources",
 ]
 
 # What there is to do. "repeat": more repetitions of what is open; "measure": a campaign on disks

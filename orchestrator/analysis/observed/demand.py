@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.observed import plausible, series
 from orchestrator.tier import Burst, Limits
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -26,11 +27,9 @@ INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of su
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
-_ROUNDING_S = 1e-6
-_SET_BACK = 0.01  # of the readings: a clock is set back now and then
-# More than any disk does, or than a known one: times its limits, which hold for its mean second.
-_MOST_IOPS = 1e7
-_MOST_BYTES_PER_S = 1e11
+_AT_ONCE = 10  # times the most that a counter grew by between two readings
+_HASTE = 0.5  # times the usual step: the clock was set in between
+# More than a known disk does: times its limits, which hold for its mean second.
 _BEYOND = 2.0
 _NO_BURST = Burst(None, None, 0.0)
 MOST_JUMPS = (
@@ -80,6 +79,8 @@ class Demand:
     whole_s: from the first reading of any disk to the last, if that is known.
     devices: of how many equal ones it is the sum.
     left_out: intervals that were taken for jumps of a counter, because the disk cannot do that.
+    impossible: intervals that no disk can have done, which are gaps.
+    unlikely: in words, what a person should look at.
     """
 
     node: str
@@ -91,6 +92,8 @@ class Demand:
     whole_s: float = 0.0
     devices: int = 1
     left_out: int = 0
+    impossible: int = 0
+    unlikely: tuple[str, ...] = ()
 
     @cached_property
     def step_s(self) -> Array:
@@ -143,59 +146,73 @@ class Demand:
 
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
-    """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read. Where one
-    fell it began anew, and nothing is known; where a reading is missing neither, nor where the
-    clock was set back: before and after it counters grow as they do."""
-    table = _in_order_of_reading(readings)
+    """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read, in the order
+    in which they came. Where one fell it began anew, and nothing is known; where a reading is
+    missing neither, nor where the clock was set: before and after it counters grow as they do.
+    UsageError if their times are in no order."""
+    table = series.in_order_of_arrival(readings)
+    names = [table["node"], table["device"]]
     set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
-    part = set_back.groupby([table["node"], table["device"]]).cumsum()
-    disk = [table["node"], table["device"], part]
+    part = set_back.groupby(names).cumsum()
+    disk = [*names, part]
     growth = table[["time_s", *QUANTITIES]].groupby(disk).diff()
     step_s = growth.pop("time_s")
     usual_s = step_s.groupby(disk).transform("median")
-    is_step = (step_s > 0) & (step_s <= _GAP * usual_s)
+    is_step = (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
     is_growth = (growth >= 0).all(axis=1)
-    intervals = table[["node", "device"]].assign(
-        begin_s=table["time_s"] - step_s, end_s=table["time_s"]
-    )
-    return intervals.join(growth)[is_step & is_growth]
+    begin_s = table["time_s"] - step_s
+    intervals = table[["node", "device"]].assign(begin_s=begin_s, end_s=table["time_s"])
+    is_again = _is_there_again(table, set_back, growth)
+    return intervals.join(growth)[is_step & is_growth & ~is_again]
 
 
-def _in_order_of_reading(readings: pd.DataFrame) -> pd.DataFrame:
-    """As they stand, if the clock hardly ever goes back between them; else by the clock."""
-    goes_back = readings.groupby(["node", "device"])["time_s"].diff() < 0
-    if goes_back.mean() <= _SET_BACK:
-        return readings.reset_index(drop=True)
-    return readings.sort_values("time_s", kind="stable", ignore_index=True)
+def _is_there_again(
+    table: pd.DataFrame, set_back: pd.Series[bool], growth: pd.DataFrame
+) -> pd.Series[bool]:
+    """Of each reading whether its time was read before its clock was set back. Where counters do
+    not go on as before it is no clock: another disk has the same name."""
+    names = [table["node"], table["device"]]
+    across = table[list(QUANTITIES)].groupby(names).diff()
+    most = growth.groupby(names).transform("max").fillna(0.0)
+    goes_on = ((across >= 0) & (across <= _AT_ONCE * (most + 1))).all(axis=1)
+    breaks = (set_back & ~goes_on).groupby(names).cumsum()
+    latest_s = table.groupby([*names, breaks])["time_s"].cummax()
+    before_s = latest_s.groupby([*names, breaks]).shift()
+    earlier_s = before_s.groupby([*names, breaks]).shift()
+    return table["time_s"] <= earlier_s.fillna(-np.inf)
 
 
 def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Demand]:
     """Of each disk in a table with INTERVALS, of however many sources. What no disk does is a
     counter that jumped, and so a gap; what the observed one cannot, if it is known, where it is
-    seldom."""
+    seldom. UsageError if figures of a disk contradict each other, or are those of two disks."""
     # Reads may be missing: then `writes` has them too.
     needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
     complete = intervals.dropna(subset=needed)
     lasting = complete[complete["end_s"] > complete["begin_s"]]
-    possible = lasting[_is_possible(lasting)]
-    by_disk = possible.sort_values("begin_s", kind="stable").groupby(["node", "device"])
+    by_disk = lasting.sort_values(["begin_s", "end_s"]).groupby(["node", "device"])
     read: list[Demand] = []
     first_s = np.inf
     last_s = -np.inf
     for (node, device), rows in by_disk:
-        demand = _demand(str(node), str(device), rows, source)
+        is_possible = plausible.possible(rows)
+        if not is_possible.any():
+            continue
+        checked = _checked(str(node), str(device), rows[is_possible], source)
+        impossible = int((~is_possible).sum())
+        demand = replace(checked, impossible=impossible)
         first_s = min(first_s, float(demand.begin_s[0]))
         last_s = max(last_s, float(demand.end_s[-1]))
         read.append(demand)
     return [replace(demand, whole_s=last_s - first_s) for demand in read]
 
 
-def _is_possible(intervals: pd.DataFrame) -> pd.Series:
-    """By the highest rates that there are."""
-    step_s = intervals["end_s"] - intervals["begin_s"]
-    ios_per_s = intervals[["reads", "writes"]].sum(axis=1) / step_s
-    moved = intervals[["read_bytes", "written_bytes"]].sum(axis=1)
-    return (ios_per_s <= _MOST_IOPS) & (moved / step_s <= _MOST_BYTES_PER_S)
+def _checked(
+    node: str, device: str, rows: pd.DataFrame, source: Limits | None
+) -> Demand:
+    plausible.require_belonging(node, device, rows)
+    demand = _demand(node, device, rows, source)
+    return replace(demand, unlikely=tuple(plausible.unlikely(rows)))
 
 
 def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -245,15 +262,13 @@ def _pieces(fine: Demand, apart_s: float) -> tuple[Array, ...]:
 
 
 def _in_turn(demand: Demand) -> Demand:
-    """Without what begins before an earlier interval has ended."""
-    is_kept = list[bool]()
-    last_s = -np.inf
-    for begin_s, end_s in zip(demand.begin_s, demand.end_s, strict=True):
-        follows = bool(begin_s >= last_s - _ROUNDING_S)
-        is_kept.append(follows)
-        if follows:
-            last_s = end_s
-    return demand.part(np.array(is_kept, dtype=bool))
+    """Without what begins before an earlier interval has ended. UsageError if that is much."""
+    if not len(demand.begin_s):
+        return demand
+    is_kept = series.without_repeats(
+        demand.node, demand.device, demand.begin_s, demand.end_s, demand.amounts
+    )
+    return demand.part(is_kept)
 
 
 # ------------------------------------------------------------------ seconds within intervals

@@ -1,10 +1,12 @@
 """Providers' own metrics of disks → tables with INTERVALS, of minutes at best.
 
 Azure Monitor (https://learn.microsoft.com/rest/api/monitor/metrics/list) has means per second from
-a time on, of all disks of a machine as one unless it was asked for each. CloudWatch
+a time on, of all disks of a machine as one unless it was asked for each; of a flexible server of
+PostgreSQL means per second of its one disk. CloudWatch
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html) has
-sums from a time on and does not say of how long; its command joins pages, so that the last part of
-a label tells whether it is whole. What has no value is a gap."""
+sums of AWS/EBS and means per second of AWS/RDS from a time on, and does not say of how long; its
+command joins pages, so that the last part of a label tells whether it is whole. What has no value
+is a gap, and what says itself that a part is missing is refused."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,9 +14,21 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.histories.files.texts import FormError
 from orchestrator.keys import strict_yaml
+from orchestrator.units import listed
 
-_NAMES = strict_yaml.shipped(__package__, "names.yaml")["providers"]
+_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_NAMES = _TABLES["providers"]
+_PER_SECOND = _TABLES["per_second"]
+_CLOUDWATCH_NAMES = {**_NAMES, **_PER_SECOND}
+_FLEXIBLE_SERVER = "read_iops write_iops read_throughput write_throughput"
+_NOTHING_READ = (
+    "of machines ask Azure for Data Disk Read Operations/Sec and its sisters, of flexible servers "
+    f"for {_FLEXIBLE_SERVER}; CloudWatch for VolumeReadOps or ReadIOPS and theirs"
+)
+_NOT_WHOLE = "ask for less time, and give several files"
+_ALONE = "of a server with one disk"
 _PLACE = ["node", "device", "begin_s"]
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
 
@@ -40,10 +54,11 @@ class MetricPoint(NamedTuple):
 
 
 def azure(content: Any) -> pd.DataFrame:
-    """Devices are `lun0` and `os` of a machine, or a disk that is its own node. ValueError if those
+    """Devices are `lun0` and `os` of a machine, or a disk that is its own node. FormError if those
     of a machine are not told apart."""
     points = list[MetricPoint]()
     for metric in content["value"]:
+        _check_success(metric)
         points += _points_of_azure(metric)
     interval = pd.to_timedelta(content["interval"], errors="coerce")
     step_s = interval.total_seconds()
@@ -52,13 +67,26 @@ def azure(content: Any) -> pd.DataFrame:
     return table
 
 
+def _check_success(metric: Any) -> None:
+    """FormError if the provider says itself that it could not answer for this metric."""
+    code = metric.get("errorCode", "Success")
+    if code != "Success":
+        name = metric["name"]["value"]
+        why = metric.get("errorMessage") or code
+        raise FormError(f"Azure has no {name}: {why}", _NOT_WHOLE)
+
+
 def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     """None of a metric that is not read."""
-    # `data disk read bytes/sec`
-    disk, _, name = metric["name"]["value"].lower().partition(" disk ")
+    # `data disk read bytes/sec`, or `read_iops` of a flexible server.
+    disk, _, of_disk = metric["name"]["value"].lower().partition(" disk ")
+    name = of_disk or disk
     if name not in _NAMES:
         return
+    if not of_disk:
+        disk = _ALONE
     for series in metric["timeseries"]:
+        _check_aggregation(name, series["data"])
         place = _place(disk, metric["id"], series.get("metadatavalues") or ())
         for point in series["data"]:
             yield MetricPoint(
@@ -70,6 +98,21 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
             )
 
 
+def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:
+    """FormError if it was asked for something else than means."""
+    if any("average" in point for point in data):
+        return
+    asked: dict[str, None] = {}
+    for point in data:
+        asked.update(dict.fromkeys(point))
+    asked.pop("timeStamp", None)
+    if asked:
+        raise FormError(
+            f"of {name} it has {listed(list(asked))}, and no average",
+            "ask with --aggregation Average",
+        )
+
+
 def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
     """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
     virtualMachineScaleSets/db, of whose machines one may be named behind."""
@@ -79,7 +122,7 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
     }
     _, kind, *names = metric.split("/providers/")[1].split("/")
     node = values.get("vmname", "_".join(names[::2]))
-    if disk == "composite":
+    if disk in ("composite", _ALONE):
         return DiskPlace(node, node)
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
@@ -92,7 +135,7 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
 def _check_apart(
     node: str, values: Mapping[str, str], is_any_of_set: bool, has_number: bool
 ) -> None:
-    """ValueError if several machines or disks are one."""
+    """FormError if several machines or disks are one."""
     needed = []
     if is_any_of_set:
         needed.append("VMName")
@@ -101,21 +144,36 @@ def _check_apart(
     if all(name.lower() in values for name in needed):
         return
     asked = " and ".join(f"{name} eq '*'" for name in needed)
-    raise ValueError(f'disks of {node} are not told apart: ask with --filter "{asked}"')
+    raise FormError(
+        f"disks of {node} are not told apart", f'ask with --filter "{asked}"'
+    )
 
 
 # ------------------------------------------------------------------ CloudWatch
 
 
 def aws(content: Any) -> pd.DataFrame:
-    """Labels are a node, its device, if it is not called the same, and a metric. ValueError if a
+    """Labels are a node, its device, if it is not called the same, and a metric. FormError if a
     part of the answer is missing, or a label is a metric alone."""
     results = content["MetricDataResults"]
     _check_whole(content, results)
-    points = list[MetricPoint]()
+    sums = list[MetricPoint]()
+    rates = list[MetricPoint]()
     for result in results:
-        points += _points_of_aws(result)
-    return _intervals(points)
+        *place, name = result["Label"].split()
+        if name in _PER_SECOND:
+            rates += _points_of_aws(result, place, name)
+        elif name in _NAMES:
+            sums += _points_of_aws(result, place, name)
+    tables = []
+    if rates:
+        of_rates = _intervals(rates)
+        step_s = of_rates["end_s"] - of_rates["begin_s"]
+        of_rates[list(QUANTITIES)] = of_rates[list(QUANTITIES)].mul(step_s, axis=0)
+        tables.append(of_rates)
+    if sums or not rates:
+        tables.append(_intervals(sums))
+    return pd.concat(tables)
 
 
 def _check_whole(content: Any, results: Any) -> None:
@@ -123,18 +181,17 @@ def _check_whole(content: Any, results: Any) -> None:
     last = {result["Label"]: result["StatusCode"] for result in results}
     is_complete = all(status == "Complete" for status in last.values())
     if "NextToken" in content or not is_complete:
-        raise ValueError(
-            "a part of it is missing: ask for less time, and give several files"
-        )
+        raise FormError("a part of it is missing", _NOT_WHOLE)
 
 
-def _points_of_aws(result: Any) -> Iterator[MetricPoint]:
-    *place, name = result["Label"].split()
-    if name in _NAMES and not place:
-        raise ValueError(f"{name} is of no volume: ask with the Label {LABEL}")
+def _points_of_aws(
+    result: Any, place: Sequence[str], name: str
+) -> Iterator[MetricPoint]:
+    if not place:
+        raise FormError(f"{name} is of no volume", f"ask with the Label {LABEL}")
+    quantity = _CLOUDWATCH_NAMES[name]
     for begin, value in zip(result["Timestamps"], result["Values"], strict=True):
-        if name in _NAMES:
-            yield MetricPoint(place[0], place[-1], begin, _NAMES[name], value)
+        yield MetricPoint(place[0], place[-1], begin, quantity, value)
 
 
 # ------------------------------------------------------------------ both
@@ -151,8 +208,9 @@ def _intervals(
     table["begin_s"] = since_epoch.dt.total_seconds()
     step_s = step_s or _least_distance_s(table["begin_s"])
     if table.empty or not step_s > 0:
-        raise ValueError(
-            "it does not tell what a disk read and wrote, or in how long a time"
+        raise FormError(
+            "it does not tell what a disk read and wrote, or in how long a time",
+            _NOTHING_READ,
         )
     _check_all_metrics(table)
     wide = table.pivot_table("value", _PLACE, "quantity", aggfunc="first")
@@ -168,4 +226,4 @@ def _least_distance_s(times_s: "pd.Series[float]") -> float:
 def _check_all_metrics(table: pd.DataFrame) -> None:
     quantities = table.groupby(_PLACE[:-1])["quantity"].nunique()
     for node, device in quantities.index[quantities < len(QUANTITIES)]:
-        raise ValueError(f"{node} {device} lacks one of its metrics: ask for all four")
+        raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")

@@ -56,14 +56,20 @@ _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
 def document(
-    observed: Observed, command: str, misses: Sequence[str], seconds_command: str = ""
+    observed: Observed,
+    command: str,
+    misses: Sequence[str],
+    seconds_command: str = "",
+    remarks: Sequence[str] = (),
 ) -> Document:
     """The page of an observation, whose first screen has a sentence for each provider.
 
     `command`: the line that measures what is worth it; `misses`: readings that failed, in words;
-    `seconds_command`: the line that reads seconds.
+    `seconds_command`: the line that reads seconds; `remarks`: what is to be known of its sources.
     """
-    answer = observation.observation_answer(observed, command, misses, seconds_command)
+    answer = observation.observation_answer(
+        observed, command, misses, seconds_command, remarks
+    )
     return Document(
         title="Which disks would have carried it",
         subtitle=_subtitle(observed),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.answers.observation import observation_answer
+from orchestrator.analysis.answers.record import Caution
 from orchestrator.analysis.observed import replay, together
 from orchestrator.analysis.observed.demand import (
     QUANTITIES,
@@ -28,6 +29,7 @@ from orchestrator.analysis.observed.judging import (
 )
 from orchestrator.analysis.observed.on_disk import SLACK, judged
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.errors import UsageError
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import purchases
 from tests.catalog import CATALOG
@@ -382,9 +384,9 @@ def test_an_undeclared_cap_shows_as_a_heap() -> None:
 
 
 def counters(times_s: Sequence[float], values: Sequence[float]) -> pd.DataFrame:
-    """A disk whose counters all stood so at those seconds."""
+    """A disk whose counters of I/Os stood so at those seconds, each I/O of 4 KiB."""
     rows = [
-        (START_S + time, "db-1", "sda", *4 * [v])
+        (START_S + time, "db-1", "sda", v, v, 4096 * v, 4096 * v)
         for time, v in zip(times_s, values, strict=True)
     ]
     return pd.DataFrame(rows, columns=["time_s", "node", "device", *QUANTITIES])
@@ -511,6 +513,94 @@ def test_seconds_beside_coarse_readings_of_the_same_disk_are_its_pieces() -> Non
     assert whole.ios == pytest.approx(coarse.ios)
     (alone,) = demands(table(coarse, BURSTY))
     assert alone.is_fine and len(alone.ios) == 86_400 and not alone.pieces
+
+
+def test_times_that_are_there_twice_with_other_figures_are_two_disks_whatever_the_order() -> (
+    None
+):
+    """Two machines that call themselves alike: half of the readings was dropped without a word, and
+    the order of the files decided which."""
+    idle = in_seconds(np.full(60, 3.0))
+    busy = in_seconds(np.full(60, 5000.0))
+    told = set()
+    for order in ((idle, busy), (busy, idle)):
+        with pytest.raises(
+            UsageError, match=r"60 readings of .* that other"
+        ) as refused:
+            demands(table(*order))
+        told.add(refused.value.what)
+    assert len(told) == 1
+
+
+def test_the_same_readings_twice_count_once() -> None:
+    demand = in_seconds(np.arange(60.0))
+    (once,) = demands(table(demand, demand))
+    assert once.ios.tolist() == demand.ios.tolist()
+
+
+def test_readings_stand_in_the_order_in_which_they_came() -> None:
+    """Five steps of a clock in 100 readings: sorted by it, growth was counted that never was."""
+    times_s = np.arange(100.0)
+    for step in (20, 40, 60, 80):
+        times_s[step:] -= 3.0
+    values = 100.0 * np.arange(100.0)
+    (demand,) = demands(grown(counters(times_s.tolist(), values.tolist())))
+    assert (demand.ios == 200).all() and len(demand.ios) > 80
+    shuffled = counters(times_s.tolist(), values.tolist()).sample(
+        frac=1.0, random_state=1
+    )
+    with pytest.raises(UsageError, match="go back again and again"):
+        grown(shuffled)
+
+
+@pytest.mark.parametrize(
+    ("ios", "moved", "is_possible"),
+    [
+        (1e7, 4096e7, True),
+        (1.1e7, 1e9, False),
+        (1e6, 1e11, True),
+        (1e6, 1.1e11, False),
+        (10, 10 * 32 * 2**20, True),
+        (10, 12 * 32 * 2**20, False),
+        (0, 2**20, True),
+        (0, 2**30, False),
+        (np.inf, 4096.0, False),
+        (100, np.inf, False),
+        (-5, 4096.0, False),
+    ],
+)
+def test_what_no_disk_does_in_a_second_is_a_gap_that_is_counted(
+    ios: float, moved: float, is_possible: bool
+) -> None:
+    readings = table(in_seconds(np.full(60, 100.0)))
+    changed = readings.index[30]
+    readings.loc[changed, "reads"] = ios
+    readings.loc[changed, ["writes", "written_bytes"]] = 0.0
+    readings.loc[changed, "read_bytes"] = moved
+    (demand,) = demands(readings)
+    assert demand.impossible == int(not is_possible)
+    assert len(demand.ios) == 60 - demand.impossible
+    kinds = {each.kind for each in cautions_of(demand)}
+    assert ("impossible readings" in kinds) == (not is_possible)
+
+
+def cautions_of(demand: Demand) -> Sequence[Caution]:
+    return observation_answer(Observed.of([demand], ONE_PCT), "", ()).cautions
+
+
+@pytest.mark.parametrize(
+    ("io_bytes", "words"),
+    [(4096, ""), (2048, "2,048 bytes an I/O"), (8 * 2**20, "more than 4 MiB an I/O")],
+)
+def test_what_is_only_unlikely_is_told(io_bytes: int, words: str) -> None:
+    (demand,) = demands(table(in_seconds(np.full(600, 50.0), io_bytes=io_bytes)))
+    texts = [each.text for each in cautions_of(demand) if "unlikely" in each.kind]
+    assert [words in text for text in texts] == ([True] if words else [])
+
+
+def test_counts_and_bytes_that_do_not_belong_together_are_refused() -> None:
+    with pytest.raises(UsageError, match="has 64 bytes an I/O, less than a sector"):
+        demands(table(in_seconds(np.full(600, 50.0), io_bytes=64)))
 
 
 def test_an_interval_that_overlaps_is_left_out() -> None:

@@ -22,6 +22,7 @@ from tests import ROOT
 
 FOLDER = ROOT / "tests" / "fixtures" / "histories"
 BEGIN_S = 1795673940.0  # 06:19 UTC, when all of them had begun
+HEAD = "time,node,device,reads,writes,read_bytes,written_bytes"
 ANSWERS = json.loads((FOLDER / "prometheus.json").read_text())
 
 
@@ -150,23 +151,23 @@ def test_times_are_those_of_the_reading() -> None:
 
 
 def long_answer(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
-    """A counter that grows by one a second, scraped every minute, with both ends of the range."""
+    """Counters of one I/O of 4 KiB a second, scraped every minute, with both ends of the range."""
     query, end_s = question["query"], question["time"]
     length_s = int(query.rpartition("[")[2].removesuffix("s]"))
     times = [t for t in range(0, 10**5, 60) if end_s - length_s <= t <= end_s]
     labels = {"instance": "db-1"} | (
         {} if "time" in query.split("{")[0] else {"device": "sdc"}
     )
-    return {
-        "data": {"result": [{"metric": labels, "values": [[t, str(t)] for t in times]}]}
-    }
+    times_of_one = 4096 if "bytes" in query.split("{")[0] else 1
+    values = [[t, str(t * times_of_one)] for t in times]
+    return {"data": {"result": [{"metric": labels, "values": values}]}}
 
 
 def test_a_long_time_is_asked_for_in_pieces_and_is_one() -> None:
     at = "http://prom:9090", "", "sdc", 0.0, 15 * 3600.0
     (demand,) = demands(prometheus.read(*at, get=long_answer))
     assert len(demand.starts) == 1 and len(demand.begin_s) == 15 * 60
-    assert (demand.amounts == 60).all()
+    assert (demand.amounts[:2] == 60).all() and (demand.amounts[2:] == 60 * 4096).all()
 
 
 def test_a_server_that_lacks_a_counter_is_named() -> None:
@@ -250,10 +251,24 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
             '{"error": {"code": "BadRequest", "message": "no"}}',
             "it has error, and none of sysstat",
         ),
-        ('{"sysstat": {"hosts": []}}', "it lacks 'stamp'"),
-        ("time,node,device,reads\nnow,a,b,1\n", "its times have no zone"),
-        ("time,node,device\n1,a,b\n2,a,b\n", "it lacks .*reads"),
-        ("", "No columns"),
+        ('{"sysstat": {"hosts": []}}', "it has no disks"),
+        (f"{HEAD}\nnow,a,b,1,1,1,1\n", "its times have no zone"),
+        (
+            "time,node,device\n1,a,b\n2,a,b\n",
+            "line 1 has no column `reads`, `writes`, `read_bytes` and `written_bytes`",
+        ),
+        ("", "it is empty"),
+        (f"{HEAD}\n1,a,b,1,1,1,1\n2,,b,1,1,1,1\n", "line 3, column node: '' names"),
+        (
+            f"{HEAD}\n1,a,b,1,1,1,1\n2,a,b,1,1,1,1,1\n",
+            "line 3 has 8 values for 7 columns",
+        ),
+        (f"{HEAD}\n1,a,b,1,1,1,inf\n2,a,b,1,1,1,1\n", "column written_bytes: 'inf' is"),
+        (f"{HEAD}\n1,a,b,-1,1,1,1\n2,a,b,1,1,1,1\n", "column reads: '-1' is below 0"),
+        (f"{HEAD}\n1,a,b,1,1,1,1\n", "it has one reading of a b"),
+        ('{"sysstat": {"hosts": [{"nodename"', "its JSON ends in the middle"),
+        ('{"value": [,]}', "line 1, column 12 is no JSON: Expecting value"),
+        ("[1, 2]", "its JSON is a list"),
     ],
 )
 def test_other_files_are_refused_with_their_name(
@@ -283,6 +298,6 @@ def test_local_times_are_refused(tmp_path: Path) -> None:
 
 def test_a_folder_without_files_is_refused_as_such(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match="cannot be read: ValueError: it is a folder without files"
+        UsageError, match="cannot be read: it is a folder without files"
     ):
         files.read(tmp_path)

@@ -56,7 +56,7 @@ class UntilRead(SystemClock):
 
 
 def counting(url: str, timeout_s: float) -> str:
-    """The page of a disk with 100 writes a second, by the clock of its node."""
+    """The page of a disk with 100 writes of 4 KiB a second, by the clock of its node."""
     assert (
         url == "http://user:secret@db-1:9100/metrics?collect[]=diskstats&collect[]=time"
     )
@@ -66,6 +66,8 @@ def counting(url: str, timeout_s: float) -> str:
         name = line.partition("{")[0].partition(" ")[0]
         if name == "node_disk_writes_completed_total":
             line = f"{line.rpartition(' ')[0]} {100 * now_s!r}"
+        elif name == "node_disk_written_bytes_total":
+            line = f"{line.rpartition(' ')[0]} {4096 * 100 * now_s!r}"
         elif name == "node_time_seconds":
             line = f"{name} {now_s!r}"
         lines.append(line)
@@ -93,7 +95,7 @@ def sampled(
     ends: str = "",
     without: Sequence[int] = (),
 ) -> None:
-    """As the sampler leaves it that is killed after so many seconds at 100 writes each."""
+    """As the sampler leaves it that is killed after so many seconds at 100 writes of 4 KiB."""
     kept = Readings(folder=folder / "samples" / f"{begin_s:.0f}{ends}")
     for second in range(0, seconds, every_s):
         time_s = begin_s + second
@@ -102,13 +104,10 @@ def sampled(
         for metric, value in (
             ("clock_s", time_s + 5.0),
             ("disk_writes_total", 100.0 * time_s),
+            ("disk_written_bytes_total", 4096 * 100.0 * time_s),
         ):
             kept.add(Sample(time_s, "db-1:9100 sdc", metric, "", value))
-        for metric in (
-            "disk_reads_total",
-            "disk_read_bytes_total",
-            "disk_written_bytes_total",
-        ):
+        for metric in ("disk_reads_total", "disk_read_bytes_total"):
             kept.add(Sample(time_s, "db-1:9100 sdc", metric, "", 0.0))
         kept.end_tick(time_s)
 

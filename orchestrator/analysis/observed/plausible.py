@@ -1,0 +1,92 @@
+"""Whether readings are possible: the one check through which the readings of every source pass.
+
+An interval with more than any disk does is a gap, because a counter jumped or began anew. A disk
+whose bytes and I/Os cannot belong together is refused, because its metrics were asked for wrongly:
+CloudWatch's averages, for example, have bytes of one I/O beside I/Os of a minute. What is only
+unlikely is told. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from orchestrator import units
+from orchestrator.errors import UsageError
+
+# More than any disk does.
+_MOST_IOPS = 1e7
+_MOST_BYTES_PER_S = 1e11
+# Linux splits an I/O at 4 MiB or less unless it is told otherwise (BLK_DEF_MAX_SECTORS_CAP).
+_LARGE_IO_BYTES = 4 * 2**20
+_MOST_IO_BYTES = 8 * _LARGE_IO_BYTES
+# An I/O is of one sector or more; file systems write blocks of 4 KiB.
+_SECTOR_BYTES = 512
+_BLOCK_BYTES = 4096
+# Of so many I/Os figures that are rounded to 1/100 are exact enough.
+_FEWEST_IOS = 100
+_ROUNDED = 0.9
+# Which counters count the same I/Os; `writes` has reads and discards too where reads are missing.
+_DIRECTIONS = {"reads": "read_bytes", "writes": "written_bytes"}
+
+
+def possible(intervals: pd.DataFrame) -> pd.Series[bool]:
+    """Of each interval whether a disk can have done that. `intervals`: a table with INTERVALS."""
+    step_s = intervals["end_s"] - intervals["begin_s"]
+    ios = intervals[list(_DIRECTIONS)].sum(axis=1)
+    moved = intervals[list(_DIRECTIONS.values())].sum(axis=1)
+    # An I/O may be counted in one reading, and its bytes in the next.
+    is_of_ios = moved <= _MOST_IO_BYTES * (ios + 1)
+    is_reached = (ios <= _MOST_IOPS * step_s) & (moved <= _MOST_BYTES_PER_S * step_s)
+    is_finite = np.isfinite(ios) & np.isfinite(moved) & np.isfinite(step_s)
+    amounts = intervals[[*_DIRECTIONS, *_DIRECTIONS.values()]]
+    is_growth = (amounts.fillna(0.0) >= 0).all(axis=1)
+    is_possible: pd.Series[bool] = is_of_ios & is_reached & is_finite & is_growth
+    return is_possible
+
+
+def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
+    """UsageError if all bytes of a disk are less than its I/Os have at least. Of one direction they
+    may be: some kernels count a flush of a mapped device as a write without bytes."""
+    if _has_discards(intervals):
+        return
+    bytes_an_io = _bytes_an_io(intervals)
+    if bytes_an_io < _ROUNDED * _SECTOR_BYTES:
+        raise _bytes_of_other_ios(node, device, bytes_an_io)
+
+
+def _bytes_an_io(intervals: pd.DataFrame) -> float:
+    """Of all of them; NaN where they are few."""
+    ios = float(np.nansum(intervals[list(_DIRECTIONS)].to_numpy(float)))
+    moved = float(np.nansum(intervals[list(_DIRECTIONS.values())].to_numpy(float)))
+    if ios < _FEWEST_IOS:
+        return float("nan")
+    return moved / ios
+
+
+def _has_discards(intervals: pd.DataFrame) -> bool:
+    """Of sar: discards are counted as I/Os, and their bytes are not."""
+    return bool(intervals["reads"].isna().any())
+
+
+def _bytes_of_other_ios(node: str, device: str, bytes_an_io: float) -> UsageError:
+    return UsageError(
+        f"{node} {device} has {bytes_an_io:.2g} bytes an I/O, less than a sector of "
+        f"{_SECTOR_BYTES}",
+        advice="counts and bytes do not belong together: of AWS/EBS ask CloudWatch for Sum; of "
+        "AWS/RDS and Azure for Average; in a CSV sectors are 512 bytes",
+    )
+
+
+def unlikely(intervals: pd.DataFrame) -> Iterator[str]:
+    """What no check refuses, and a person should look at, of the readings of one disk."""
+    ios = intervals[list(_DIRECTIONS)].sum(axis=1)
+    moved = intervals[list(_DIRECTIONS.values())].sum(axis=1)
+    large = int((moved > _LARGE_IO_BYTES * (ios + 1)).sum())
+    if large:
+        readings = units.counted(large, "reading")
+        yield f"{readings} with more than 4 MiB an I/O, which Linux splits"
+    bytes_an_io = _bytes_an_io(intervals)
+    if not _has_discards(intervals) and bytes_an_io < _ROUNDED * _BLOCK_BYTES:
+        yield f"{bytes_an_io:,.0f} bytes an I/O, less than a block of 4 KiB"

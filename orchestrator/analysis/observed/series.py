@@ -1,0 +1,105 @@
+"""What is one series of readings: in which order they came, and that each time is there once.
+
+A node and a device name a disk. Two machines that call themselves alike would be taken for one,
+and half of their readings would be dropped by their order: that is refused instead. Readings stand
+in the order in which they came, because a node's clock can be set. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.errors import UsageError
+
+_ROUNDING_S = 1e-6
+# Of the readings of a disk: a clock is set back now and then, and those times are there twice.
+_MOST_TWICE = 0.1
+_FEW = 3
+_MOST_BACK = 0.25
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Times = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def in_order_of_arrival(readings: pd.DataFrame) -> pd.DataFrame:
+    """As they stand; turned round where the newest stands first. `readings`: time_s, node, device.
+    UsageError if times are in no order."""
+    steps_s = readings.groupby(["node", "device"])["time_s"].diff()
+    goes_back = steps_s < 0
+    if not goes_back.any():
+        return readings.reset_index(drop=True)
+    if not (steps_s > 0).any():
+        return readings.iloc[::-1].reset_index(drop=True)
+    back = goes_back.groupby([readings["node"], readings["device"]]).agg(
+        ["sum", "mean"]
+    )
+    unordered = back[(back["mean"] > _MOST_BACK) & (back["sum"] > _FEW)]
+    if len(unordered):
+        node, device = unordered.index[0]
+        raise _in_no_order(str(node), str(device))
+    return readings.reset_index(drop=True)
+
+
+def _in_no_order(node: str, device: str) -> UsageError:
+    return UsageError(
+        f"times of {node} {device} go back again and again",
+        advice="sort its readings by time; if they are of two machines, name each",
+    )
+
+
+def without_repeats(
+    node: str, device: str, begin_s: Times, end_s: Times, amounts: Times
+) -> Flags:
+    """Which intervals count, of ascending ones. One that is there twice with the same sums counts
+    once, and of one that begins before another has ended nothing is known.
+
+    UsageError if there are many of these: then they are two disks."""
+    is_kept = np.zeros(len(begin_s), dtype=bool)
+    other = 0
+    last = -1
+    for place in range(len(begin_s)):
+        if last < 0 or begin_s[place] >= end_s[last] - _ROUNDING_S:
+            is_kept[place] = True
+            last = place
+            continue
+        if not _is_same(place, last, begin_s, end_s, amounts):
+            other += 1
+    if other > max(_FEW, _MOST_TWICE * int(is_kept.sum())):
+        raise _there_twice(node, device, other)
+    return is_kept
+
+
+def _is_same(
+    place: int, last: int, begin_s: Times, end_s: Times, amounts: Times
+) -> bool:
+    if abs(begin_s[place] - begin_s[last]) > _ROUNDING_S:
+        return False
+    if abs(end_s[place] - end_s[last]) > _ROUNDING_S:
+        return False
+    return bool(
+        np.allclose(amounts[:, place], amounts[:, last], rtol=1e-9, equal_nan=True)
+    )
+
+
+def _there_twice(node: str, device: str, count: int) -> UsageError:
+    return UsageError(
+        f"{count:,} readings of {node} {device} are of times that other readings of it have too",
+        advice="if two machines have that name, give each its own: `node` of a CSV, `nodename` of "
+        "sysstat's JSON; if one disk was read by two tools, give the files of one",
+    )
+
+
+def differing(labels: list[Mapping[str, str]]) -> dict[str, list[str]]:
+    """Labels in which series differ, and their values, both in order of letters."""
+    names: set[str] = set()
+    for of_series in labels:
+        names |= set(of_series)
+    unlike = {}
+    for name in sorted(names):
+        values = {of_series.get(name, "") for of_series in labels}
+        if len(values) > 1:
+            unlike[name] = sorted(values)
+    return unlike

@@ -1,0 +1,49 @@
+"""What a managed Prometheus asks a client for: a bearer token, and Mimir a tenant.
+
+Both are of the environment, because what stands in an option is in the list of processes and in the
+shell's history. Amazon's service takes neither but requests that are signed (SigV4), which its own
+proxy does (https://github.com/awslabs/aws-sigv4-proxy)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from orchestrator.errors import UsageError
+from orchestrator.system.redaction import remember
+
+TOKEN = "TIERBENCH_PROMETHEUS_TOKEN"
+TOKEN_FILE = "TIERBENCH_PROMETHEUS_TOKEN_FILE"
+TENANT = "TIERBENCH_PROMETHEUS_TENANT"
+
+
+def headers(environment: Mapping[str, str]) -> dict[str, str]:
+    """Of each request, by the environment; none without these variables. UsageError for a file
+    that cannot be read, or a token that is no line of text."""
+    sent = {}
+    token = _token(environment)
+    if token:
+        remember(token)
+        sent["Authorization"] = f"Bearer {token}"
+    tenant = environment.get(TENANT, "").strip()
+    if tenant:
+        sent["X-Scope-OrgID"] = tenant
+    for value in sent.values():
+        if not value.isascii() or not value.isprintable():
+            raise UsageError(
+                f"{TOKEN} or {TENANT} has other signs than printable ones of ASCII",
+                "set it to the value alone, without line breaks",
+            )
+    return sent
+
+
+def _token(environment: Mapping[str, str]) -> str:
+    token = environment.get(TOKEN, "").strip()
+    file = environment.get(TOKEN_FILE, "")
+    if token or not file:
+        return token
+    try:
+        return Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{TOKEN_FILE} names {file}, which cannot be read: {error}",
+            "write the token alone into it",
+        ) from error

@@ -1,0 +1,213 @@
+"""JSON of sysstat's sadf and iostat, releases 10.1.5 to 12.8 → tables with INTERVALS.
+
+What each release writes is in its sources (https://github.com/sysstat/sysstat, rndr_stats.c,
+json_stats.c and iostat.c of the tags):
+
+- `sadf -j` counts sectors of 512 bytes (`rd_sec`) and, since 11.6, kB too. Its times are UTC where
+  `utc` is 1 or, since 12.7.1, `tz` is UTC. Its `tps` are reads, writes and discards together, so
+  reads and writes are not known apart, and I/Os are an upper figure where a file system discards.
+- `iostat -o JSON` with -x tells reads and writes, since 11.6 in kB, MB (-m) or sectors. Releases up
+  to 12.2.0 wrote sectors under the names of the other units (mended in 12.2.1 and 12.3.1); the
+  sizes of an I/O beside them were right. Its first record is since the start of the machine, and
+  says nothing of a second; its times are whole seconds, of which one is left out now and then,
+  because a record takes a little longer: each is of the mean distance between two."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.histories.files.texts import FormError, Remark
+from orchestrator.histories.files.times import unix_s
+
+_SECTOR = 512
+_UNITS = {"kB/s": 1024, "MB/s": 2**20, "sec/s": _SECTOR}
+_AGAIN = "S_TIME_FORMAT=ISO iostat -o JSON -xt 1"
+# Relative: what rounding to 1/100 makes of sums.
+_ALIKE = 0.1
+_UNLIKE = 0.3
+
+
+class _Records(NamedTuple):
+    """A row of each disk at each time (node, stamp and the tool's own names); and all stamps."""
+
+    rows: pd.DataFrame
+    stamps: Sequence[Any]
+
+
+class _RecordSpans(NamedTuple):
+    """Of records: when each ended, how long it was, by which its rates are multiplied, and how far
+    back it is taken to have begun. Of sar both lengths are its interval, a column."""
+
+    end_s: "pd.Series[float]"
+    length_s: Any
+    usual_s: Any
+
+
+def read(content: Any, remark: Remark) -> pd.DataFrame:
+    """FormError, with what to ask the tool for, if reads and writes of a time are not told."""
+    records = _records(content)
+    if "disk-device" in records.rows:
+        return _of_sar(records.rows)
+    return _of_iostat(records, remark)
+
+
+def _records(content: Any) -> _Records:
+    records = []
+    stamps = []
+    for host in content["sysstat"]["hosts"]:
+        entries = host.get("statistics", ())
+        is_iostat = any(_is_of_iostat(entry) for entry in entries)
+        for number, entry in enumerate(entries):
+            stamp = entry.get("timestamp")
+            stamps.append(stamp)
+            if stamp is None:
+                raise FormError(
+                    "its readings have no time", f"ask for it with -t: {_AGAIN}"
+                )
+            # That of iostat's first record is the start of the machine.
+            if is_iostat and number == 0:
+                continue
+            for disk in entry.get("disk", ()):
+                records.append({"node": host["nodename"], "stamp": stamp, **disk})
+    rows = pd.DataFrame(records)
+    if rows.empty:
+        raise _no_disks(content)
+    return _Records(rows, stamps)
+
+
+def _is_of_iostat(entry: Any) -> bool:
+    return any("disk_device" in disk for disk in entry.get("disk", ()))
+
+
+def _no_disks(content: Any) -> FormError:
+    entries = []
+    for host in content["sysstat"]["hosts"]:
+        entries += host.get("statistics", ())
+    if any(_is_of_iostat(entry) for entry in entries):
+        return FormError(
+            "it has one reading of iostat, which is since the start of the machine",
+            f"let iostat go on for two or more: {_AGAIN} 3600",
+        )
+    return FormError(
+        "it has no disks",
+        f"ask sadf for them: sadf -j FILE -- -d; iostat with -x: {_AGAIN}",
+    )
+
+
+# ------------------------------------------------------------------ sar
+
+
+def _of_sar(rows: pd.DataFrame) -> pd.DataFrame:
+    spans = _spans_of_sar(rows)
+    if "rkB" in rows:
+        read_bytes = rows["rkB"] * 1024
+        written_bytes = rows["wkB"] * 1024
+    else:
+        read_bytes = rows["rd_sec"] * _SECTOR
+        written_bytes = rows["wr_sec"] * _SECTOR
+    rates = rows[["node"]].assign(
+        device=rows["disk-device"],
+        reads=np.nan,
+        writes=rows["tps"],
+        read_bytes=read_bytes,
+        written_bytes=written_bytes,
+    )
+    return _sums(rates, spans)
+
+
+def _spans_of_sar(rows: pd.DataFrame) -> _RecordSpans:
+    stamp = pd.DataFrame(list(rows["stamp"]))
+    is_utc = False
+    if "utc" in stamp:
+        is_utc = bool(stamp["utc"].all())
+    elif "tz" in stamp:
+        is_utc = bool((stamp["tz"] == "UTC").all())
+    if not is_utc:
+        raise FormError(
+            "its times are local", "leave out -T and -t: sadf -j FILE -- -d"
+        )
+    interval_s = stamp["interval"].astype(float)
+    end_s = unix_s(stamp["date"] + "T" + stamp["time"] + "Z")
+    return _RecordSpans(end_s, interval_s, interval_s)
+
+
+# ------------------------------------------------------------------ iostat
+
+
+def _of_iostat(records: _Records, remark: Remark) -> pd.DataFrame:
+    rows = records.rows
+    _check_reads_are_told(rows)
+    spans = _spans_of_iostat(rows, records.stamps)
+    unit = _unit_bytes(rows, remark)
+    label = _label(rows)
+    rates = rows[["node"]].assign(
+        device=rows["disk_device"],
+        reads=rows["r/s"],
+        writes=rows["w/s"],
+        read_bytes=rows[f"r{label}"] * unit,
+        written_bytes=rows[f"w{label}"] * unit,
+    )
+    return _sums(rates, spans)
+
+
+def _check_reads_are_told(rows: pd.DataFrame) -> None:
+    if "r/s" in rows:
+        return
+    if "r" in rows:
+        raise FormError(
+            "an iostat before 11.6 wrote it, which names no units",
+            "take sar's files, or a newer iostat",
+        )
+    raise FormError(
+        "iostat does not tell reads and writes apart in it",
+        f"ask for it with -x, and without -s: {_AGAIN}",
+    )
+
+
+def _label(rows: pd.DataFrame) -> str:
+    for label in _UNITS:
+        if f"r{label}" in rows:
+            return label
+    raise FormError("it has no kB/s, MB/s or sec/s", f"ask for it with -x: {_AGAIN}")
+
+
+def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
+    """By the name of the column, unless the sizes of I/Os beside it, in kB, say that it is of
+    sectors."""
+    label = _label(rows)
+    named_bytes = _UNITS[label]
+    if "rareq-sz" not in rows:
+        return named_bytes
+    amounts = float((rows[f"r{label}"] + rows[f"w{label}"]).sum())
+    kb = rows["r/s"] * rows["rareq-sz"] + rows["w/s"] * rows["wareq-sz"]
+    by_sizes = 1024 * float(kb.sum())
+    is_of_sectors = abs(amounts * _SECTOR - by_sizes) <= _ALIKE * by_sizes
+    is_as_named = abs(amounts * named_bytes - by_sizes) <= _UNLIKE * by_sizes
+    if is_of_sectors and not is_as_named:
+        unit = label.removesuffix("/s")
+        remark(
+            f"its {unit} are sectors of 512 bytes, as iostat up to 12.2.0 writes them: so they "
+            "are read"
+        )
+        return _SECTOR
+    return named_bytes
+
+
+def _spans_of_iostat(rows: pd.DataFrame, stamps: Sequence[Any]) -> _RecordSpans:
+    """Its whole seconds leave one out now and then: each record is of the mean distance."""
+    end_s = unix_s(rows["stamp"])
+    steps_s = np.diff(np.unique(unix_s(pd.Series(stamps))))
+    usual_s = float(np.median(steps_s))
+    # A longer one is a pause.
+    mean_s = steps_s[steps_s <= 2 * usual_s].mean()
+    return _RecordSpans(end_s, mean_s, usual_s)
+
+
+def _sums(rates: pd.DataFrame, spans: _RecordSpans) -> pd.DataFrame:
+    sums = {name: rates[name] * spans.length_s for name in QUANTITIES}
+    begin_s = spans.end_s - spans.usual_s
+    intervals = rates.assign(begin_s=begin_s, end_s=spans.end_s, **sums)
+    return intervals[list(INTERVALS)]

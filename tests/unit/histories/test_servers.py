@@ -1,0 +1,284 @@
+"""Servers of Prometheus' kind: the table of docs/SOURCES.md row by row, and how they are asked.
+
+Method: answers in the documented form (https://prometheus.io/docs/prometheus/latest/querying/api),
+of one exporter that is read every 15 s; an HTTP server on loopback refuses as servers do.
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.cli import managed_prometheus
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.histories import prometheus
+from orchestrator.system import http_client
+from tests.documented import table_below
+from tests.written_histories import (
+    BEGIN_S,
+    READ_BYTES_PER_S,
+    READS_PER_S,
+    WRITES_PER_S,
+    WRITTEN_BYTES_PER_S,
+)
+
+TABLE = table_below("SOURCES.md", "Servers", "tool")
+MATCH = 'job="node"'
+STEP_S = 15
+SCRAPES = 41
+RATES = {
+    "node_time_seconds": 1.0,
+    "node_disk_reads_completed_total": READS_PER_S,
+    "node_disk_writes_completed_total": WRITES_PER_S,
+    "node_disk_read_bytes_total": READ_BYTES_PER_S,
+    "node_disk_written_bytes_total": WRITTEN_BYTES_PER_S,
+}
+
+
+def exporter(
+    scrapes: range = range(SCRAPES),
+    times: float = 1.0,
+    shift_s: float = 0.0,
+    **labels: str,
+) -> list[dict[str, Any]]:
+    """All series of one exporter: these of its scrapes, at so many times the rates."""
+    found: list[dict[str, Any]] = []
+    for metric, rate in RATES.items():
+        of_disk: dict[str, str] = {}
+        if metric != "node_time_seconds":
+            of_disk = {"device": "sdc"}
+        values: list[list[Any]] = []
+        for scrape in scrapes:
+            scraped_s = BEGIN_S + STEP_S * scrape + shift_s
+            value = scraped_s if not of_disk else 1e6 + times * rate * STEP_S * scrape
+            values.append([scraped_s, str(value)])
+        given = {"__name__": metric, "instance": "db-1:9100", "job": "node"}
+        named = given | of_disk | labels
+        found.append({"metric": named, "values": values})
+    return found
+
+
+def answering(
+    *exporters: Sequence[Mapping[str, Any]], **more: Any
+) -> Callable[..., Any]:
+    """`get` of a server that has these series."""
+
+    def get(url: str, timeout_s: float, question: Mapping[str, Any]) -> Any:
+        metric, _, rest = question["query"].partition("{")
+        length_s = float(rest.rpartition("[")[2].removesuffix("s]"))
+        end_s = question["time"]
+        found = []
+        for series in [one for each in exporters for one in each]:
+            inside = [v for v in series["values"] if end_s - length_s < v[0] <= end_s]
+            if series["metric"]["__name__"] == metric and inside:
+                found.append({"metric": series["metric"], "values": inside})
+        return {"status": "success", "data": {"result": found}, **more}
+
+    return get
+
+
+def of_pods() -> Callable[..., Any]:
+    """A DaemonSet's pod began anew between two scrapes, and is called otherwise since."""
+    return answering(
+        exporter(range(20), pod="exporter-a"),
+        exporter(range(20, SCRAPES), pod="exporter-b"),
+    )
+
+
+SERVERS: dict[tuple[str, str, str], Callable[[], Callable[..., Any]]] = {
+    ("Prometheus", "2 and 3", "one series of each device"): lambda: answering(
+        exporter()
+    ),
+    ("Prometheus", "2 and 3", "labels that changed, as a pod's"): of_pods,
+    ("Prometheus", "2 and 3", "the same instance in two clusters"): lambda: answering(
+        exporter(cluster="prod-eu"), exporter(times=0.01, cluster="prod-us")
+    ),
+    ("Prometheus", "2 and 3", "two replicas at once"): lambda: answering(
+        exporter(prometheus_replica="p-0"),
+        exporter(shift_s=7.0, prometheus_replica="p-1"),
+    ),
+    ("Prometheus", "2 and 3", "without `node_time_seconds`"): lambda: answering(
+        exporter()[1:]
+    ),
+    ("Thanos, Mimir", "all", "`warnings` beside `success`"): lambda: answering(
+        exporter(), warnings=["store 10.0.0.9:10901 cannot be reached"]
+    ),
+    ("VictoriaMetrics", "cluster", "`isPartial`"): lambda: answering(
+        exporter(), isPartial=True
+    ),
+}
+
+
+def asked(get: Callable[..., Any], url: str = "http://prom:9090") -> Any:
+    end_s = BEGIN_S + STEP_S * SCRAPES
+    return prometheus.read(url, MATCH, "sdc", BEGIN_S - 1, end_s, get)
+
+
+def test_each_row_has_its_server_and_each_server_its_row() -> None:
+    assert sorted(row[:3] for row in TABLE) == sorted(SERVERS)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: "-".join(row[:3]))
+def test_what_the_table_says_of_a_server_is_so(row: tuple[str, ...]) -> None:
+    tool, version, options, fate, instead = row
+    get = SERVERS[tool, version, options]()
+    if fate == "refused":
+        with pytest.raises((UsageError, UnavailableError)) as refused:
+            asked(get)
+        words = f"{refused.value.what} {refused.value.advice}"
+        for word in re.findall(r"`([^`]+)`", instead):
+            assert word in words, words
+        return
+    (demand,) = demands(asked(get))
+    seconds = float(demand.step_s.sum())
+    # Between two series is a gap of one scrape.
+    series = 2 if "labels" in options else 1
+    assert seconds == pytest.approx(STEP_S * (SCRAPES - series))
+    rates = np.array(list(RATES.values())[1:])
+    assert demand.amounts.sum(axis=1) == pytest.approx(rates * seconds)
+
+
+def test_the_same_is_said_in_whatever_order_series_come() -> None:
+    told = set()
+    clusters = exporter(cluster="prod-eu"), exporter(times=0.01, cluster="prod-us")
+    for order in (clusters, clusters[::-1]):
+        with pytest.raises(UsageError) as refused:
+            asked(answering(*order))
+        told.add(f"{refused.value.what} {refused.value.advice}")
+    (words,) = told
+    assert "cluster is prod-eu and prod-us" in words
+
+
+def test_a_jump_of_a_counter_is_a_gap_that_is_counted() -> None:
+    """By 2 TB in 15 s: it was believed, 667 MB a write."""
+    series = exporter()
+    for value in series[-1]["values"][20:]:
+        value[1] = str(float(value[1]) + 2e12)
+    (demand,) = demands(asked(answering(series)))
+    assert demand.impossible == 1
+    assert float(demand.step_s.sum()) == STEP_S * (SCRAPES - 2)
+    assert demand.bytes.sum() == pytest.approx(
+        (READ_BYTES_PER_S + WRITTEN_BYTES_PER_S) * STEP_S * (SCRAPES - 2)
+    )
+
+
+# ------------------------------------------------------------------ how a server is asked
+
+
+class _Heard:
+    """The headers of the last request."""
+
+    headers: Mapping[str, str]
+
+
+@contextmanager
+def serving(
+    status: int, body: bytes, more: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, _Heard]]:
+    heard = _Heard()
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.headers = {
+                name.lower(): value for name, value in self.headers.items()
+            }
+            self.send_response(status)
+            for name, value in (more or {}).items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_words: object) -> None: ...
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", heard
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [
+        (
+            422,
+            b'{"status":"error","errorType":"execution","error":"query processing would load '
+            b'too many samples into memory"}',
+            "too many samples into memory",
+        ),
+        (401, b"no org id\n", "no org id"),
+        (
+            403,
+            b'{"error": {"code": 403, "message": "Permission denied on resource"}}',
+            "Permission denied on resource",
+        ),
+        (502, b"<html><body>Bad Gateway</body></html>", "502"),
+        (400, b"bad \x1b[31mmatcher\x07", "bad [31mmatcher"),
+    ],
+)
+def test_a_servers_own_words_are_in_the_message(
+    status: int, body: bytes, words: str
+) -> None:
+    with (
+        serving(status, body) as (url, _),
+        pytest.raises(OSError, match=str(status)) as refused,
+    ):
+        asked(http_client.get_history, url)
+    assert words in str(refused.value) and "<" not in str(refused.value)
+
+
+def test_a_token_of_the_environment_or_a_file_is_sent_and_not_shown(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("ey.of-a-file-12345\n")
+    by_variable = {managed_prometheus.TOKEN: "of-the-environment-1"}
+    by_file = {
+        managed_prometheus.TOKEN_FILE: str(file),
+        managed_prometheus.TENANT: "db",
+    }
+    for environment, token in (
+        (by_variable, "of-the-environment-1"),
+        (by_file, "ey.of-a-file-12345"),
+    ):
+        headers = managed_prometheus.headers(environment)
+        get = partial(http_client.get_history, headers=headers)
+        with (
+            serving(401, f"no such token {token}".encode()) as (url, heard),
+            pytest.raises(OSError) as refused,
+        ):
+            asked(get, url)
+        assert heard.headers["authorization"] == f"Bearer {token}"
+        assert token not in str(refused.value)
+    assert heard.headers["x-scope-orgid"] == "db"
+    assert managed_prometheus.headers({}) == {}
+
+
+def test_a_redirect_does_not_get_the_token() -> None:
+    headers = managed_prometheus.headers({managed_prometheus.TOKEN: "secret-token-1"})
+    get = partial(http_client.get_history, headers=headers)
+    answer = json.dumps({"data": {"result": []}}).encode()
+    with (
+        serving(200, answer) as (other, heard),
+        serving(302, b"", {"Location": other}) as (url, _),
+        pytest.raises(OSError, match="302"),
+    ):
+        asked(get, url)
+    assert not hasattr(heard, "headers")
+
+
+def test_a_token_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    environment = {managed_prometheus.TOKEN_FILE: str(tmp_path / "absent")}
+    with pytest.raises(UsageError, match="absent, which cannot be read"):
+        managed_prometheus.headers(environment)
