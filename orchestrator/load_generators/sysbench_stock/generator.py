@@ -6,7 +6,6 @@ leave it out of its histogram. 1.0.20's driver takes one host, so each node that
 process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
 """
 
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from orchestrator.load_generators.common.client import (
     InClient,
     run_in_client,
 )
-from orchestrator.load_generators.sysbench_stock import results
+from orchestrator.load_generators.sysbench_stock import own_files, results
 from orchestrator.load_generators.sysbench_stock.scripts import (
     BULK_INSERT,
     IMAGE_VARIABLE,
@@ -40,8 +39,6 @@ _FATAL = "FATAL: "
 _COMPLAINTS = (_FATAL, "invalid option")
 # Says why there was none. Threads complain in any order, and others say only that there was none.
 _NO_CONNECTION = "Connection to database failed"
-_OWN = "/tmp/own.lua"  # a user's script from elsewhere, in the client
-_WRITE_OWN = f'printf %s "$SYSBENCH_SCRIPT" > {_OWN}'
 
 
 class SysbenchStock(InClient):
@@ -57,11 +54,12 @@ class SysbenchStock(InClient):
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         options.refuse(workload, mistakes_in(workload, upstream=self._image is None))
-        if is_path(workload.script) and _own_script(workload, world) is None:
+        if is_path(workload.script) and own_files.script(workload, world) is None:
             raise UsageError(
                 f"workload {workload.name}: there is no script {workload.script}",
                 advice="give its path below workloads/, or on this machine",
             )
+        own_files.environment(workload, world)  # refuses what is too large for a client
         image, _ = self.client_image(world)
         architectures.warn_of_emulation(image, world)
 
@@ -74,11 +72,8 @@ class SysbenchStock(InClient):
         return f"{image or client}-{self.scripts(workload, world)}".rstrip("-")
 
     def scripts(self, workload: Workload, world: World) -> str:
-        """Returns a hash of the user's script; sysbench's own are in the image."""
-        file = _own_script(workload, world)
-        if file:
-            return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
-        return ""
+        """Returns a hash of the user's files; sysbench's own are in the image."""
+        return own_files.identity(workload, world)
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
         if self._image is None:
@@ -102,8 +97,9 @@ class SysbenchStock(InClient):
             if line:
                 world.progress.step(f"loading {family}: {line}")
 
-        argv = ["bash", "-c", f"{_WRITE_OWN}; exec {shlex.join(prepare)} 2>&1"]
-        env = _script(workload, world)
+        prologue = own_files.prologue(workload, world)
+        argv = ["bash", "-c", f"{prologue}; exec {shlex.join(prepare)} 2>&1"]
+        env = own_files.environment(workload, world)
         done = run_in_client(client, argv, cluster, world, on_line=on_line, env=env)
         # `prepare` ends with code 0 all the same.
         if done.exit_code != 0 or _FATAL in done.out:
@@ -130,9 +126,11 @@ class SysbenchStock(InClient):
         if workload.warmup_s:
             warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
         middle_s = _run_phase(_MEASURE, workload.measure_s, load)
-        if is_path(workload.script):
-            script = _script(workload, load.world)["SYSBENCH_SCRIPT"]
-            (load.out / "script.lua").write_text(script)
+        for number, file in enumerate(own_files.needed(workload, load.world)):
+            name = file.name
+            if number == 0:
+                name = "script.lua"
+            (load.out / name).write_bytes(file.read_bytes())
         start_s = middle_s
         if warmup_began_s is not None:
             start_s = warmup_began_s
@@ -196,37 +194,9 @@ def _facts(
 # ------------------------------------------------------------------ command lines
 
 
-def _own_script(workload: Workload, world: World) -> Path | None:
-    """The user's script; None if there is no such file, or it is one of sysbench's own."""
-    if not is_path(workload.script):
-        return None
-    for file in (world.root / "workloads" / workload.script, Path(workload.script)):
-        if file.is_file():
-            return file
-    return None
-
-
-def _script(workload: Workload, world: World) -> dict[str, str]:
-    """The text of a user's script as the client gets it; it may be outside of workloads/."""
-    file = _own_script(workload, world)
-    text = ""
-    if file:
-        text = file.read_text()
-    return {"SYSBENCH_SCRIPT": text}
-
-
 def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]:
-    script = _script_in_client(workload.script, world)
+    script = own_files.in_client(workload.script, world)
     return ["sysbench", script, "--db-driver=pgsql", *options.connection((endpoint,))]
-
-
-def _script_in_client(script: str, world: World) -> str:
-    if not is_path(script):
-        return script
-    is_shipped = (world.root / "workloads" / script).is_file()
-    if is_shipped and not Path(script).is_absolute():
-        return f"/workloads/{script}"
-    return _OWN
 
 
 def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list[str]:
@@ -302,12 +272,12 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     console = _SysbenchConsole(phase, load)
     done = run_in_client(
         load.client,
-        ["bash", "-c", _at_once(argvs)],
+        ["bash", "-c", _at_once(argvs, own_files.prologue(load.workload, load.world))],
         load.cluster,
         load.world,
         timeout_s=seconds + options.STOP_GRACE_S,
         on_line=console.line,
-        env=_script(load.workload, load.world),
+        env=own_files.environment(load.workload, load.world),
     )
     outputs = _by_process(done.out, len(argvs))
     for number, texts in outputs.items():
@@ -320,14 +290,14 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     return console.starts_s[0]
 
 
-def _at_once(argvs: Sequence[Sequence[str]]) -> str:
+def _at_once(argvs: Sequence[Sequence[str]], prologue: str) -> str:
     """A shell's script that runs all commands at once, and ends with the code of one that failed.
     Each line goes with its process's number, so that one pipe can hold all."""
     started: list[str] = []
     for number, argv in enumerate(argvs, start=1):
         started.append(f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &")
     wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
-    return "\n".join([_WRITE_OWN, "set -o pipefail", *started, wait])
+    return "\n".join([prologue, "set -o pipefail", *started, wait])
 
 
 def _by_process(output: str, processes: int) -> dict[str, list[str]]:

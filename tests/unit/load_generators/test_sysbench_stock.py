@@ -6,7 +6,9 @@ has instead is put into one of them.
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +23,7 @@ from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench_stock import generator as sysbench_stock
-from orchestrator.load_generators.sysbench_stock import results, scripts
+from orchestrator.load_generators.sysbench_stock import own_files, results, scripts
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
@@ -356,17 +358,75 @@ def test_a_script_is_found_in_sysbench_in_workloads_or_by_its_path(
     (tmp_path / "workloads/mine").mkdir(parents=True)
     (tmp_path / "workloads/mine/own.lua").write_text("-- own")
     (tmp_path / "other.lua").write_text("-- other")
-    for script, as_given, text in (
-        ("oltp_insert", "oltp_insert", ""),
-        ("mine/own.lua", "/workloads/mine/own.lua", "-- own"),
-        (str(tmp_path / "other.lua"), "/tmp/own.lua", "-- other"),
+    for script, as_given in (
+        ("oltp_insert", "oltp_insert"),
+        ("mine/own.lua", "/workloads/mine/own.lua"),
+        (str(tmp_path / "other.lua"), "/tmp/own/other.lua"),
     ):
         workload = replace(shipped("oltp_insert"), script=script)
-        assert (
-            sysbench_stock.commands("measure", 1.0, workload, ONE, world)[0][1]
-            == as_given
-        )
-        assert sysbench_stock._script(workload, world) == {"SYSBENCH_SCRIPT": text}
+        command = sysbench_stock.commands("measure", 1.0, workload, ONE, world)[0]
+        assert command[1] == as_given
+
+
+def a_script_of_several_files(folder: Path) -> Path:
+    """As sysbench-tpcc is: one requires another of its folder, which requires a third."""
+    folder.mkdir()
+    (folder / "tpcc.lua").write_text('require("tpcc_common")\nrequire "tpcc_run"\n')
+    (folder / "tpcc_common.lua").write_text("ffi = require('ffi')\n")
+    (folder / "tpcc_run.lua").write_text('local c = require "tpcc_counters"\n')
+    (folder / "tpcc_counters.lua").write_text("return {}\n")
+    (folder / "another.lua").write_text("-- nobody requires it\n")
+    return folder / "tpcc.lua"
+
+
+NAMES = ["tpcc.lua", "tpcc_common.lua", "tpcc_counters.lua", "tpcc_run.lua"]
+
+
+def test_what_a_script_requires_from_its_folder_goes_with_it_to_the_client(
+    tmp_path: Path,
+) -> None:
+    """What the client's shell does, done here: the archive is unpacked where sysbench runs."""
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    script = a_script_of_several_files(tmp_path / "percona")
+    workload = replace(shipped("oltp_insert"), script=str(script))
+    here = tmp_path / "client"
+    line = own_files.prologue(workload, world).replace("/tmp/own", str(here))
+    env = {**own_files.environment(workload, world), "PATH": os.environ["PATH"]}
+    argv = ["bash", "-ec", f"{line}; ls"]
+    listed = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
+    assert listed.stdout.split() == NAMES
+    assert (here / "tpcc_run.lua").read_text() == 'local c = require "tpcc_counters"\n'
+
+
+def test_a_script_below_workloads_runs_in_its_own_folder(tmp_path: Path) -> None:
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    (tmp_path / "workloads").mkdir()
+    a_script_of_several_files(tmp_path / "workloads" / "percona")
+    workload = replace(shipped("oltp_insert"), script="percona/tpcc.lua")
+    assert own_files.prologue(workload, world) == "cd /workloads/percona"
+    assert own_files.environment(workload, world) == {}
+
+
+def test_data_are_those_of_all_files_of_a_script(tmp_path: Path) -> None:
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    script = a_script_of_several_files(tmp_path / "percona")
+    workload = replace(shipped("oltp_insert"), script=str(script))
+    before = SysbenchStock().scripts(workload, world)
+    (script.parent / "another.lua").write_text("-- changed, and not required\n")
+    assert SysbenchStock().scripts(workload, world) == before
+    (script.parent / "tpcc_counters.lua").write_text("return {1}\n")
+    assert SysbenchStock().scripts(workload, world) != before
+
+
+def test_files_that_do_not_fit_are_refused_before_anything_starts(
+    tmp_path: Path,
+) -> None:
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    script = tmp_path / "large.lua"
+    script.write_bytes(os.urandom(200_000))
+    workload = replace(shipped("oltp_insert"), script=str(script))
+    with pytest.raises(UsageError, match=r"large\.lua .* characters when packed"):
+        own_files.environment(workload, world)
 
 
 def test_scripts_of_sysbench_share_loaded_data_and_a_users_own_have_theirs(
