@@ -14,6 +14,7 @@ from orchestrator.cli import reading
 from orchestrator.cli.app import App
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import slo
+from orchestrator.run import status
 from orchestrator.system import store
 from orchestrator.units import counted
 
@@ -38,6 +39,8 @@ def conclude(
         plan = replace(plan, notes=(*plan.notes, unfinished))
         campaign = replace(campaign, plan=plan)
     store.save_verdict(folder, verdict)
+    if objectives is None:
+        status.keep(folder, campaign, verdict)
     return campaign, verdict, report.write(campaign, verdict, folder, cache)
 
 

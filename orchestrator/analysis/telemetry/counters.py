@@ -17,7 +17,9 @@ Names of counters end in `_total`; gauges do not. Collectors write
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import union_categoricals
 
@@ -82,14 +84,40 @@ def _counter_names(samples: pd.DataFrame) -> list[str]:
 
 def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame:
     """Of one node: time_s, step_s, a column for each counter, where all are known."""
-    of_node = rates[rates["node"] == node].set_index("time_s")
-    columns: dict[str, pd.Series] = {}
+    of_node = rates[rates["metric"].isin(list(metrics)) & (rates["node"] == node)]
+    names = of_node["metric"].to_numpy(dtype=object)
+    series: list[pd.DataFrame] = []
     for metric in metrics:
-        series = of_node[of_node["metric"] == metric]
-        if not columns:
-            columns["step_s"] = series["step_s"]
-        columns[metric] = series["value"]
+        series.append(of_node[names == metric])
+    if _are_of_the_same_seconds(series):
+        return _side_by_side(series, metrics)
+    columns: dict[str, pd.Series] = {}
+    for metric, rows in zip(metrics, series, strict=True):
+        by_time = rows.set_index("time_s")
+        columns.setdefault("step_s", by_time["step_s"])
+        columns[metric] = by_time["value"]
     return pd.DataFrame(columns).dropna().reset_index()
+
+
+def _are_of_the_same_seconds(series: Sequence[pd.DataFrame]) -> bool:
+    """As those of one device are, which are read at once: then nothing need be joined by time,
+    which takes most of the time that a node's disk does."""
+    first_s = series[0]["time_s"].to_numpy()
+    are_same = True
+    for rows in series[1:]:
+        are_same &= np.array_equal(rows["time_s"].to_numpy(), first_s)
+    return are_same
+
+
+def _side_by_side(
+    series: Sequence[pd.DataFrame], metrics: Sequence[str]
+) -> pd.DataFrame:
+    columns: dict[str, Any] = {}
+    for name in ("time_s", "step_s"):
+        columns[name] = series[0][name].to_numpy()
+    for metric, rows in zip(metrics, series, strict=True):
+        columns[metric] = rows["value"].to_numpy()
+    return pd.DataFrame(columns)
 
 
 def moved(

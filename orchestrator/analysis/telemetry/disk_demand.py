@@ -211,12 +211,17 @@ def _account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
 
 
 def against_caps(
-    record: Record, rates: pd.DataFrame, node: Node, window: tuple[float, float]
+    record: Record,
+    rates: pd.DataFrame,
+    node: Node,
+    window: tuple[float, float],
+    disk: pd.DataFrame,
 ) -> Evidence:
-    """What compares a node's disks with their tiers."""
+    """What compares a node's disks with their tiers. `rates`: of the node; `disk`: of `of_node`,
+    which follows burst credit from the first second on."""
     tier = record.profile.tier
     log = wal_against_caps(tier.wal, rates, node, window)
-    disk = within(window, of_node(record, rates, node))
+    disk = within(window, disk)
     if disk.empty:
         return log
     begin = _account(record, node, "begin")

@@ -88,10 +88,15 @@ class _Reading:
     def take(self, table: pd.DataFrame) -> None:
         rates = counters.rates(table)
         of_database = rates[rates["node"].isin(list(self._database))]
-        present = self._present(table)
         limits: dict[str, Mapping[float, str]] = {}
-        for node in present:
-            limits[node.name] = _at_limits(self._record, of_database, node)
+        for node in self._present(table):
+            of_node = of_database[of_database["node"] == node.name]
+            disk = disk_demand.of_node(self._record, of_node, node)
+            limits[node.name] = _at_limits(self._record, of_node, node, disk)
+            if self._window is not None:
+                self._against_caps[node.name] = disk_demand.against_caps(
+                    self._record, of_node, node, self._window, disk
+                )
         self._by_second.append(_by_second(of_database, limits))
         self._take_moved(rates)
         if self._growth is None or self._window is None:
@@ -99,11 +104,6 @@ class _Reading:
         self._growth.add(rates)
         self._of_seconds |= _of_seconds(self._record, table, rates, self._window)
         self._sessions |= _sessions(table, self._window)
-        for node in present:
-            against_caps = disk_demand.against_caps(
-                self._record, of_database, node, self._window
-            )
-            self._against_caps[node.name] = against_caps
 
     def _present(self, table: pd.DataFrame) -> list[Node]:
         """The database nodes that were sampled."""
@@ -185,13 +185,14 @@ def _limits_at(
     return pd.Series(titles, steps.index, dtype=str)
 
 
-def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, str]:
+def _at_limits(
+    record: Record, rates: pd.DataFrame, node: Node, disk: pd.DataFrame
+) -> dict[float, str]:
     """End of each second in which something of the node was at its limit → what it was: a cap of
-    its disk (within 5 %), else its CPU."""
+    its disk (within 5 %), else its CPU. `rates`: of the node; `disk`: of `disk_demand.of_node`."""
     limits: dict[float, str] = {}
     for end_s in _ends_at_cpu(record, rates, node):
         limits[end_s] = "node CPU"
-    disk = disk_demand.of_node(record, rates, node)
     for cap, share in disk_demand.of_caps(disk):
         for end_s in disk["time_s"][share >= disk_demand.AT_CAP]:
             limits[end_s] = _CAP_TITLES[cap]
@@ -200,8 +201,7 @@ def _at_limits(record: Record, rates: pd.DataFrame, node: Node) -> dict[float, s
 
 def _ends_at_cpu(record: Record, rates: pd.DataFrame, node: Node) -> pd.Series:
     """Ends of the seconds in which the node's CPU was at its limit."""
-    is_cpu = rates["metric"] == counters.CPU_SECONDS
-    cpu = rates[(rates["node"] == node.name) & is_cpu]
+    cpu = rates[rates["metric"] == counters.CPU_SECONDS]
     cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
     return cpu["time_s"][100 * cpu["value"] >= CPU_PCT * cpus]
 

@@ -241,6 +241,29 @@ def test_no_samples_no_telemetry() -> None:
     assert counters.wide(counters.rates(empty_samples()), "n1", [counters.READS]).empty
 
 
+@pytest.mark.parametrize(
+    ("times_of_writes", "joined_s"),
+    [((1.0, 2.0, 3.0), [1.0, 2.0, 3.0]), ((1.0, 3.0), [1.0, 3.0])],
+    ids=["read together", "one reading lacks"],
+)
+def test_counters_stand_side_by_side_where_all_are_known(
+    times_of_writes: tuple[float, ...], joined_s: list[float]
+) -> None:
+    rows = []
+    for metric, times_s in (
+        (counters.READS, (1.0, 2.0, 3.0)),
+        (counters.WRITES, times_of_writes),
+    ):
+        for time_s in times_s:
+            rows.append((time_s, 1.0, "n1", metric, 10 * time_s, "measure"))
+    columns = ["time_s", "step_s", "node", "metric", "value", "phase"]
+    rates = pd.DataFrame(rows, columns=columns)
+    wide = counters.wide(rates, "n1", [counters.READS, counters.WRITES])
+    assert list(wide["time_s"]) == joined_s
+    assert list(wide[counters.READS]) == [10 * time_s for time_s in joined_s]
+    assert list(wide[counters.WRITES]) == [10 * time_s for time_s in joined_s]
+
+
 def test_only_the_measured_window_counts() -> None:
     campaign = build_campaign(
         profiles=["premium"], workloads=["insert"], repetitions=1, nodes=1

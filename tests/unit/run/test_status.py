@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
+from orchestrator.cli.concluding import conclude
 from orchestrator.model import Run
 from orchestrator.run import status
 from orchestrator.system import store
+from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
 from tests.fakes import Log, fake_world
 from tests.plans import a_plan
@@ -31,9 +36,15 @@ def folder(tmp_path: Path) -> Path:
     return campaign
 
 
+def line_of_the_first(campaign: Results) -> str:
+    run = campaign.runs[0]
+    judged = status.judged_run(run, campaign)
+    return status.line_of_run(run.record, campaign, judged)
+
+
 def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     campaign = store.load(folder)
-    line = status.of_run(campaign.runs[0], campaign)
+    line = line_of_the_first(campaign)
     assert line.startswith("run 1 of 4, premium × insert: ")
     assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
 
@@ -55,7 +66,7 @@ def test_a_run_s_line_has_the_cause_that_its_report_has(
         frames=has_telemetry,
     )
     assert [limit.cause for limit in bottlenecks(campaign)] == [cause]
-    assert f", {said}, " in status.of_run(campaign.runs[0], campaign)
+    assert f", {said}, " in line_of_the_first(campaign)
 
 
 def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
@@ -84,9 +95,9 @@ def test_the_answer_for_the_cluster_comes_first(
         noise_pct=noise_pct,
         frames=False,
     )
-    said = list(status.standing(store.load(stored(made, tmp_path)), BEGAN_S + 3600))
-    assert said[1] == f"all 2 workloads, by the runs so far: {answer}"
-    assert said[2].startswith("point-select, by the runs so far: ")
+    said = status.decision_lines(store.load(stored(made, tmp_path)))
+    assert said[0] == f"all 2 workloads, by the runs so far: {answer}"
+    assert said[1].startswith("point-select, by the runs so far: ")
 
 
 class Asking(Log):
@@ -126,3 +137,98 @@ def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
     shutil.rmtree(folder / "runs")
     world = fake_world()
     status.announce(folder, Run(1, "premium", "insert", 1), world)
+
+
+# ------------------------------------------------------------------ what is kept
+
+
+def times_read(folder: Path) -> int:
+    """How many runs are read with their tables until `status` has answered."""
+    calls = calls_of({"runs": store.load_run}, lambda: told(folder))
+    return calls.get("runs", 0)
+
+
+def told(folder: Path) -> list[str]:
+    return list(status.described(folder, BEGAN_S + 3600))
+
+
+def test_a_run_that_was_judged_is_read_no_more(folder: Path) -> None:
+    before = told(folder)
+    assert times_read(folder) == 3
+    assert not (folder / "judged.json").exists(), "to look writes nothing"
+    conclude(folder)
+    assert times_read(folder) == 0
+    assert told(folder)[:4] == before[:4]
+
+
+def test_what_was_decided_is_kept_as_the_verdict_has_it(folder: Path) -> None:
+    _, verdict, _ = conclude(folder)
+    (line,) = [line for line in told(folder) if "by the runs so far" in line]
+    (decision,) = verdict.decisions
+    assert line.endswith(decision.tier or "open")
+
+
+def test_each_run_of_a_campaign_is_kept_when_it_has_ended(
+    tmp_path: Path, make: Make
+) -> None:
+    make(Log()).execute(plan=a_plan(repetitions=3))
+    assert times_read(tmp_path / "results" / "latest") == 0
+
+
+def kept_limits(folder: Path) -> dict[str, str]:
+    """What `status` says of the limit of each run."""
+    limits: dict[str, str] = {}
+    for line in told(folder)[1:4]:
+        title, _, figures = line.partition(": ")
+        limits[title] = figures.split(", ")[2]
+    return limits
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda run: (run / "intervals.csv").write_text(""),
+        lambda run: (run / "record.json").write_text(
+            (run / "record.json").read_text() + " "
+        ),
+    ],
+    ids=["another table", "another record"],
+)
+def test_what_is_kept_of_other_files_is_not_believed(
+    folder: Path, damage: Callable[[Path], object]
+) -> None:
+    conclude(folder)
+    kept = json.loads((folder / "judged.json").read_text())
+    for run in kept["runs"].values():
+        run["limit"] = "limited by what was kept"
+    (folder / "judged.json").write_text(json.dumps(kept))
+    assert set(kept_limits(folder).values()) == {"limited by what was kept"}
+    first, *_ = sorted((folder / "runs").iterdir())
+    damage(first)
+    limits = list(kept_limits(folder).values())
+    assert limits[0] != "limited by what was kept" == limits[1]
+
+
+def test_what_is_kept_by_another_version_is_not_believed(
+    folder: Path,
+) -> None:
+    conclude(folder)
+    kept = json.loads((folder / "judged.json").read_text())
+    assert kept["digest"] and times_read(folder) == 0
+    kept["digest"] = "0" * 64
+    for run in kept["runs"].values():
+        run["digest"] = "0" * 64
+    (folder / "judged.json").write_text(json.dumps(kept))
+    assert times_read(folder) == 3
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"runs": {"01": {"limit": 3}}}'])
+def test_a_damaged_file_of_what_is_kept_is_as_none(folder: Path, text: str) -> None:
+    before = told(folder)
+    (folder / "judged.json").write_text(text)
+    assert told(folder)[:-1] == before[:-1]
+
+
+def test_an_slo_for_once_changes_nothing_that_is_kept(folder: Path) -> None:
+    conclude(folder, "p99 < 1 us")
+    assert not (folder / "judged.json").exists()

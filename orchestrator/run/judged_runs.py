@@ -1,0 +1,133 @@
+"""What was judged of finished runs, kept beside them: `status` reads the tables of a run once ever.
+
+`judged.json` in a campaign's folder has of each run what limited it and how many doubts it has, and
+of the campaign the lines of its decisions. Beside each stands the digest of all that it was made
+from: this program's own code, the record, and size and time of change of the run's tables. What has
+another digest now counts as absent, as does a file that cannot be read; so nothing kept is trusted
+over a record or a table that was changed. What measures or judges a campaign writes it; what only
+looks reads it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from orchestrator.errors import CutError
+from orchestrator.keys import plain_files
+from orchestrator.system import files
+
+_FILE = "judged.json"
+_CODE = ("*.py", "*.yaml")
+# Of a run; its raw files are not read to judge it.
+_TABLES = ("intervals.csv", "latencies.parquet", "samples.parquet")
+# Of a campaign, beside its records.
+_NOUNS = ("plan.json", "fingerprint*.json", "gates.json")
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """`limit`: what limited it, as a phrase; empty if nothing is said of that."""
+
+    limit: str
+    doubts: int
+    digest: str = ""  # of what it was judged from
+
+
+@dataclass(frozen=True)
+class JudgedRuns:
+    """All that is kept of a campaign: runs by their folders' names, and the lines of its decisions
+    with the digest of what these were made from."""
+
+    runs: Mapping[str, JudgedRun]
+    decisions: tuple[str, ...] = ()
+    digest: str = ""
+
+    def of_run(self, folder: Path, cpus: float | None) -> JudgedRun | None:
+        """What is kept of the run in a folder; None if it is of other files. `cpus`: of the
+        machine that ran the campaign."""
+        kept = self.runs.get(folder.name)
+        if kept is not None and kept.digest == _digest_of_run(folder, cpus):
+            return kept
+        return None
+
+    def lines(self, campaign: Path) -> tuple[str, ...] | None:
+        """Those of the decisions; None if they were made from other files."""
+        if self.digest and self.digest == _digest_of_campaign(campaign):
+            return self.decisions
+        return None
+
+
+_NOTHING = JudgedRuns({})
+_form = TypeAdapter(JudgedRuns)
+
+
+def kept(campaign: Path) -> JudgedRuns:
+    """What is kept in a campaign's folder; nothing if there is no such file, or it is damaged."""
+    with suppress(OSError, CutError, ValueError):
+        return _form.validate_json(plain_files.read(campaign / _FILE))
+    return _NOTHING
+
+
+def keep(
+    campaign: Path,
+    judged: Mapping[str, JudgedRun],
+    cpus: float | None,
+    decisions: Sequence[str],
+) -> None:
+    """Keeps these too. `judged`: by the name of the run's folder. A folder that cannot be written
+    loses nothing but time: then they are judged anew when they are asked for."""
+    runs = dict(kept(campaign).runs)
+    for name, run in judged.items():
+        digest = _digest_of_run(campaign / "runs" / name, cpus)
+        runs[name] = replace(run, digest=digest)
+    new = JudgedRuns(runs, tuple(decisions), _digest_of_campaign(campaign))
+    with suppress(OSError):
+        files.write_json(campaign / _FILE, asdict(new))
+
+
+def _digest_of_run(folder: Path, cpus: float | None) -> str:
+    digest = hashlib.sha256(f"{_digest_of_code()} {cpus}".encode())
+    digest.update(_content(folder / "record.json"))
+    for name in _TABLES:
+        with suppress(OSError):
+            status = (folder / name).lstat()
+            digest.update(f" {name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def _digest_of_campaign(campaign: Path) -> str:
+    digest = hashlib.sha256(_digest_of_code().encode())
+    for pattern in (*_NOUNS, "runs/*/record.json"):
+        for file in sorted(campaign.glob(pattern)):
+            digest.update(f" {file.relative_to(campaign)} ".encode())
+            digest.update(_content(file))
+    return digest.hexdigest()
+
+
+def _content(file: Path) -> bytes:
+    """Nothing of what is no plain file; then it is left out of the campaign, too."""
+    with suppress(OSError, CutError):
+        return plain_files.read(file)
+    return b""
+
+
+@cache
+def _digest_of_code() -> str:
+    """Of this program: another version may judge otherwise."""
+    digest = hashlib.sha256()
+    for file in _files_of_code():
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _files_of_code() -> Iterable[Path]:
+    package = Path(__file__).parents[1]
+    code: list[Path] = []
+    for pattern in _CODE:
+        code += package.rglob(pattern)
+    return sorted(code)
