@@ -25,7 +25,7 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.yugabyte import counters
 from tests import CACHE, ROOT
 from tests import standin_image as standin_image_of
-from tests.integration import servers
+from tests.integration import host_names, servers
 from tests.integration.servers import Server
 
 # For tests that hold a rate or a latency of a real device against what was declared: a busy machine
@@ -41,6 +41,7 @@ def engine() -> DockerPlatform:
     platform = provision.provide(App(cache=CACHE))
     platform.sweep()
     servers.sweep()
+    host_names.sweep()
     return platform
 
 
@@ -106,6 +107,7 @@ def leftovers(**environment: str) -> list[str]:
     ]
     mounts = Path("/proc/mounts").read_text().splitlines()
     found += [f"mount {line}" for line in mounts if "tierbench" in line]
+    found += [f"host's name {line}" for line in host_names.leftovers()]
     return found
 
 

@@ -1,11 +1,14 @@
-"""Clusters of the stand-in for YugabyteDB as an owner has them on three VMs: with TLS, at real
-ports, each node beside a node_exporter."""
+"""Clusters of the stand-in for YugabyteDB as an owner has them, with TLS and at real ports.
+
+They are on three VMs, each beside a node_exporter, or of the Helm chart, which gives nodes names,
+and no placement.
+"""
 
 from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,48 +25,74 @@ from tests.integration import servers
 PASSWORD = "of-the-owner"
 PAGE = Path(__file__).with_name("node_page.py")
 EXPORTER_PORT = 9300
-# Certificates where `yugabyted --secure` looks for them, named by the node's own address.
+NODES = 3
+# Certificates where `yugabyted --secure` looks for them, named by what the node is known as.
 _SECURE = f"""
 folder={flags.BASE_DIR}/certs
 mkdir -p $folder
-address=$(hostname --ip-address)
 printf %s "$AUTHORITY" > $folder/ca.crt
-printf %s "$CERTIFICATE" > $folder/node.$address.crt
-(umask 077; printf %s "$KEY" > $folder/node.$address.key)
+printf %s "$CERTIFICATE" > $folder/node.$NODE.crt
+(umask 077; printf %s "$KEY" > $folder/node.$NODE.key)
 exec "$@"
 """
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """`cpus`: of each node; None: all that there are. `folder`: where the authority's certificate
-    is left."""
+    """`folder`: where the authority's certificate is left. `pods`: the names of each node by the
+    chart, that of its tablet server first; none: of VMs, which are known by their addresses.
+    `cpus`: of each node; None: all that there are."""
 
     image: str
     folder: Path
+    pods: tuple[tuple[str, ...], ...] = ()
     cpus: float | None = None
 
 
+@dataclass(frozen=True)
+class _Node:
+    """`known_as`: the name or address by which the others find it. `names`: all in the network."""
+
+    number: int
+    known_as: str
+    names: tuple[str, ...]
+    certificate: certificates.Certificate
+
+
 @contextmanager
-def cluster(wanted: Wanted, nodes: int = 3) -> Iterator[tuple[str, ...]]:
-    """Yields the nodes' addresses. Its administrator has PASSWORD."""
+def cluster(wanted: Wanted) -> Iterator[tuple[str, ...]]:
+    """Yields the addresses of three nodes. Its administrator has PASSWORD."""
     with ExitStack() as up:
         network = up.enter_context(
             Network(docker_network_kw={"labels": servers.LABELS})
         )
         certificates.authority(wanted.folder)
+        nodes = _nodes(wanted, network)
         addresses: list[str] = []
         containers: list[DockerContainer] = []
-        expected = _addresses(network, nodes)
-        for number in range(nodes):
-            made = certificates.signed(wanted.folder, *expected)
-            node = _node(wanted, number, made, addresses[:1]).with_network(network)
-            container = up.enter_context(node)
-            containers.append(container)
+        for node in nodes:
+            container = _container(wanted, node, nodes[0]).with_network(network)
+            containers.append(up.enter_context(container))
             addresses.append(servers.address(container))
-            up.enter_context(_exporter(wanted.image, container))
+            if not wanted.pods:
+                up.enter_context(_exporter(wanted.image, container))
         _set_password(containers[0], addresses[0])
         yield tuple(addresses)
+
+
+def _nodes(wanted: Wanted, network: Network) -> list[_Node]:
+    if not wanted.pods:
+        addresses = _addresses(network, NODES)
+        made = certificates.signed(wanted.folder, *addresses)
+        return [
+            _Node(number, address, (), made) for number, address in enumerate(addresses)
+        ]
+    nodes: list[_Node] = []
+    for number, names in enumerate(wanted.pods):
+        certified = certificates.names_of_the_chart(names[0])
+        made = certificates.signed(wanted.folder, *certified)
+        nodes.append(_Node(number, names[0], names, made))
+    return nodes
 
 
 def _addresses(network: Network, nodes: int) -> list[str]:
@@ -74,24 +103,26 @@ def _addresses(network: Network, nodes: int) -> list[str]:
     return [f"{begin}.{number}" for number in range(2, 2 + nodes)]
 
 
-def _node(
-    wanted: Wanted,
-    number: int,
-    made: certificates.Certificate,
-    first: Sequence[str],
-) -> DockerContainer:
+def _container(wanted: Wanted, node: _Node, first: _Node) -> DockerContainer:
     command = ["sh", "-ec", _SECURE, "sh", "bin/yugabyted", "start", "--secure"]
     command += ["--background=false", f"--base_dir={flags.BASE_DIR}"]
-    command.append(f"--cloud_location=cloud1.region1.z{number}")
-    command += [f"--join={host}" for host in first]
+    command.append(f"--advertise_address={node.known_as}")
+    command.append(f"--cloud_location=cloud1.region1.z{node.number}")
+    if node != first:
+        command.append(f"--join={first.known_as}")
     more = {}
     if wanted.cpus is not None:
         more["nano_cpus"] = int(wanted.cpus * 1e9)
-    node = DockerContainer(wanted.image).with_command(command)
-    node.with_env("AUTHORITY", made.authority.read_text())
-    node.with_env("CERTIFICATE", made.certificate).with_env("KEY", made.key)
-    node.with_kwargs(labels=servers.LABELS, **more)
-    return node.waiting_for(servers.said("YugabyteDB started successfully"))
+    container = DockerContainer(wanted.image).with_command(command)
+    made = node.certificate
+    container.with_env("NODE", node.known_as)
+    container.with_env("AUTHORITY", made.authority.read_text())
+    container.with_env("CERTIFICATE", made.certificate).with_env("KEY", made.key)
+    if node.names:
+        container.with_network_aliases(*node.names)
+        container.with_env("STANDIN_PLACEMENT", "none")
+    container.with_kwargs(labels=servers.LABELS, **more)
+    return container.waiting_for(servers.said("YugabyteDB started successfully"))
 
 
 def _exporter(image: str, beside: DockerContainer) -> DockerContainer:
