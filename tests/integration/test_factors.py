@@ -49,7 +49,10 @@ def test_the_growth_horizon_lies_where_data_leave_the_cache(tmp_path: Path) -> N
 
 # ------------------------------------------------------------------ each factor by itself
 
-SMALL = ("tables=1", "table_size=5000", "threads=2", "warmup=1s", "measure=3s")
+SMALL = ("tables=1", "threads=2", "warmup=1s")
+FEW_ROWS = ("table_size=5000", "measure=3s")
+# Some 60 MB: they fit into the cache, and 1,100 IOPS do not read them all within the window.
+MORE_ROWS = ("table_size=200_000", "measure=5s")
 
 
 def rise(run: RunData, node: str, counter: str) -> float:
@@ -75,6 +78,14 @@ def is_reached_by_network(run: RunData) -> float:
     return float(rise(run, "node-1", "network_received_bytes_total") > 200_000)
 
 
+def is_read_from_disk(run: RunData) -> float:
+    """In the window, of which the sampler sees the middle."""
+    table = sampled_in(run)
+    window = table[(table["node"] == "node-1") & (table["phase"] == "measure")]
+    read_bytes = window[window["metric"] == "disk_read_bytes_total"]["value"]
+    return float(read_bytes.max() - read_bytes.min() > 1_000_000)
+
+
 def throughput(run: RunData) -> float:
     return results.value_of(run.record, "throughput_per_s") or 0.0
 
@@ -84,9 +95,13 @@ def written_bytes(run: RunData) -> float:
     return float(run.record.facts["database"]["given_bytes"]["node-1"])
 
 
-def of_postgresql(workload: str, factor: str, *more: str) -> list[str]:
+def of_postgresql(
+    workload: str, factor: str, *more: str, rows: tuple[str, ...] = FEW_ROWS
+) -> list[str]:
     words = ["--workload", workload, "--db", "postgresql", "--vary", factor, *more]
-    return [*words, *(word for key in SMALL for word in ("--set", key))]
+    for key in (*SMALL, *rows):
+        words += ["--set", key]
+    return words
 
 
 def of_hdfs(factor: str) -> list[str]:
@@ -115,6 +130,13 @@ def of_hdfs(factor: str) -> list[str]:
             (1, 0),
         ),
         (
+            of_postgresql(
+                "point-select", "cache=cold,warm", "--nodes", "1", rows=MORE_ROWS
+            ),
+            is_read_from_disk,
+            (1, 0),
+        ),
+        (
             of_postgresql("point-select", "rate=100,300", "--nodes", "1"),
             throughput,
             (100, 300),
@@ -123,7 +145,7 @@ def of_hdfs(factor: str) -> list[str]:
         (of_hdfs("jobs_on=nodes,client"), is_reached_by_network, (0, 1)),
     ],
     ids=[
-        *("nodes", "replication_factor", "count", "client", "rate"),
+        *("nodes", "replication_factor", "count", "client", "cache", "rate"),
         *("file_size", "jobs_on"),
     ],
 )
