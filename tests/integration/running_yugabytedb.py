@@ -7,7 +7,6 @@ and no placement.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -81,26 +80,20 @@ def cluster(wanted: Wanted) -> Iterator[tuple[str, ...]]:
 
 
 def _nodes(wanted: Wanted, network: Network) -> list[_Node]:
-    if not wanted.pods:
-        addresses = _addresses(network, NODES)
-        made = certificates.signed(wanted.folder, *addresses)
-        return [
-            _Node(number, address, (), made) for number, address in enumerate(addresses)
-        ]
     nodes: list[_Node] = []
+    if not wanted.pods:
+        # Those that containers get in an empty network.
+        given = servers.addresses_of(network.name)[1 : 1 + NODES]
+        addresses = [str(address) for address in given]
+        made = certificates.signed(wanted.folder, *addresses)
+        for number, address in enumerate(addresses):
+            nodes.append(_Node(number, address, (), made))
+        return nodes
     for number, names in enumerate(wanted.pods):
         certified = certificates.names_of_the_chart(names[0])
         made = certificates.signed(wanted.folder, *certified)
         nodes.append(_Node(number, names[0], names, made))
     return nodes
-
-
-def _addresses(network: Network, nodes: int) -> list[str]:
-    """Those that Docker gives to the first containers of an empty network."""
-    asked = ["docker", "network", "inspect", network.name]
-    (told,) = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
-    begin = told["IPAM"]["Config"][0]["Subnet"].rpartition(".")[0]
-    return [f"{begin}.{number}" for number in range(2, 2 + nodes)]
 
 
 def _container(wanted: Wanted, node: _Node, first: _Node) -> DockerContainer:

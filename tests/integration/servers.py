@@ -7,9 +7,12 @@ carries ours; testcontainers' own cleaner is one more image to pull, so they are
 
 from __future__ import annotations
 
+import ipaddress
+import itertools
+import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,11 +137,7 @@ def standin(image: str, nodes: int, **switches: str) -> Iterator[Server]:
 @contextmanager
 def azurite(image: str, port: int) -> Iterator[str]:
     """Where it listens: at the engine's own address in its networks, which all containers reach."""
-    gateway = "{{(index .IPAM.Config 0).Gateway}}"
-    asked = ["docker", "network", "inspect", "bridge", "--format", gateway]
-    host = subprocess.run(
-        asked, capture_output=True, text=True, check=True
-    ).stdout.strip()
+    host = str(addresses_of("bridge")[0])
     started = (
         DockerContainer(image)
         .with_command(["--blobHost", host, "--blobPort", str(port)])
@@ -147,6 +146,15 @@ def azurite(image: str, port: int) -> Iterator[str]:
     )
     with started:
         yield f"{host}:{port}"
+
+
+def addresses_of(network: str) -> Sequence[ipaddress.IPv4Address]:
+    """The first 32 of a network, in the order in which the engine gives them. The very first is its
+    own, which not all engines list as the network's gateway."""
+    asked = ["docker", "network", "inspect", network]
+    (found,) = json.loads(subprocess.run(asked, capture_output=True, check=True).stdout)
+    subnet = found["IPAM"]["Config"][0]["Subnet"]
+    return list(itertools.islice(ipaddress.IPv4Network(subnet).hosts(), 32))
 
 
 def said(text: str) -> LogMessageWaitStrategy:

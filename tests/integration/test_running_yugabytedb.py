@@ -21,6 +21,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.system import store
@@ -155,7 +156,8 @@ def decided(heading: str, folder: Path, output: str) -> None:
         asked = samples[samples["metric"] == EVERYWHERE[heading]]
         assert set(asked["node"]) >= NODES, EVERYWHERE[heading]
     page = (folder / "results/latest/report.html").read_text()
-    assert decision.reason in html.unescape(page)
+    tiers = [profile.name for profile in campaign.plan.profiles]
+    assert phrases.opening(decision.reason, tiers) in html.unescape(page)
     assert "stands in for YugabyteDB" not in page
 
 
