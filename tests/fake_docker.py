@@ -39,6 +39,7 @@ class Thing:
     attrs: dict[str, Any]
     id: str = "id"
     started_s: float = float("inf")
+    log: bytes = b"a line\n"
 
     @property
     def status(self) -> str:
@@ -67,7 +68,7 @@ class Thing:
 
     def logs(self, **_: Any) -> bytes:
         self.engine.called(f"logs {self.name}")
-        return b"a line\n"
+        return self.log
 
 
 class Family:

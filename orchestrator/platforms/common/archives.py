@@ -2,14 +2,38 @@
 
 import io
 import tarfile
+import tempfile
 from collections.abc import Mapping
 from copy import copy
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from orchestrator.errors import RunError
 
-IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
+_IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
+MOST_BYTES = 64 * 2**30  # of one run: 24 hours at 30,000 transactions a second
+MOST_FILES = 10_000
+
+
+class Arriving(tempfile.SpooledTemporaryFile[bytes]):
+    """An archive that comes out of a container, on the disk if it is large. RunError if it is
+    larger than any run's."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        super().__init__(_IN_MEMORY_BYTES)
+        self._most_bytes = most_bytes
+
+    def write(self, piece: Any) -> int:
+        if self.tell() + len(piece) > self._most_bytes:
+            raise _untrusted(f"gives more than {self._most_bytes:,} bytes")
+        return super().write(piece)
+
+
+def _untrusted(what: str) -> RunError:
+    return RunError(
+        f"a container {what}",
+        advice="its image is not to be trusted: nothing was brought back",
+    )
 
 
 def packed(source: Path, target: str) -> tuple[str, bytes]:
@@ -40,22 +64,26 @@ def written(files: Mapping[str, bytes]) -> bytes:
 
 def unpack(content: IO[bytes], target: Path) -> None:
     """Writes the files of an archive of a folder, named `out/…` or `./…`, into the folder `target`.
-    Links are left out. RunError, before anything is written, if a file would be outside of it."""
+    Links are left out. RunError, before anything is written, if a file would be outside of it, is
+    sparse, or there are too many."""
     content.seek(0)
     try:
         with tarfile.open(fileobj=content, mode="r:") as archive:
             files = []
             for member in archive:
-                if member.isfile():
-                    file = copy(member)
-                    file.name = member.name.partition("/")[2]
-                    files.append(tarfile.data_filter(file, str(target)))
+                if not member.isfile():
+                    continue
+                # Of few bytes as many as its entry says: the sum would be no limit.
+                if member.issparse():
+                    raise _untrusted(f"has a sparse file: {member.name}")
+                if len(files) == MOST_FILES:
+                    raise _untrusted(f"has more than {MOST_FILES:,} files")
+                file = copy(member)
+                file.name = member.name.partition("/")[2]
+                files.append(tarfile.data_filter(file, str(target)))
             for file in files:
                 archive.extract(file, target, filter="data")
     except tarfile.FilterError as error:
-        raise RunError(
-            f"a container has a file outside of its folder: {error}",
-            advice="its image is not to be trusted: nothing was brought back",
-        ) from error
+        raise _untrusted(f"has a file outside of its folder: {error}") from error
     except tarfile.TarError as error:
         raise RunError(f"the files of a container came broken: {error}") from error

@@ -2,7 +2,6 @@
 
 import socket as sockets
 import struct
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass, field
@@ -15,10 +14,11 @@ from docker.errors import DockerException
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
-from orchestrator.platforms.docker import campaigns, connection
+from orchestrator.platforms.docker import campaigns, connection, limits
 from orchestrator.powers import Completed, How, Machine
 from orchestrator.system import at_once
 
+_MOST_LOG_LINES = 1_000_000  # where an engine keeps more than it was told to
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 _PERIOD_US = 100_000  # of a quota of CPU
@@ -163,7 +163,7 @@ class DockerContainer:
         self.engine.asked(doing, lambda: put(self.name, folder, content))
 
     def fetch(self, folder: str, target: Path) -> None:
-        with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
+        with archives.Arriving() as content:
 
             def get() -> None:
                 content.seek(0)
@@ -252,9 +252,10 @@ class DockerContainer:
 
     def logs(self, tail: int | None = None) -> str:
         doing = f"reading the log of {self.name}"
-        lines = tail or "all"
-        raw = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
-        return (raw or b"").decode(errors="replace")
+        lines = tail or _MOST_LOG_LINES
+        found = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
+        log = found or b""
+        return log[-limits.LOG_BYTES :].decode(errors="replace")
 
     def find_machine(self) -> Machine:
         if self.machine is None:

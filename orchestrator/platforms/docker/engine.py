@@ -259,6 +259,7 @@ class DockerPlatform:
                 port: (self.reach.address, local) for port, local in spec.ports.items()
             },
             "init": spec.init,
+            "log_config": limits.log(),
             "cpu_period": None,
             "cpu_quota": None,
             "cpu_shares": spec.cpu_shares,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docker.errors import APIError
+from docker.types import LogConfig
 
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.keys.strict_yaml import shipped
@@ -20,6 +21,8 @@ from orchestrator.model import DeviceCap
 from orchestrator.platforms.common.machines import text_of, value
 from orchestrator.powers import ContainerSpec, Machine
 
+LOG_BYTES = 64 * 2**20  # of a container's output that its engine keeps: the last
+_LOG_FILES = 2
 _DEVICES = "/dev:/dev"
 _GROUPS = "/sys/fs/cgroup"
 # To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
@@ -181,3 +184,11 @@ def ulimits_in_force(
             if columns:
                 soft[name] = columns[0]
     return soft
+
+
+def log() -> LogConfig:
+    """What an engine keeps of a container's output. Without it a database whose settings make it
+    chatty would fill the engine's disk."""
+    file_bytes = LOG_BYTES // _LOG_FILES
+    files = {"max-size": str(file_bytes), "max-file": str(_LOG_FILES)}
+    return LogConfig(type=LogConfig.types.JSON, config=files)

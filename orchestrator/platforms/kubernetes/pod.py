@@ -6,7 +6,6 @@ request's address, and in the server's audit log), and under `timeout`, or one t
 here would run on. They run as the container's own user."""
 
 import math
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
@@ -30,6 +29,9 @@ from orchestrator.system.clock import wait_until
 from orchestrator.system.shell import script
 
 _ENDED_BY_TIMEOUT = (124, 137)
+_LOG_BYTES = (
+    64 * 2**20
+)  # a kubelet keeps 10 MiB of each file, unless it is told otherwise
 _GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
 _KILLED_S = 30.0
 _SILENCE_S = 90.0  # longer than what is waited for beside a disk
@@ -185,7 +187,7 @@ class Pod:
         self.pipe(f"putting {source} into", argv, content)
 
     def fetch(self, folder: str, target: Path) -> None:
-        with tempfile.SpooledTemporaryFile(archives.IN_MEMORY_BYTES) as content:
+        with archives.Arriving() as content:
             self.pipe(
                 f"fetching {folder} from",
                 script(__package__, "pack", folder),
@@ -342,7 +344,7 @@ class Guest:
 
 def _log(api: Api, path: str, container: str, tail: int | None) -> str:
     """Of a container of a pod; "" of one that has not begun yet, or is gone."""
-    query: dict[str, Any] = {"container": container}
+    query: dict[str, Any] = {"container": container, "limitBytes": _LOG_BYTES}
     if tail:
         query["tailLines"] = tail
     pod = PurePosixPath(path).name

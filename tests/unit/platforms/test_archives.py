@@ -106,3 +106,40 @@ def test_an_archive_that_ends_early_is_an_error(tmp_path: Path) -> None:
     whole = of_container(file, file).getvalue()
     with pytest.raises(RunError, match="came broken"):
         archives.unpack(io.BytesIO(whole[: 512 + 512 + 512 + 2]), tmp_path)
+
+
+def test_an_archive_has_a_limit_of_bytes() -> None:
+    """An image may be anybody's, and what it gives goes to a disk of this computer."""
+    with archives.Arriving(most_bytes=1000) as content:
+        content.write(b"x" * 1000)
+        with pytest.raises(RunError, match="gives more than 1,000 bytes"):
+            content.write(b"x")
+
+
+def test_a_sparse_file_is_refused(tmp_path: Path) -> None:
+    """Its few bytes would become 8 TB here."""
+    sparse = tarfile.TarInfo("out/raw")
+    sparse.type = tarfile.GNUTYPE_SPARSE
+    header = bytearray(sparse.tobuf(tarfile.GNU_FORMAT))
+    # An old GNU header: one piece of no bytes, and the size that the file is to have.
+    header[386:410] = b"%011o\0%011o\0" % (0, 0)
+    header[483:495] = b"%011o\0" % (8**11 - 1)
+    _sign(header)
+    content = io.BytesIO(bytes(header) + bytes(1024))
+    with pytest.raises(RunError, match="has a sparse file: out/raw"):
+        archives.unpack(content, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _sign(header: bytearray) -> None:
+    """The checksum of a header, as tar(5) has it."""
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header[:512])
+
+
+def test_too_many_files_are_refused(tmp_path: Path) -> None:
+    files = [tarfile.TarInfo(f"out/{number}") for number in range(archives.MOST_FILES)]
+    content = of_container(*files, tarfile.TarInfo("out/one-more"))
+    with pytest.raises(RunError, match="has more than 10,000 files"):
+        archives.unpack(content, tmp_path)
+    assert list(tmp_path.iterdir()) == []

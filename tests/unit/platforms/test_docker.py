@@ -390,3 +390,18 @@ def test_the_record_says_which_engine_it_was(engine: Engine) -> None:
         "tcp://192.0.2.7:2376",
         "f3a1",
     )
+
+
+def test_an_engine_keeps_only_so_much_of_a_containers_output(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    """Chatty settings of a database would fill its disk, and this program's memory."""
+    with ours.running(SPEC) as container:
+        log = engine.things[-1].attrs["HostConfig"]["log_config"]
+        assert log.type == "json-file"
+        kept_bytes = int(log.config["max-size"]) * int(log.config["max-file"])
+        assert kept_bytes == limits.LOG_BYTES
+        # An engine that keeps more all the same.
+        engine.things[-1].log = b"x" * limits.LOG_BYTES + b"the last line\n"
+        text = container.logs()
+    assert len(text) == limits.LOG_BYTES and text.endswith("the last line\n")
