@@ -18,7 +18,7 @@ from typing import Any
 
 from orchestrator.errors import UNREADABLE
 from orchestrator.system import at_once, clock
-from orchestrator.system.redaction import hidden
+from orchestrator.system.redaction import hidden, remember
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
@@ -205,8 +205,9 @@ def _request(
     address = parts._replace(netloc=host).geturl()
     request = urllib.request.Request(address, headers=dict(headers), method=method)
     if at:
-        words = urllib.parse.unquote(user_info).encode()
-        encoded = base64.b64encode(words).decode()
+        words = urllib.parse.unquote(user_info)
+        encoded = base64.b64encode(words.encode()).decode()
+        remember(words.partition(":")[2], encoded)
         request.add_header("Authorization", f"Basic {encoded}")
     return request
 

@@ -1,67 +1,77 @@
 """Secrets taken out of texts: no file keeps one, and no console shows one.
 
 Applied to all that is written as text or JSON under results, to logs and errors that are kept, and
-to what the console shows. A secret is known by what is before it (`password=`, `https://user:`,
-`Authorization:`), or by itself: those that the program was given or made up, and the values of this
-process's environment whose names say that they are secret."""
+to what the console shows. A secret is known by its form (`secret_forms`), or by itself: those that
+the program was given or made up, and the values of this process's environment whose names say that
+they are secret."""
 
+import base64
+import json
 import re
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
-HIDDEN = "***"
+from orchestrator.system.secret_forms import FORMS, HIDDEN, SECRET_NAME, SECRET_VARIABLE
+
+__all__ = ("HIDDEN", "hidden", "hidden_in", "remember", "remember_environment")
+
 _SHORTEST = 8  # of a secret that is known by itself
-_NAMED = (
-    r"(?:password|passwd|passphrase|secret|token"
-    r"|(?:api|access|account|private|secret)[-_]?key)"
+_NO_USUAL_WORD = 16  # letters
+_NO_USUAL_NUMBER = 12  # digits
+_PART = re.compile(
+    r"://[^\s/@:]*:([^\s@]+)@|(?:AccountKey|Password|Pwd)=([^;\s]+)", re.I
 )
-_VALUE = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s&'",;}]+"""
-
-
-class _SecretRule(NamedTuple):
-    """What a secret looks like, and what is shown in its place."""
-
-    pattern: str
-    shown: str
-
-
-_RULES = (
-    _SecretRule(  # private keys, and JSON web tokens
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
-        r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
-        HIDDEN,
-    ),
-    # A password may have `@` and `/`; what follows the colon is a port where only digits stand
-    # before the path.
-    _SecretRule(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
-    _SecretRule(
-        r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
-        rf"\1{HIDDEN}",
-    ),
-    _SecretRule(rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-)(?:{_VALUE})", rf"\1{HIDDEN}"),
-    _SecretRule(
-        rf"""(?i)((?:{_NAMED}|-key-data|\bsig)\\?["']?)(\s*[=:]\s*|\s+(?='))(?:{_VALUE})""",
-        rf"\1\2{HIDDEN}",
-    ),
-)
-_IS_SECRET = re.compile(rf"{_NAMED}$", re.IGNORECASE)
 _remembered: set[str] = set()
 
 
 def remember(*secrets: str) -> None:
-    """Has these taken out from now on, wherever they are. Not short ones and single words, as
-    "postgres", nor numbers: they are in other texts too."""
+    """Has these taken out from now on, wherever they are, also encoded. Not short ones and single
+    words, as "postgres", nor numbers: they are in other texts too."""
     for secret in secrets:
-        is_usual = secret.isalpha() or secret.isdigit()
-        if len(secret) >= _SHORTEST and not is_usual:
+        if _is_remarkable(secret):
             _remembered.add(secret)
+            _remembered.update(_encoded(secret))
+
+
+def _is_remarkable(secret: str) -> bool:
+    if secret.isalpha():
+        return len(secret) >= _NO_USUAL_WORD
+    if secret.isdigit():
+        return len(secret) >= _NO_USUAL_NUMBER
+    return len(secret) >= _SHORTEST
+
+
+def _encoded(secret: str) -> Iterator[str]:
+    """As URLs, JSON, and Kubernetes' secrets have it."""
+    in_url = ""
+    for byte in secret.encode(errors="surrogateescape"):
+        character = chr(byte)
+        if character.isascii() and (character.isalnum() or character in "-._~"):
+            in_url += character
+        else:
+            in_url += f"%{byte:02X}"
+    yield in_url
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield base64.b64encode(secret.encode(errors="surrogateescape")).decode()
 
 
 def remember_environment(environment: Mapping[str, str]) -> None:
-    """Has the values taken out whose names say that they are secret: PGPASSWORD, …_TOKEN."""
+    """Has the values taken out whose names say that they are secret (PGPASSWORD, …_TOKEN), and
+    passwords within others: HTTPS_PROXY may have one. A path is no secret."""
     for name, value in environment.items():
-        if _IS_SECRET.search(name):
+        if SECRET_VARIABLE.search(name) and not _is_path(value):
             remember(value)
+        for in_url, in_string in _PART.findall(value):
+            remember(in_url, in_string)
+
+
+def _is_path(value: str) -> bool:
+    try:
+        return value.startswith("/") and Path(value).exists()
+    except (OSError, ValueError):  # it is too long, or has a NUL
+        return False
 
 
 def hidden(text: str) -> str:
@@ -69,8 +79,8 @@ def hidden(text: str) -> str:
     token, secret or key, what signs in to a server, private keys, and what is remembered."""
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
-    for rule in _RULES:
-        text = re.sub(rule.pattern, rule.shown, text)
+    for form in FORMS:
+        text = form.pattern.sub(form.shown, text)
     return text
 
 
@@ -79,13 +89,21 @@ def hidden_in(content: Any) -> Any:
     if isinstance(content, str):
         return hidden(content)
     if isinstance(content, Mapping):
-        return {key: _hidden_value(key, value) for key, value in content.items()}
+        name = content.get("name")
+        is_secret = isinstance(name, str) and SECRET_NAME.search(name)
+        shown: dict[Any, Any] = {}
+        for key, value in content.items():
+            if is_secret and key == "value":  # as Kubernetes and Hadoop list variables
+                shown[key] = HIDDEN
+            else:
+                shown[key] = _hidden_value(key, value)
+        return shown
     if isinstance(content, (list, tuple)):
         return [hidden_in(value) for value in content]
     return content
 
 
 def _hidden_value(key: object, value: Any) -> Any:
-    if value and _IS_SECRET.search(str(key)):
+    if value and SECRET_NAME.search(str(key)):
         return HIDDEN
     return hidden_in(value)

@@ -69,7 +69,7 @@ def unpack(content: IO[bytes], target: Path) -> None:
     content.seek(0)
     try:
         with tarfile.open(fileobj=content, mode="r:") as archive:
-            files = []
+            files: list[tarfile.TarInfo] = []
             for member in archive:
                 if not member.isfile():
                     continue

@@ -17,6 +17,7 @@ from orchestrator.platforms.common.commands import Chunk, LineConversation, Outp
 from orchestrator.platforms.docker import campaigns, connection, limits
 from orchestrator.powers import Completed, How, Machine
 from orchestrator.system import at_once
+from orchestrator.system.redaction import remember_environment
 
 _MOST_LOG_LINES = 1_000_000  # where an engine keeps more than it was told to
 _ERRORS = 2  # the number of standard error; 1 is standard output
@@ -137,6 +138,7 @@ class DockerContainer:
         stdin: bool = False,
     ) -> tuple[str, DockerStreams]:
         api = self.engine.client.api
+        remember_environment(environment or {})
         with self.engine.errors(doing):
             create = partial(
                 api.exec_create,
@@ -253,8 +255,8 @@ class DockerContainer:
     def logs(self, tail: int | None = None) -> str:
         doing = f"reading the log of {self.name}"
         lines = tail or _MOST_LOG_LINES
-        found = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
-        log = found or b""
+        output = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
+        log = output or b""
         return log[-limits.LOG_BYTES :].decode(errors="replace")
 
     def find_machine(self) -> Machine:

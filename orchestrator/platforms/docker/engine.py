@@ -23,6 +23,7 @@ from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labe
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.networks import Networks
+from orchestrator.system.redaction import remember_environment
 
 _CPU_PERIOD_US = 100_000  # of a quota of CPU
 _FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
@@ -207,6 +208,7 @@ class DockerPlatform:
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
         api = self._client.api
+        remember_environment(spec.environment)
         host = self._host_options(spec)
         networking: Any = None
         joins = _joins_another(spec)

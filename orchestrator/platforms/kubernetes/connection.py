@@ -47,6 +47,7 @@ _UNCONNECTED = (
     urllib3.exceptions.NewConnectionError,
     urllib3.exceptions.ConnectTimeoutError,
 )
+_BEARER = "Bearer "
 _MERGE = "application/merge-patch+json"
 Thing = dict[str, Any]
 """An object of the cluster as it is written: apiVersion, kind, metadata, spec, status."""
@@ -118,6 +119,12 @@ def _is_not_begun(error: Exception) -> bool:
     return isinstance(reason, _UNCONNECTED)
 
 
+def _remember_tokens(words: Mapping[str, str]) -> None:
+    for text in words.values():
+        if text.startswith(_BEARER):
+            remember(text.removeprefix(_BEARER))
+
+
 class Api:
     """The API server. Answers are JSON; `Refused` or `Unanswered` if there is none. `context`: the
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
@@ -135,12 +142,7 @@ class Api:
             context, self.of_pod
         )
         self.host = str(self._configuration.host)
-        remember(
-            *(
-                key.removeprefix("Bearer ")
-                for key in self._configuration.api_key.values()
-            )
-        )
+        _remember_tokens(self._configuration.api_key)
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = self.client_of(self._configuration)
@@ -209,6 +211,9 @@ class Api:
         self._client.update_params_for_auth(
             headers, [], ["BearerToken"], path, "GET", None
         )
+        _remember_tokens(
+            headers
+        )  # a program of the kubeconfig gives a new one each hour
         url = ws_client.get_websocket_url(f"{self.host}{path}", query)
         return lifecycle.patiently(
             lambda: self._opened(url, headers), self._clock, _is_not_begun
@@ -253,6 +258,7 @@ class Api:
                 body=body,
                 auth_settings=["BearerToken"],
             )
+            _remember_tokens(request[2])
             answer = self._client.call_api(
                 *request, _request_timeout=(_CONNECT_S, self.read_s)
             )

@@ -21,6 +21,7 @@ from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
 from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
+from orchestrator.system.secret_forms import SECRET_VARIABLE
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
@@ -138,7 +139,7 @@ def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
 
 def _is_hidden(name: str) -> bool:
     """Whether a variable is a secret, which whoever may read pods is not to see."""
-    return "PASSWORD" in name or "TOKEN" in name
+    return "TOKEN" in name or bool(SECRET_VARIABLE.search(name))
 
 
 def secret(spec: ContainerSpec) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ from orchestrator.platforms.kubernetes.connection import (
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.powers import Completed, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
+from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
 _ENDED_BY_TIMEOUT = (124, 137)
@@ -73,7 +74,9 @@ class Pod:
         watch = how.get("watch", ())
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
-        frames.send(_environment(how.get("env") or {}))
+        environment = how.get("env") or {}
+        remember_environment(environment)
+        frames.send(_environment(environment))
         output = Output(frames)
         deadline = started + timeout_s + _GRACE_S
 

@@ -26,6 +26,7 @@ from orchestrator.powers import (
     Machine,
 )
 from orchestrator.system.clock import wait_until
+from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
 GROWN_S = 900.0  # what a pod waits until the cluster has grown
@@ -85,6 +86,7 @@ class Pods:
         with self.placement.choosing(spec.placement) as rules:
             manifest = manifests.pod(spec, self.claims, self.placement.placing, rules)
             with cluster_errors(f"starting {spec.name}"):
+                remember_environment(spec.environment)
                 secret = manifests.secret(spec)
                 if secret:
                     self.space.make("secret", secret)
