@@ -168,8 +168,8 @@ test: setup ## the tests, those with real containers included; some 14 minutes; 
 test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: one turn of eleven
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
-soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts
-	@INPUTS=$(INPUTS) $(VENV)/bin/pytest -q tests/faults/test_bad_inputs.py
+soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts and folders
+	@INPUTS=$(INPUTS) $(VENV)/bin/pytest -q tests/faults/test_bad_inputs.py tests/faults/test_damaged_folders.py
 	@$(VENV)/bin/python -m tests.faults.soak $(FAULTS) $(or $(REPEATS),2)
 
 cluster-programs: $(VENV)/.ready ## build the Kubernetes for tests where it is missing, 10 minutes

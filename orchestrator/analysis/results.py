@@ -68,11 +68,23 @@ class RunData:
 
 
 @dataclass(frozen=True)
+class Verified:
+    """When a campaign's figures were last counted again from its raw files, and how many
+    `differences` there were. `checksum`: that of the campaign then (`store.checksum`)."""
+
+    time_s: float
+    differences: int
+    checksum: str
+    tierbench: str
+
+
+@dataclass(frozen=True)
 class Results:
     """One results folder, loaded. `gates`: all truth gates, in the order of time. `so_far`: number
     of a run that has not finished → the figures of the points that it has measured. `checksum`: of
     its files (`store.checksum`), or empty. `predictions`: of other tiers, if that was asked.
-    `later_fingerprints`: of each part that `resume` went on with; empty if it left none."""
+    `later_fingerprints`: of each part that `resume` went on with; empty if it left none.
+    `verified`: None if that was not kept."""
 
     name: str
     plan: Plan
@@ -83,6 +95,7 @@ class Results:
     checksum: str = ""
     predictions: tuple[Prediction, ...] = ()
     later_fingerprints: tuple[Mapping[str, Any], ...] = ()
+    verified: Verified | None = None
 
     @property
     def published(self) -> bool:

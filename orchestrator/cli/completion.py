@@ -11,6 +11,8 @@ from typing import Any
 from typer import Context, Option
 
 from orchestrator.cli import CACHE, RESULTS, root
+from orchestrator.errors import CutError
+from orchestrator.keys import plain_files
 
 
 def completing(names: Callable[[Context], Iterable[str]]) -> Callable[..., list[str]]:
@@ -99,8 +101,8 @@ def _folders(ctx: Context) -> list[Path]:
 
 def _baselines(ctx: Context) -> Iterable[str]:
     saved = Path(ctx.params.get("results") or RESULTS) / "baselines.json"
-    with suppress(OSError, ValueError, LookupError, TypeError):
-        return [*json.loads(saved.read_text())["baselines"]]
+    with suppress(OSError, ValueError, LookupError, TypeError, CutError):
+        return [*json.loads(plain_files.read(saved))["baselines"]]
     return []
 
 

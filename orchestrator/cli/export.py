@@ -93,6 +93,7 @@ def status(
 def verify(
     app: App,
     campaign: asked.CampaignArgument = "latest",
+    keep: bool = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
@@ -100,7 +101,8 @@ def verify(
 
     facts = []
     count = 0
-    for where, checked, differences in verify.checks(app.folder(results, campaign)):
+    folder = app.folder(results, campaign)
+    for where, checked, differences in verify.checks(folder):
         facts.append({"where": where, "checked": checked, "differences": differences})
         lines = [f"{where}: {checked}"]
         lines += [f"  differs: {text}" for text in differences]
@@ -111,6 +113,8 @@ def verify(
     summary = "no difference"
     if count:
         summary = units.counted(count, "difference")
+    if keep:
+        verify.keep(folder, count, app.clock.now())
     app.out.show(facts, summary)
     if count:
         raise Exit(errors.EXIT_DIFFERS)

@@ -2,7 +2,8 @@
 
 Each file is held against its checksum, then each link is made again: raw files → `record.json` and
 `latencies.parquet`, by the reader that made them; `latencies.parquet` → throughput and percentiles,
-by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written."""
+by counting alone; and `record.json` → the cells of `verdict.json`. Nothing is written but, if that
+was asked for, when it was done."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from orchestrator import __version__
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures.transactions import (
     COMMITTED,
@@ -19,7 +21,7 @@ from orchestrator.analysis.figures.transactions import (
     NEW_ORDER,
 )
 from orchestrator.analysis.statistics import stats
-from orchestrator.errors import UNREADABLE, CutError, TierbenchError
+from orchestrator.errors import UNREADABLE, CutError, TierbenchError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
@@ -70,6 +72,20 @@ def checks(folder: Path) -> Iterator[Check]:
     yield Check("verdict.json", checked, differences)
 
 
+def keep(folder: Path, differences: int, now_s: float) -> None:
+    """Keeps in the folder that its figures were counted again, for its reports to say so.
+    UnavailableError if that cannot be written."""
+    checksum = store.checksum(folder)
+    verified = results.Verified(now_s, differences, checksum, __version__)
+    try:
+        store.save_verified(folder, verified)
+    except OSError as error:
+        raise UnavailableError(
+            f"that {folder} was verified cannot be kept: {error.strerror}",
+            "what was found stands above; leave out --keep, or verify a copy",
+        ) from error
+
+
 def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     """What was checked, and how the record differs from its raw files."""
     workload = run.record.workload
@@ -79,7 +95,7 @@ def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
             raise ValueError("record.json has no measured window")
         generator = load_generators()[workload.generator]
         read = several.read(generator, workload, raw, *window)
-    except (TierbenchError, OSError, ValueError, KeyError) as error:
+    except (TierbenchError, OSError, RecursionError, *UNREADABLE) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
     stored = _by_key(run.record.measurements)
     again = _by_key(read.measurements)

@@ -135,7 +135,7 @@ class Resumption:
 
     def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
         """How the campaign was left and what became of its unfinished runs, in words."""
-        last_s = _last_change_s(self.folder)
+        last_s = campaign_time.last_written_s(self.folder) or now_s
         finished = len(self.finished)
         left = (
             f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "
@@ -286,15 +286,6 @@ def _other_place(campaign: str, differences: Mapping[str, str]) -> UsageError:
         f"the rest of {campaign} would not be measured as its runs were: {words}",
         advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
     )
-
-
-def _last_change_s(folder: Path) -> float:
-    """When something in it was written last; the folder itself counts, links are not followed."""
-    changes_s = [folder.lstat().st_mtime]
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # it went meanwhile
-            changes_s.append(path.lstat().st_mtime)
-    return max(changes_s)
 
 
 def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:

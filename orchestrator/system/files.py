@@ -30,10 +30,11 @@ def write_json(file: Path, content: Any) -> None:
 
 
 def content(file: Path) -> dict[str, Any]:
-    """What is in a JSON file; empty if it is not there. ValueError if it was cut."""
-    if file.is_file():
-        return dict(json.loads(file.read_bytes()))
-    return {}
+    """What is in a JSON file; empty if it is not there. ValueError if it was cut; CutError if it is
+    no plain file."""
+    if plain_files.kind_of(file) == "nothing":
+        return {}
+    return dict(json.loads(plain_files.read(file)))
 
 
 def keep(file: Path, text: str, *, adds: bool = False) -> None:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
-from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData
+from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import CutError, UnavailableError, UsageError
 from orchestrator.keys import plain_files
@@ -237,6 +237,7 @@ def save_record(folder: Path, record: Record) -> None:
 
 _GATES = "gates.json"
 _PREDICTIONS = "predictions.json"
+_VERIFIED = "verified.json"
 
 
 def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
@@ -255,6 +256,12 @@ def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
         campaign / _PREDICTIONS,
         {"schema_version": SCHEMA_VERSION, "predictions": content},
     )
+
+
+def save_verified(campaign: Path, verified: Verified) -> None:
+    """Keeps that the figures were counted again, over what was before."""
+    content = {"schema_version": SCHEMA_VERSION, "verified": asdict(verified)}
+    stored_json.write(campaign / _VERIFIED, content)
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
@@ -293,6 +300,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
         campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
     runs = tuple(_runs(campaign, plan, tables, remarks))
+    verified = _whole(partial(_verified, campaign, remarks.changed), None, remarks)
     return Results(
         campaign.resolve().name,
         _with_notes(plan, campaign, remarks),
@@ -301,7 +309,15 @@ def load(campaign: Path, tables: bool = True) -> Results:
         gates,
         predictions=predictions,
         later_fingerprints=tuple(fingerprints[1:]),
+        verified=verified,
     )
+
+
+def _verified(campaign: Path, changed: list[str]) -> Verified | None:
+    file = campaign / _VERIFIED
+    if plain_files.kind_of(file) == "nothing":
+        return None
+    return stored_json.read_json(file, Verified, part="verified", changed=changed)
 
 
 def _plan(campaign: Path, changed: list[str]) -> Plan:

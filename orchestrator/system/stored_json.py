@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from orchestrator.keys import plain_files
 from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import files, results_formats
 from orchestrator.system.redaction import hidden_in
+from orchestrator.units import short
 
 SCHEMA_VERSION = 1  # of gates.json, predictions.json and baselines.json
 CHECKSUM = "content_sha256"
@@ -27,9 +29,13 @@ _MOST = 2.0**64
 # Of times in seconds, those that a calendar has.
 _EARLIEST_S = -62_135_596_800.0
 _LATEST_S = 253_402_300_799.0
-# Of what a tier's burst lasts, which may be for ever.
+# Of what a tier's burst lasts, which may be for ever; in facts a quotient may be.
 _MAY_BE_ENDLESS = "duration_s"
+_FACTS = "facts"
+_CONCLUSIONS = ("verdict.json", "predictions.json")
 _MOST_LEVELS = 100
+# An escape that may stand for half of a character, which no text has.
+_MAY_BE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 _Read = TypeVar("_Read")
 # Slower to make than to use.
@@ -43,7 +49,7 @@ def write(file: Path, content: Mapping[str, Any]) -> None:
     """Writes atomically, without passwords, and with the checksum by which `read_json` tells
     whether the content was changed since."""
     text = json.dumps(hidden_in(content), default=str)
-    as_read = json.loads(text)
+    as_read = _parsed(file, text)
     sealed = {**as_read, CHECKSUM: _checksum(as_read)}
     files.write_text(file, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
 
@@ -101,11 +107,24 @@ def plain(file: Path) -> dict[str, Any]:
     read."""
     text = plain_files.read(file).decode("utf-8-sig")
     try:
-        content = dict(json.loads(text, object_pairs_hook=_each_once))
-        _require_possible("", content, _MOST_LEVELS)
+        content = dict(_parsed(file, text))
+        for name, value in content.items():
+            may_be_endless = name == _FACTS or file.name in _CONCLUSIONS
+            _require_possible(name, value, _MOST_LEVELS, may_be_endless)
+        if _MAY_BE_HALF.search(text):
+            json.dumps(content, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     return content
+
+
+def _parsed(file: Path, text: str) -> Any:
+    """What is no number is not known, but for bounds in conclusions, of which nothing is read but
+    to be shown again."""
+    constants: Callable[[str], float | None] = _without_nan
+    if file.name in _CONCLUSIONS:
+        constants = float
+    return json.loads(text, object_pairs_hook=_each_once, parse_constant=constants)
 
 
 def _look_for_changes(
@@ -130,20 +149,29 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _require_possible(name: str, value: Any, levels: int) -> None:
-    """ValueError for a number that nothing has, a text that is none, and too many levels. `name`:
-    the nearest key."""
+def _without_nan(constant: str) -> float | None:
+    """Of what JSON does not have and Python writes; what is no number is not known."""
+    if constant == "NaN":
+        return None
+    return float(constant)
+
+
+def _require_possible(name: str, value: Any, levels: int, may_be_endless: bool) -> None:
+    """ValueError for a number that nothing has, and for too many levels. `name`: the nearest
+    key."""
     if levels < 0:
         raise ValueError("it is nested too deeply")
     if isinstance(value, dict):
         for key, item in value.items():
-            key.encode()
-            _require_possible(key, item, levels - 1)
+            if not isinstance(item, str):
+                _require_possible(key, item, levels - 1, may_be_endless)
     elif isinstance(value, list):
         for item in value:
-            _require_possible(name, item, levels - 1)
-    elif isinstance(value, str):
-        value.encode()  # half of a pair of code units is no text
+            if not isinstance(item, str):
+                _require_possible(name, item, levels - 1, may_be_endless)
+    elif isinstance(value, float) and not math.isfinite(value):
+        if not may_be_endless and name != _MAY_BE_ENDLESS:
+            raise ValueError(f"{name} cannot be {value}")
     elif isinstance(value, (int, float)):
         _require_number(name, value)
 
@@ -154,11 +182,8 @@ def _require_number(name: str, value: float) -> None:
     if name.endswith("_s") and not name.endswith("per_s"):
         least = _EARLIEST_S
         most = _LATEST_S
-    if least <= value <= most:
-        return
-    if name == _MAY_BE_ENDLESS and value == math.inf:
-        return
-    raise ValueError(f"{name} cannot be {value:.6g}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} cannot be {short(value)}")
 
 
 @contextlib.contextmanager

@@ -51,6 +51,9 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     if any(index.is_tpcc_derived(workload.name) for workload in plan.workloads):
         yield Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),))
     yield Part("To do it again", tuple(_again(index.campaign)))
+    if not index.campaign.published:
+        counted_again = Paragraph(_counted_again(index.campaign))
+        yield Part("Counted again from its raw files", (counted_again,))
     rows = [_run_row(index, run) for run in plan.runs]
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
     files = Items(tuple(_files(index.campaign)))
@@ -158,12 +161,27 @@ def _about_again(campaign: results.Results) -> str:
     return " ".join(sentences)
 
 
+def _counted_again(campaign: results.Results) -> str:
+    """When that was done last, and what was found."""
+    verified = campaign.verified
+    if verified is None:
+        return "Never, as far as was kept: `tierbench verify . --keep` does that."
+    moment = units.format_moment(verified.time_s)
+    outcome = "no difference"
+    if verified.differences:
+        outcome = units.counted(verified.differences, "difference")
+    sentence = f"On {moment}, by tierbench {verified.tierbench}: {outcome}."
+    if campaign.checksum and campaign.checksum != verified.checksum:
+        return f"{sentence} Its plan, fingerprint or records are others now."
+    return sentence
+
+
 def command(campaign: results.Results) -> str:
     """The command that was given, as a shell takes it; empty if it was not kept."""
     facts = campaign.fingerprint
     # A command without its folder was kept without its quotes, and is another one.
     if "directory" in facts:
-        return str(facts["command"])
+        return str(facts.get("command", ""))
     return ""
 
 

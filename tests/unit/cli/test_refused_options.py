@@ -208,9 +208,10 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--workload": "",
     },
     "schema": {},
+    "allow": {},
     "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
     "status": {"--results": "", **JSON},
-    "verify": {"--results": "", **JSON},
+    "verify": {"--keep": "", "--results": "", **JSON},
     "history": {
         **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),
         "--trend": "--trend",

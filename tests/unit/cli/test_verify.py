@@ -14,15 +14,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from orchestrator import __version__, report
 from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench.generator import Sysbench
+from orchestrator.report.rendering import markdown
 from orchestrator.system import parquet, store
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
+from tests.fakes import FakeClock
 
 TYPES = ["new_order", "payment", "delivery"]
 
@@ -72,6 +76,38 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def verified(folder: Path) -> int:
     return exit_code(["verify", str(folder)], CampaignApp())
+
+
+def counted_again(folder: Path) -> str:
+    """What the report says of it."""
+    document = report.arrange(*concluding.judged(folder))
+    page = markdown.draw(document)
+    _, _, rest = page.partition("Counted again from its raw files")
+    return rest.strip().splitlines()[0]
+
+
+def test_the_report_says_when_that_was_kept_last(sound: Path, tmp_path: Path) -> None:
+    folder = tmp_path / sound.name
+    shutil.copytree(sound, folder)
+    assert verified(folder) == EXIT_DONE
+    assert counted_again(folder).startswith("Never, as far as was kept")
+    app = replace(CampaignApp(), clock=FakeClock())
+    assert exit_code(["verify", str(folder), "--keep"], app) == EXIT_DONE
+    assert counted_again(folder).endswith(f"by tierbench {__version__}: no difference.")
+    plan = store.load(folder).plan
+    store.save_plan(folder, replace(plan, margin_pct=6.0))
+    assert "are others now" in counted_again(folder)
+
+
+def test_the_report_says_how_many_differences_there_were(
+    sound: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / sound.name
+    shutil.copytree(sound, folder)
+    file = next(folder.glob("runs/*/raw/sysbench.out"))
+    file.write_text("cut")
+    assert exit_code(["verify", str(folder), "--keep"], CampaignApp()) == EXIT_DIFFERS
+    assert re.search(r": \d+ differences?\.$", counted_again(folder))
 
 
 def test_a_campaign_that_is_whole_has_no_difference(

@@ -249,7 +249,7 @@ def in_facts(value: object) -> Change:
     [
         *(in_measurement(value) for value in (1e308, float("nan"), float("inf"))),
         *(in_phase(end_s) for end_s in (1e300, -1e300, float("nan"))),
-        *(in_facts(value) for value in (10**30, -1e308, "\ud800")),
+        *(in_facts(value) for value in (10**30, 10**400, -1e308, "\ud800")),
     ],
 )
 def test_a_record_with_a_figure_that_nothing_has_is_left_out(
@@ -258,6 +258,13 @@ def test_a_record_with_a_figure_that_nothing_has_is_left_out(
     edited(record(campaign), change)
     assert numbers(campaign) == [2, 3, 4]
     assert f"runs/{FIRST}/record.json" in named(campaign)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_a_fact_that_is_no_number_costs_no_run(campaign: Path, value: object) -> None:
+    """Facts are quotients, too, of which earlier releases kept what came out."""
+    edited(record(campaign), in_facts(value))
+    assert numbers(campaign) == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
