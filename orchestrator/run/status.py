@@ -33,7 +33,7 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
         judged = judged_run(data, stored)
         world.progress.note(line_of_run(data.record, stored, judged))
         decided = decision_lines(stored)
-        for line in (_time_and_cost(stored, world.clock.now()), *decided):
+        for line in (time_and_cost(stored, world.clock.now()), *decided):
             world.progress.note(f"  {line}")
         cpus = results.machine_cpus(stored)
         judged_runs.keep(campaign, {run.slug: judged}, cpus, decided)
@@ -102,7 +102,7 @@ def _figures(record: model.Record) -> Iterator[str]:
         yield f"p99 {format_quantity(figures['latency_p99_s'], 's')}"
 
 
-def _time_and_cost(
+def time_and_cost(
     campaign: results.Results, now_s: float, is_going: bool = True
 ) -> str:
     """How long it has taken and will take, and what it has cost so far. `now_s`: until when its
@@ -191,15 +191,15 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     written_s = campaign_time.last_written_s(folder) or now_s
     report = folder / "report.md"
     if report.is_file() and len(ended) >= len(campaign.plan.runs):
-        yield _time_and_cost(campaign, written_s)
+        yield time_and_cost(campaign, written_s)
         yield from decided
         yield "it has ended: `tierbench report` shows what was found"
         return
     silent_s = max(0.0, now_s - written_s)
     if silent_s > SILENT_S:
-        yield _time_and_cost(campaign, written_s, is_going=False)
+        yield time_and_cost(campaign, written_s, is_going=False)
     else:
-        yield _time_and_cost(campaign, now_s)
+        yield time_and_cost(campaign, now_s)
     yield from decided
     going = store.in_progress(folder)
     if going is not None:

@@ -348,7 +348,7 @@ def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> No
     app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
     tierbench(app, *words(app, "resume", "latest"))
     loaded = store.load(left, tables=False)
-    first, *_ = status.standing(loaded, app.clock.now())
+    first = status.time_and_cost(loaded, app.clock.now())
     assert "about 0 " not in first and " left, until 20" in first
 
 
