@@ -108,9 +108,7 @@ def plain(file: Path) -> dict[str, Any]:
     text = plain_files.read(file).decode("utf-8-sig")
     try:
         content = dict(_parsed(file, text))
-        for name, value in content.items():
-            may_be_endless = name == _FACTS or file.name in _CONCLUSIONS
-            _require_possible(name, value, _MOST_LEVELS, may_be_endless)
+        _require_numbers(content, file.name in _CONCLUSIONS)
         if _MAY_BE_HALF.search(text):
             json.dumps(content, ensure_ascii=False).encode()
     except RecursionError as error:
@@ -141,11 +139,11 @@ def _look_for_changes(
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of JSON. ValueError if it has a key twice."""
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"it has {twice!r} twice")
+    content: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in content:
+            raise ValueError(f"it has {key!r} twice")
+        content[key] = value
     return content
 
 
@@ -154,6 +152,13 @@ def _without_nan(constant: str) -> float | None:
     if constant == "NaN":
         return None
     return float(constant)
+
+
+def _require_numbers(content: Mapping[str, Any], are_conclusions: bool) -> None:
+    """ValueError for what nothing has, at any depth."""
+    for name, value in content.items():
+        may_be_endless = are_conclusions or name == _FACTS
+        _require_possible(name, value, _MOST_LEVELS, may_be_endless)
 
 
 def _require_possible(name: str, value: Any, levels: int, may_be_endless: bool) -> None:
