@@ -3,7 +3,8 @@ r"""The forms in which programs print secrets, and what names say that a value i
 Forms: libpq and JDBC (connection strings, `~/.pgpass`, stored verifiers), MySQL, curl, HTTP's
 headers, AWS and Azure (settings, signed URLs), Hadoop's XML, Kubernetes' and Docker's settings,
 PEM, and what is written as `name: value` or `name=value` in YAML, JSON, SQL and shells. A sentence
-that only speaks of a password, such as "password authentication failed", is none."""
+that only speaks of a password, such as "password authentication failed", is none. What may stand
+between two parts of a form has a limit, or a long line of a log would take minutes."""
 
 import re
 from typing import NamedTuple
@@ -46,7 +47,7 @@ def _form(pattern: str, shown: str) -> _Form:
 
 _OF_THEMSELVES = (
     _form(  # private keys, and JSON web tokens
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.*?)-----END [A-Z ]*PRIVATE KEY-----|"
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.{0,20000}?)-----END [A-Z ]*PRIVATE KEY-----|"
         r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
         HIDDEN,
     ),
@@ -59,7 +60,7 @@ _OF_THEMSELVES = (
         r"SCRAM-SHA-256\$\d+:[\w+/=]+\$[\w+/=]+:[\w+/=]+|\bmd5[0-9a-f]{32}\b", HIDDEN
     ),
     _form(  # ~/.pgpass, which has no address of digits and colons alone
-        r"(?<![\w.:/-])(?![0-9A-Fa-f:]+(?![\w:.-]))"
+        r"(?<![\w.:/*-])(?![0-9A-Fa-f:]+(?![\w:.-]))"
         r"([\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:)[^\s\"']+",
         rf"\1{HIDDEN}",
     ),
@@ -67,11 +68,14 @@ _OF_THEMSELVES = (
 _IN_URLS = (
     # A password may have `@` and `/`; what follows the colon is a port where only digits stand
     # before the path.
-    _form(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]*@", rf"\1:{HIDDEN}@"),
+    _form(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]{0,1000}@", rf"\1:{HIDDEN}@"),
     # Then it is one all the same where a host with a port follows, or a database is named.
-    _form(r"\b(\w+://[^\s/@:]*):\d+/[^\s\"@]*@(?=[\w.\[\]-]+:\d+\b)", rf"\1:{HIDDEN}@"),
     _form(
-        r"(?i)\b((?:postgres(?:ql)?|yugabytedb|mysql)://[^\s/@:]*):\d+/[^\s\"@]*@",
+        r"\b(\w+://[^\s/@:]*):\d+/[^\s\"@]{0,1000}@(?=[\w.\[\]-]+:\d+\b)",
+        rf"\1:{HIDDEN}@",
+    ),
+    _form(
+        r"(?i)\b((?:postgres(?:ql)?|yugabytedb|mysql)://[^\s/@:]*):\d+/[^\s\"@]{0,1000}@",
         rf"\1:{HIDDEN}@",
     ),
     # A token in the place of a user.
@@ -103,13 +107,14 @@ _IN_HEADERS = (
 _OF_COMMANDS = (
     # `-p` of psql is a port.
     _form(
-        rf"({_CLIENTS}[^\n;|&]*?\s-[pPa]\s*)(?!\d+\b)(?![-=/]){_VALUE}", rf"\1{HIDDEN}"
-    ),
-    _form(
-        r"(\bcurl\b[^\n]*?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"]+:)[^\s'\"]+",
+        rf"({_CLIENTS}[^\n;|&]{{0,200}}?\s-[pPa]\s*)(?!\d+\b)(?![-=/]){_VALUE}",
         rf"\1{HIDDEN}",
     ),
-    _form(rf"(?i)(--[\w-]*{_NAMED}\s+)(?!-){_VALUE}", rf"\1{HIDDEN}"),
+    _form(
+        r"(\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"]+:)[^\s'\"]+",
+        rf"\1{HIDDEN}",
+    ),
+    _form(rf"(?i)((?<![\w-])--[\w-]{{0,80}}{_NAMED}\s+)(?!-){_VALUE}", rf"\1{HIDDEN}"),
     _form(
         rf"(?i)(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?){_VALUE}",
         rf"\1{HIDDEN}",

@@ -10,6 +10,7 @@ import base64
 import http.server
 import json
 import threading
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -225,3 +226,32 @@ def test_a_page_whose_password_was_sent_may_echo_it() -> None:
         server.shutdown()
     assert S in page
     assert hidden(page) == f"{HIDDEN} Basic {HIDDEN}"
+
+
+# Each begins a form again and again, and never ends it.
+LONG_LINES = (
+    "mysql - ",
+    "curl ",
+    "a://b:c",
+    "password ",
+    "-",
+    "<name>",
+    "-----BEGIN PRIVATE KEY-----",
+    "a.b-*",
+    "h:5432:",
+)
+
+
+@pytest.mark.parametrize("text", LONG_LINES)
+def test_a_long_line_takes_no_longer_a_byte_than_a_short_one(text: str) -> None:
+    """A megabyte of the first took minutes. CPU time alone counts."""
+
+    def cpu_s(length: int) -> float:
+        line = text * (length // len(text))
+        began_s = time.process_time()
+        hidden(line)
+        return time.process_time() - began_s
+
+    # In step with the length it is 8 times as long, with its square 64 times.
+    short_s = cpu_s(2**16)
+    assert cpu_s(2**19) < 24 * max(short_s, 0.01)
