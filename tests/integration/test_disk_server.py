@@ -4,7 +4,6 @@ kernel count of the same requests."""
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.platforms import own_images
 from orchestrator.powers import World
+from orchestrator.system.clock import wait_until, wait_while
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import fio_jobs
 from tests.integration import mount_points
@@ -23,23 +24,44 @@ from tests.tiers import changed
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 
-def test_a_device_that_a_killed_disk_left_is_detached_by_the_next(world: World) -> None:
-    """Between losetup and the mark to detach on last close, a kill -9 leaves it until reboot."""
-    place = Path("/run/tierbench/killed")
-    place.mkdir(parents=True, exist_ok=True)
+def test_a_disk_that_is_killed_leaves_no_device(world: World) -> None:
+    """Its container holds the device from the first moment on, which goes with its last holder."""
+    image = own_images.need(world.root, "disk", world.platform)
+    folder = world.cache / "disks"
+    folder.mkdir(parents=True, exist_ok=True)
+    started = docker(
+        *("run", "--detach", "--volume", "/dev:/dev", "--volume", f"{folder}:/disks"),
+        *("--cap-add", "SYS_ADMIN", "--cap-add", "MKNOD"),
+        *("--security-opt", "apparmor=unconfined"),
+        *("--device-cgroup-rule", "b 7:* rwm", "--device-cgroup-rule", "c 10:237 rwm"),
+        *(image, "raw", "--image", "/disks/killed.img", "--bytes", str(300 * 2**20)),
+    )
     try:
-        with (place / "disk.img").open("wb") as image:
-            image.truncate(2**20)
-        argv = ["losetup", "--find", "--show", str(place / "disk.img")]
-        left = subprocess.run(
-            argv, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        backing = Path("/sys/block") / Path(left).name / "loop/backing_file"
-        assert backing.exists()
-        with device(SMALL, world) as volume:
-            assert not backing.exists() or volume.device == left
+        begins = partial(_line_of, started, "{")
+        ready = wait_until(begins, deadline_s=30, clock=world.clock)
+        device = json.loads(ready)["device"]
+        loop = Path("/sys/block") / Path(device).name / "loop"
+        assert (loop / "autoclear").read_text() == "1\n"
+        docker("kill", started)
+        gone = not wait_while(loop.exists, deadline_s=10, clock=world.clock)
+        assert gone, f"{device} is still attached"
     finally:
-        shutil.rmtree(place)
+        docker("rm", "--force", started)
+        (folder / "killed.img").unlink(missing_ok=True)
+
+
+def _line_of(container: str, begin: str) -> str:
+    for line in docker("logs", container).splitlines():
+        if line.startswith(begin):
+            return line
+    return ""
+
+
+def docker(*words: str) -> str:
+    done = subprocess.run(
+        ["docker", *words], capture_output=True, text=True, check=True
+    )
+    return (done.stdout + done.stderr).strip()
 
 
 def test_what_the_host_cannot_store_is_refused_and_counted(
@@ -54,10 +76,22 @@ def test_what_the_host_cannot_store_is_refused_and_counted(
         assert volume.server is not None and volume.server.container
         stats = partial(disk_server.ask, volume.server.container, ("stats",), world)
         assert stats()["host_errors"] == 0
-        argv = ["dd", "if=/dev/zero", f"of={volume.device}", "bs=256k", "oflag=direct"]
-        refused = subprocess.run(argv, capture_output=True, text=True, check=False)
-        assert refused.returncode != 0 and "error writing" in refused.stderr, refused
-        assert stats()["host_errors"] > 0
+        argv = ["dd", "if=/dev/zero", f"of={volume.device}", "oflag=direct"]
+        errors = 0
+        for block in ("256k", "8k"):  # of loading, and of a database's page
+            refused = subprocess.run(
+                [*argv, f"bs={block}"], capture_output=True, text=True, check=False
+            )
+            assert refused.returncode != 0 and "error writing" in refused.stderr
+            before = errors
+            errors = stats()["host_errors"]
+            assert errors > before
+        said = docker("logs", volume.server.container)
+        # By the begin of this line the cause of a run that failed is found.
+        why = (
+            "tierdisk: the host cannot store or read the image: No space left on device"
+        )
+        assert said.splitlines().count(why) == 1
 
 
 SYNCING = (

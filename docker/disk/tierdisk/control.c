@@ -135,10 +135,27 @@ static const char *change_tables(char *rest)
     const char *write_path = strtok_r(NULL, BETWEEN_WORDS, &rest);
     if (!read_path || !write_path)
         return "tables needs the paths of two files, for reads and for writes";
-    const char *problem = take_tables(read_path, write_path);
-    if (!problem)
-        begin_draws(&disk.limits, now_ns());
-    return problem;
+    const char *problem = prepare_tables(read_path, write_path);
+    if (problem)
+        return problem;
+    pthread_mutex_lock(&disk.lock);
+    use_tables();
+    begin_draws(&disk.limits, now_ns());
+    pthread_mutex_unlock(&disk.lock);
+    return NULL;
+}
+
+/* Writes a refusal as a JSON object. What may not stand in a text of JSON is a question mark. */
+static void print_refusal(const char *problem, char *out, size_t room)
+{
+    char text[QUESTION_BYTES];
+    size_t length = strnlen(problem, sizeof text - 1);
+    for (size_t i = 0; i < length; i++) {
+        bool is_plain = problem[i] >= ' ' && problem[i] != '"' && problem[i] != '\\';
+        text[i] = is_plain ? problem[i] : '?';
+    }
+    text[length] = 0;
+    snprintf(out, room, REFUSAL ": \"%s\"}", text);
 }
 
 /* Answers one line: `limits`, `stats`, `set name=value...` or `tables READ WRITE`. */
@@ -147,17 +164,19 @@ static void answer(char *line, char *out, size_t room)
     char *rest;
     const char *verb = strtok_r(line, BETWEEN_WORDS, &rest);
     const char *problem = NULL;
+    if (verb && !strcmp(verb, "tables")) {
+        problem = change_tables(rest);
+        verb = "limits"; /* which then are the answer */
+    }
     pthread_mutex_lock(&disk.lock);
     if (verb && !strcmp(verb, "stats"))
         print_stats(out, room);
     else if (verb && !strcmp(verb, "set"))
         problem = change_limits(rest);
-    else if (verb && !strcmp(verb, "tables"))
-        problem = change_tables(rest);
     else if (!verb || strcmp(verb, "limits"))
         problem = "ask for limits, stats, set, or tables";
     if (problem)
-        snprintf(out, room, REFUSAL ": \"%s\"}", problem);
+        print_refusal(problem, out, room);
     else if (strcmp(verb, "stats"))
         print_limits(&disk.limits, out, room);
     pthread_mutex_unlock(&disk.lock);

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "die.h"
@@ -22,6 +23,23 @@
 #define ATTRIBUTES_VALID_S 3600
 /* Of a read: the pages of the largest request, and one more where it begins within a page. */
 #define MOST_PIECES (1048576 / PAGE_BYTES + 1)
+_Static_assert(THREADS < UINT8_MAX - 1, "image.c counts the requests of a page in a byte");
+
+/* Counts an error of the host, which the tier's disk would not have, and says so of the first one;
+ * not what its file system merely cannot do. Returns it. */
+static int counted(int problem)
+{
+    if (!problem || problem == EOPNOTSUPP)
+        return problem;
+    pthread_mutex_lock(&disk.lock);
+    bool is_first = !disk.host_errors;
+    disk.host_errors++;
+    pthread_mutex_unlock(&disk.lock);
+    if (is_first)
+        fprintf(stderr, "tierdisk: the host cannot store or read the image: %s\n",
+                strerror(problem));
+    return problem;
+}
 
 /* Answers with bytes of the image; fewer at its end. */
 static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
@@ -36,23 +54,16 @@ static void file_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t o
         size = image.size - offset;
     struct turn turn = begin_turn(READ, size);
     struct iovec pieces[MOST_PIECES];
-    size_t count = find_pieces(pieces, size, offset);
-    for (size_t i = 0; i < count; i++)
-        load_pages(&pieces[i]);
+    size_t count = find_pieces(pieces, MOST_PIECES, size, offset);
+    int problem = 0;
+    for (size_t i = 0; i < count && !problem; i++)
+        problem = load_pages(&pieces[i]);
+    if (counted(problem)) {
+        fuse_reply_err(request, problem);
+        return;
+    }
     finish_turn(&turn);
     fuse_reply_iov(request, pieces, count);
-}
-
-/* Counts an error of the host, which the tier's disk would not have; not what its file system
- * merely cannot do. Returns it. */
-static int counted(int problem)
-{
-    if (problem && problem != EOPNOTSUPP) {
-        pthread_mutex_lock(&disk.lock);
-        disk.host_errors++;
-        pthread_mutex_unlock(&disk.lock);
-    }
-    return problem;
 }
 
 /* Stores bytes in the image; beyond its end there is no space, as a disk does not grow. */

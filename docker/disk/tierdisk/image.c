@@ -5,53 +5,88 @@
  * in turn, and on a busy machine a preempted owner would hold up the whole disk. Large writes are
  * too few for that, and a call spares them one page fault, and one read of old bytes, per page.
  *
- * Below a sparse image may be another one of its size, which is only read: then a page is the
- * image's own once it was written, and that of the one below until then. So a disk starts from
- * loaded data without a copy of them, whose write-back would have to be waited for. Own pages lie
- * in the image in the order in which they were first written, not in that of the disk: scattered
- * over a sparse file they would be tens of thousands of extents, which some hosts discard one by
- * one when the file is removed.
+ * The mapping cannot refuse: where the host's disk is full or broken, touching it is a signal. A
+ * copy that meets it is given up, and made by a call instead, which says what is wrong.
+ *
+ * Below a sparse image may be another one of its size, the base, which is only read: then a page is
+ * the image's own once it was written, and the base's until then. So a disk starts from loaded data
+ * without a copy of them, whose write-back would have to be waited for. Own pages lie in the image
+ * in the order in which they were first written, not in that of the disk: scattered over a sparse
+ * file they would be tens of thousands of extents, which some hosts discard one by one when the
+ * file is removed. Which page lies where is only in memory: an image over a base cannot be read any
+ * more when its server has ended.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "die.h"
 #include "image.h"
+#include "read_ahead.h"
 
 #define LARGE_REQUEST_BYTES 65536
 #define EXIT_HOST_IO 74
-#define AHEAD_BYTES 131072 /* what kernels read ahead at least, unless they are told otherwise */
-#define AHEAD_FOR_S 10
 
 struct image image;
 
-static const char *below; /* the bytes below; NULL if there are none, and then the rest is unused */
-static atomic_uchar *own; /* of each page, whether it is the image's own */
-static uint32_t *places;  /* of each page, its place in the image plus one; 0 if it has none yet */
-static uint32_t places_given;
-static pthread_mutex_t giving = PTHREAD_MUTEX_INITIALIZER; /* places, and pages their old bytes */
+static const char *base_bytes; /* NULL if there is no base; what follows is unused then */
 
-/* A page of a sparse image that the host has no room for cannot be refused, only not written. */
-static void end_without_space(int signal_number)
+/* Of each page of the disk: how many requests are writing all of it for the first time, or PAGE_OWN
+ * when it was written. Until then its bytes are the base's. It changes under the lock, except that
+ * an own page stays one. */
+#define PAGE_OWN UINT8_MAX
+static atomic_uchar *page_state;
+static uint32_t *page_place; /* of each, its place in the image plus one; 0 = it has none yet */
+static uint32_t places_given;
+static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t page_changed = PTHREAD_COND_INITIALIZER;
+
+/* Whether somebody holds the lock, for assertions in what its holders call. */
+static bool is_locked(pthread_mutex_t *lock)
+{
+    return pthread_mutex_trylock(lock) == EBUSY;
+}
+
+/* Where this thread goes on if the copy that it makes meets what the host cannot store or read. */
+static _Thread_local sigjmp_buf *volatile copy_given_up;
+
+static void give_up_copy(int signal_number)
 {
     (void)signal_number;
-    static const char text[] =
-        "tierdisk: the host cannot store or read the image (is its disk full?)\n";
+    if (copy_given_up)
+        siglongjmp(*copy_given_up, 1);
+    static const char text[] = "tierdisk: the host cannot store or read the image\n";
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(EXIT_HOST_IO);
+}
+
+/* Copies bytes of which some are mapped. False if the host could not store or read some of them;
+ * how many were copied is not known then. */
+static bool copy_mapped(char *target, const char *source, size_t size)
+{
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0)) {
+        copy_given_up = NULL;
+        return false;
+    }
+    copy_given_up = &here;
+    atomic_signal_fence(memory_order_seq_cst); /* the copy is made between both */
+    memcpy(target, source, size);
+    atomic_signal_fence(memory_order_seq_cst);
+    copy_given_up = NULL;
+    return true;
 }
 
 /* Opens and maps a file; the program ends if that cannot be done. */
@@ -72,82 +107,57 @@ static char *map_file(const char *path, bool writable, int *file, off_t *size)
     return bytes;
 }
 
-/* Half of the memory that the host could give away, in bytes; without end if it does not say. */
-static off_t room_in_memory(void)
+/* Zeros; the program ends if there is no memory for them. */
+static void *new_list(off_t count, size_t size)
 {
-    long long kib = 0;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "re");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %lld", &kib) != 1)
-        ;
-    if (file)
-        fclose(file);
-    return kib ? kib * 1024 / 2 : INT64_MAX;
+    void *list = calloc(count, size);
+    if (!list)
+        die("no memory for a list of %lld", (long long)count);
+    return list;
 }
 
-/* Brings the data of a file into the host's page cache, as a copy of them would have: reads shall
- * not wait for the host's disk. In pieces, because of what it is asked at once the kernel reads no
- * more than it reads ahead; and not what memory has no room for. Closes the file. */
-static void *read_ahead(void *argument)
-{
-    int file = (int)(intptr_t)argument;
-    off_t room = room_in_memory(), at = 0;
-    while (room > 0 && (at = lseek(file, at, SEEK_DATA)) >= 0) {
-        off_t end = lseek(file, at, SEEK_HOLE);
-        for (; at < end && room > 0; at += AHEAD_BYTES, room -= AHEAD_BYTES)
-            posix_fadvise(file, at, AHEAD_BYTES, POSIX_FADV_WILLNEED);
-    }
-    close(file);
-    return NULL;
-}
-
-/* Begins that, and waits until it is done or for so long as who starts the disk may wait. */
-static void start_reading_ahead(int file)
-{
-    pthread_t reader;
-    struct timespec until;
-    if (pthread_create(&reader, NULL, read_ahead, (void *)(intptr_t)file))
-        die("no thread to read ahead");
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += AHEAD_FOR_S;
-    if (pthread_timedjoin_np(reader, NULL, &until))
-        pthread_detach(reader);
-}
-
-/* Opens the image, and the one below it unless that is NULL. */
-void open_image(const char *path, const char *path_below)
+/* Opens the image, and its base unless that path is NULL. */
+void open_image(const char *path, const char *base_path)
 {
     image.bytes = map_file(path, true, &image.file, &image.size);
-    signal(SIGBUS, end_without_space);
-    if (!path_below)
+    struct sigaction on_bus_error = {.sa_handler = give_up_copy, .sa_flags = SA_NODEFER};
+    sigaction(SIGBUS, &on_bus_error, NULL);
+    if (!base_path)
         return;
-    int file;
-    off_t size;
-    below = map_file(path_below, false, &file, &size);
-    if (size != image.size)
-        die("%s and %s differ in size", path, path_below);
-    if (size / PAGE_BYTES >= UINT32_MAX)
+    int base_file;
+    off_t base_size;
+    base_bytes = map_file(base_path, false, &base_file, &base_size);
+    if (base_size != image.size)
+        die("%s and %s differ in size", path, base_path);
+    off_t pages = image.size / PAGE_BYTES;
+    if (pages >= UINT32_MAX)
         die("%s: more pages than can be listed", path);
-    own = calloc(size / PAGE_BYTES, sizeof *own);
-    places = calloc(size / PAGE_BYTES, sizeof *places);
-    if (!own || !places)
-        die("no memory for a list of %lld pages", (long long)(size / PAGE_BYTES));
-    start_reading_ahead(file);
+    page_state = new_list(pages, sizeof *page_state);
+    page_place = new_list(pages, sizeof *page_place);
+    start_reading_ahead(base_file);
 }
 
-/* Where in the image a byte is whose page has a place. */
-static off_t place_of(off_t offset)
+static bool is_own(off_t page)
 {
-    return (off_t)(places[offset / PAGE_BYTES] - 1) * PAGE_BYTES + offset % PAGE_BYTES;
+    return atomic_load_explicit(&page_state[page], memory_order_acquire) == PAGE_OWN;
+}
+
+/* Where in the image a byte of the disk is whose page has a place. */
+static off_t offset_in_image(off_t offset)
+{
+    uint32_t place = page_place[offset / PAGE_BYTES];
+    assert(place > 0 && place <= image.size / PAGE_BYTES);
+    return (off_t)(place - 1) * PAGE_BYTES + offset % PAGE_BYTES;
 }
 
 /* Where a byte is now. */
 static const char *find_byte(off_t offset)
 {
-    if (!below)
+    if (!base_bytes)
         return image.bytes + offset;
-    bool is_own = atomic_load_explicit(&own[offset / PAGE_BYTES], memory_order_acquire);
-    return is_own ? image.bytes + place_of(offset) : below + offset;
+    if (!is_own(offset / PAGE_BYTES))
+        return base_bytes + offset;
+    return image.bytes + offset_in_image(offset);
 }
 
 /* How many bytes from here on are in the page of this one, at most `size`. */
@@ -158,16 +168,19 @@ static size_t rest_of_page(off_t offset, size_t size)
 }
 
 /* Finds where the bytes are: a piece for each run of pages that follow each other there, at most
- * one for each page that is touched. Returns their number. */
-size_t find_pieces(struct iovec *pieces, size_t size, off_t offset)
+ * one for each page that is touched. `room`: of pieces. Returns their number. */
+size_t find_pieces(struct iovec *pieces, size_t room, size_t size, off_t offset)
 {
     size_t count = 0;
     const char *end = NULL;
+    assert(offset + (off_t)size <= image.size);
     while (size) {
-        size_t part = below ? rest_of_page(offset, size) : size;
+        size_t part = base_bytes ? rest_of_page(offset, size) : size;
         char *next = (char *)find_byte(offset);
-        if (next != end)
+        if (next != end) {
+            assert(count < room);
             pieces[count++] = (struct iovec){.iov_base = next, .iov_len = 0};
+        }
         pieces[count - 1].iov_len += part;
         end = next + part;
         offset += part;
@@ -176,119 +189,211 @@ size_t find_pieces(struct iovec *pieces, size_t size, off_t offset)
     return count;
 }
 
-/* Gives the page a place in the image unless it has one. Needs the lock. */
+/* Writes bytes to the image at that place in it by calls. Returns 0 or an errno. */
+static int write_by_calls(const char *bytes, size_t size, off_t place)
+{
+    while (size) {
+        ssize_t written = pwrite(image.file, bytes, size, place);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno == EFAULT ? EIO : errno; /* the base could not be read */
+        bytes += written;
+        size -= written;
+        place += written;
+    }
+    return 0;
+}
+
+/* Writes bytes to the image at that place in it. Returns 0 or an errno. */
+static int write_bytes(const char *bytes, size_t size, off_t place)
+{
+    if (size < LARGE_REQUEST_BYTES && copy_mapped(image.bytes + place, bytes, size))
+        return 0;
+    return write_by_calls(bytes, size, place);
+}
+
+/* Gives the page a place in the image unless it has one. */
 static void give_place(off_t page)
 {
-    if (!places[page])
-        places[page] = ++places_given;
+    assert(is_locked(&pages_lock));
+    if (!page_place[page])
+        page_place[page] = ++places_given;
 }
 
-/* Makes a page that is only partly written the image's own, with the bytes below. Needs the lock
- * of places. */
-static void take_over(off_t page)
+/* Makes a page that is about to be partly written the image's own, with the base's bytes. If others
+ * are just writing all of it, their bytes are waited for: filling it then would undo theirs.
+ * Returns 0 or an errno. */
+static int take_over(off_t page)
 {
-    if (atomic_load(&own[page]))
+    assert(is_locked(&pages_lock));
+    unsigned char state;
+    while ((state = atomic_load(&page_state[page])) != PAGE_OWN && state > 0)
+        pthread_cond_wait(&page_changed, &pages_lock);
+    if (state == PAGE_OWN)
+        return 0;
+    give_place(page);
+    off_t offset = page * PAGE_BYTES;
+    int problem = write_bytes(base_bytes + offset, PAGE_BYTES, offset_in_image(offset));
+    if (problem)
+        return problem;
+    atomic_store_explicit(&page_state[page], PAGE_OWN, memory_order_release);
+    return 0;
+}
+
+/* Says of a page that all of it is about to be written. */
+static void begin_whole(off_t page)
+{
+    assert(is_locked(&pages_lock));
+    give_place(page);
+    if (is_own(page))
         return;
-    memcpy(image.bytes + place_of(page * PAGE_BYTES), below + page * PAGE_BYTES, PAGE_BYTES);
-    atomic_store_explicit(&own[page], true, memory_order_release);
+    assert(page_state[page] < PAGE_OWN - 1); /* more requests than there are threads */
+    atomic_fetch_add(&page_state[page], 1);
 }
 
-/* Before a change of bytes: all their pages have places, and those at the ends that are not all
- * changed are made own. */
-static void prepare_pages(off_t offset, off_t size)
+/* The pages that bytes of the disk touch: from `first` to before `end`, and of these those that are
+ * all covered. */
+struct touched {
+    off_t first, end, first_whole, end_whole;
+};
+
+static struct touched touched_pages(off_t offset, off_t size)
 {
-    if (!below)
+    return (struct touched){
+        .first = offset / PAGE_BYTES,
+        .end = (offset + size + PAGE_BYTES - 1) / PAGE_BYTES,
+        .first_whole = (offset + PAGE_BYTES - 1) / PAGE_BYTES,
+        .end_whole = (offset + size) / PAGE_BYTES,
+    };
+}
+
+static bool are_own(struct touched pages)
+{
+    for (off_t page = pages.first; page < pages.end; page++)
+        if (!is_own(page))
+            return false;
+    return true;
+}
+
+/* Before a change of bytes over a base: all their pages have places, and those at the ends that are
+ * not all changed are own. These come first, as they may have to wait for others, which nobody does
+ * who is waited for. Returns 0 or an errno; only after 0 must `end_change` follow. */
+static int begin_change(off_t offset, off_t size)
+{
+    struct touched pages = touched_pages(offset, size);
+    if (!base_bytes || are_own(pages))
+        return 0;
+    int problem = 0;
+    pthread_mutex_lock(&pages_lock);
+    if (pages.first < pages.first_whole)
+        problem = take_over(pages.first);
+    if (!problem && pages.end > pages.end_whole)
+        problem = take_over(pages.end - 1);
+    for (off_t page = pages.first_whole; !problem && page < pages.end_whole; page++)
+        begin_whole(page);
+    pthread_mutex_unlock(&pages_lock);
+    return problem;
+}
+
+/* After it. Pages whose bytes were not changed remain the base's. */
+static void end_change(off_t offset, off_t size, bool is_changed)
+{
+    struct touched pages = touched_pages(offset, size);
+    if (!base_bytes || are_own(pages))
         return;
-    pthread_mutex_lock(&giving);
-    for (off_t page = offset / PAGE_BYTES; page * PAGE_BYTES < offset + size; page++)
-        give_place(page);
-    if (offset % PAGE_BYTES)
-        take_over(offset / PAGE_BYTES);
-    if ((offset + size) % PAGE_BYTES)
-        take_over((offset + size) / PAGE_BYTES);
-    pthread_mutex_unlock(&giving);
-}
-
-/* After it: all its pages are own. */
-static void mark_own(off_t offset, off_t size)
-{
-    if (below)
-        for (off_t page = offset / PAGE_BYTES; page * PAGE_BYTES < offset + size; page++)
-            atomic_store_explicit(&own[page], true, memory_order_release);
+    pthread_mutex_lock(&pages_lock);
+    for (off_t page = pages.first_whole; page < pages.end_whole; page++) {
+        if (is_changed)
+            atomic_store_explicit(&page_state[page], PAGE_OWN, memory_order_release);
+        else if (!is_own(page))
+            atomic_fetch_sub(&page_state[page], 1);
+    }
+    pthread_cond_broadcast(&page_changed);
+    pthread_mutex_unlock(&pages_lock);
 }
 
 /* Finds where in the image the bytes are to be changed, whose pages have places. Returns how many
  * of them follow each other there. */
 static size_t find_stretch(off_t *place, off_t offset, size_t size)
 {
-    *place = below ? place_of(offset) : offset;
-    if (!below)
+    if (!base_bytes) {
+        *place = offset;
         return size;
+    }
+    *place = offset_in_image(offset);
     size_t length = rest_of_page(offset, size);
-    while (length < size && place_of(offset + length) == *place + (off_t)length)
+    while (length < size && offset_in_image(offset + length) == *place + (off_t)length)
         length += rest_of_page(offset + length, size - length);
     return length;
 }
 
-/* Brings in from the host's disk, while the tier's latency runs, what the answer will hold. */
-void load_pages(const struct iovec *piece)
+/* Not in line: variables of who calls sigsetjmp may be lost when it returns again. */
+static __attribute__((noinline)) void touch_pages(const char *page, const char *end)
 {
-    char *bytes = piece->iov_base;
-    size_t size = piece->iov_len;
-    char *page = (char *)((uintptr_t)bytes & ~(uintptr_t)(PAGE_BYTES - 1));
-    if (size >= LARGE_REQUEST_BYTES)
-        madvise(page, size + (bytes - page), MADV_WILLNEED);
-    for (; page < bytes + size; page += PAGE_BYTES)
-        (void)*(volatile char *)page;
+    for (; page < end; page += PAGE_BYTES)
+        (void)*(const volatile char *)page;
 }
 
-static int write_bytes(const char *bytes, size_t size, off_t offset)
+/* As `copy_mapped`, of bytes that are only to be in memory. */
+static bool touch_mapped(const char *page, const char *end)
 {
-    if (size < LARGE_REQUEST_BYTES) {
-        memcpy(image.bytes + offset, bytes, size);
-        return 0;
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0)) {
+        copy_given_up = NULL;
+        return false;
     }
-    while (size) {
-        ssize_t written = pwrite(image.file, bytes, size, offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        bytes += written;
-        size -= written;
-        offset += written;
-    }
-    return 0;
+    copy_given_up = &here;
+    atomic_signal_fence(memory_order_seq_cst);
+    touch_pages(page, end);
+    atomic_signal_fence(memory_order_seq_cst);
+    copy_given_up = NULL;
+    return true;
+}
+
+/* Brings in from the host's disk, while the tier's latency runs, what the answer will hold. Returns
+ * 0 or an errno. */
+int load_pages(const struct iovec *piece)
+{
+    const char *bytes = piece->iov_base;
+    const char *end = bytes + piece->iov_len;
+    const char *first_page = bytes - (uintptr_t)bytes % PAGE_BYTES;
+    if (piece->iov_len >= LARGE_REQUEST_BYTES)
+        madvise((char *)first_page, end - first_page, MADV_WILLNEED);
+    return touch_mapped(first_page, end) ? 0 : EIO;
 }
 
 /* Writes into the image. Returns 0 or an errno. */
 int store(const char *bytes, size_t size, off_t offset)
 {
+    assert(offset + (off_t)size <= image.size);
     off_t place;
     size_t length;
-    prepare_pages(offset, size);
-    for (size_t done = 0; done < size; done += length) {
+    int problem = begin_change(offset, size);
+    if (problem)
+        return problem;
+    for (size_t done = 0; done < size && !problem; done += length) {
         length = find_stretch(&place, offset + done, size - done);
-        int problem = write_bytes(bytes + done, length, place);
-        if (problem)
-            return problem;
+        problem = write_bytes(bytes + done, length, place);
     }
-    mark_own(offset, size);
-    return 0;
+    end_change(offset, size, !problem);
+    return problem;
 }
 
 /* Punches holes and the like, as fallocate. Returns 0 or an errno. */
 int change_allocation(int mode, off_t offset, off_t size)
 {
+    assert(offset + size <= image.size);
+    bool is_changing = mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
     off_t place;
     off_t length;
-    prepare_pages(offset, size);
-    for (off_t done = 0; done < size; done += length) {
+    int problem = begin_change(offset, size);
+    if (problem)
+        return problem;
+    for (off_t done = 0; done < size && !problem; done += length) {
         length = find_stretch(&place, offset + done, size - done);
-        if (fallocate(image.file, mode, place, length))
-            return errno;
+        problem = fallocate(image.file, mode, place, length) ? errno : 0;
     }
-    if (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
-        mark_own(offset, size);
-    return 0;
+    end_change(offset, size, is_changing && !problem);
+    return problem;
 }

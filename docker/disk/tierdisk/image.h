@@ -1,4 +1,4 @@
-/* The image file that holds the disk's bytes, and the one below it, if there is one. */
+/* The image file that holds the disk's bytes, and its base, if there is one. */
 #ifndef IMAGE_H
 #define IMAGE_H
 
@@ -16,9 +16,9 @@ struct image {
 };
 extern struct image image;
 
-void open_image(const char *path, const char *path_below);
-size_t find_pieces(struct iovec *pieces, size_t size, off_t offset);
-void load_pages(const struct iovec *piece);
+void open_image(const char *path, const char *base_path);
+size_t find_pieces(struct iovec *pieces, size_t room, size_t size, off_t offset);
+int load_pages(const struct iovec *piece);
 int store(const char *bytes, size_t size, off_t offset);
 int change_allocation(int mode, off_t offset, off_t size);
 

@@ -8,10 +8,12 @@
  * two states), drawn in the same way from a stream of their own.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "latency.h"
 
@@ -69,9 +71,15 @@ static const char *add_point(struct table *table, const char *line)
 const char *read_table(const char *path, struct table *table)
 {
     table->points = 0;
-    FILE *file = fopen(path, "re");
+    struct stat status;
+    int opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = opened < 0 ? NULL : fdopen(opened, "r");
     if (!file)
         return strerror(errno);
+    if (fstat(opened, &status) || !S_ISREG(status.st_mode)) {
+        fclose(file);
+        return "is no regular file";
+    }
     char line[128];
     const char *problem = NULL;
     while (!problem && fgets(line, sizeof line, file))
@@ -98,21 +106,28 @@ double quantile_us(const struct table *table, double probability)
     return latency_us[low] + share * (latency_us[high] - latency_us[low]);
 }
 
-/* From now on latencies are drawn from these files. Returns NULL, or what is wrong with one. */
-const char *take_tables(const char *read_path, const char *write_path)
+static struct table prepared_tables[DIRECTIONS]; /* not in force yet */
+
+/* Reads the files of tables that `use_tables` then puts in force. Returns NULL, or what is wrong
+ * with one. Without the disk's lock: I/O goes on while a slow file is read. */
+const char *prepare_tables(const char *read_path, const char *write_path)
 {
-    static struct table wanted[DIRECTIONS];
     static char problem[320];
     const char *const paths[DIRECTIONS] = {[READ] = read_path, [WRITE] = write_path};
     for (int i = 0; i < DIRECTIONS; i++) {
-        const char *wrong = read_table(paths[i], &wanted[i]);
+        const char *wrong = read_table(paths[i], &prepared_tables[i]);
         if (wrong) {
             snprintf(problem, sizeof problem, "the table %.150s %s", paths[i], wrong);
             return problem;
         }
     }
-    memcpy(tables, wanted, sizeof tables);
     return NULL;
+}
+
+/* From now on latencies are drawn from the tables that were prepared. */
+void use_tables(void)
+{
+    memcpy(tables, prepared_tables, sizeof tables);
 }
 
 /* How many points a direction's table has; 0 = its latency is constant. */

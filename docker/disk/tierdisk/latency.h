@@ -1,5 +1,5 @@
 /* How long the disk takes for a request: a constant, or drawn from a table; more in slow epochs.
- * Callers hold the disk's lock. */
+ * Callers hold the disk's lock, except of `prepare_tables`. */
 #ifndef LATENCY_H
 #define LATENCY_H
 
@@ -16,7 +16,8 @@ struct table {
 const char *read_table(const char *path, struct table *table);
 double quantile_us(const struct table *table, double probability);
 
-const char *take_tables(const char *read_path, const char *write_path);
+const char *prepare_tables(const char *read_path, const char *write_path);
+void use_tables(void);
 int table_points(enum direction direction);
 void begin_draws(const struct limits *limits, double now);
 double next_latency_us(enum direction direction, const struct limits *limits, double now);

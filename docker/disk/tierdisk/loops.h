@@ -1,10 +1,11 @@
-/* Loop devices: whether one is in use, and which a killed disk left behind. */
+/* Loop devices: making one, whether one is in use, and settings that killed disks have left. */
 #ifndef LOOPS_H
 #define LOOPS_H
 
 #include <stdbool.h>
 
 bool in_use(const char *device_path);
-int print_strays(void);
+int attach(int device, const char *path, bool direct_io);
+int reset_unused(const char *dev, const char *sys);
 
 #endif

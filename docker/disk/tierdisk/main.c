@@ -30,7 +30,7 @@
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "8"
+#define VERSION "9"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
 #define LARGE_REQUEST_BYTES 1048576
@@ -44,7 +44,10 @@ static const char USAGE[] =
     "       tierdisk ask SOCKET tables READ_FILE WRITE_FILE   latencies are drawn from these\n"
     "       tierdisk overhead DEVICE SOCKET   what loop and FUSE add, as assignments for `set`\n"
     "       tierdisk busy DEVICE              exit 0 if something has it mounted\n"
-    "       tierdisk strays                   loop devices that a killed disk left behind\n"
+    "       tierdisk attach on|off FILE <>DEVICE   shows the file as a free loop device, with\n"
+    "                 direct I/O or without, until its last holder closes it; exit 75: taken\n"
+    "       tierdisk reset-unused DEV SYS     gives free loop devices that killed disks had used\n"
+    "                 the kernel's settings again; DEV and SYS: /dev, and a sysfs to write to\n"
     "       tierdisk version";
 
 /* Starts with the limits that the command line gives. */
@@ -80,15 +83,15 @@ static const char *option(const char *name, int *argc, char ***argv)
  * signal ends it. */
 static int serve(int argc, char **argv)
 {
-    const char *below = option("--over", &argc, &argv);
-    const char *shared = option("--shared", &argc, &argv);
+    const char *base_path = option("--over", &argc, &argv);
+    const char *shared_path = option("--shared", &argc, &argv);
     if (argc < 3)
         die("%s", USAGE);
     const char *image_path = argv[0], *mountpoint = argv[1], *socket_path = argv[2];
-    if (shared)
-        open_shared(shared);
+    if (shared_path)
+        open_shared(shared_path);
     set_limits(argc - 3, argv + 3);
-    open_image(image_path, below);
+    open_image(image_path, base_path);
     /* The default slack of 50 us would be a sixth of a fast disk's latency. Threads inherit it. */
     prctl(PR_SET_TIMERSLACK, 1);
     /* What is served here is what the kernel writes dirty pages to: it must not wait until they are
@@ -129,8 +132,10 @@ int main(int argc, char **argv)
         return measure_overhead(argv[2], argv[3]);
     if (!strcmp(verb, "busy") && argc == 3)
         return in_use(argv[2]) ? 0 : 1;
-    if (!strcmp(verb, "strays"))
-        return print_strays();
+    if (!strcmp(verb, "attach") && argc == 4)
+        return attach(STDIN_FILENO, argv[3], !strcmp(argv[2], "on"));
+    if (!strcmp(verb, "reset-unused") && argc == 4)
+        return reset_unused(argv[2], argv[3]);
     if (!strcmp(verb, "version"))
         return puts(VERSION) < 0;
     die("%s", USAGE);

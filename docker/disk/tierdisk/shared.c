@@ -12,9 +12,12 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "die.h"
@@ -22,21 +25,43 @@
 
 static _Atomic double *empty_at_ns; /* of each resource; NULL if nothing is shared */
 
+/* Opens the file, which is made if it is not there, and takes a lock on it. `is_first`: whether no
+ * other disk has it. The last disk may remove the file between both, and then there is another. */
+static int open_locked(const char *path, bool *is_first)
+{
+    for (;;) {
+        struct stat opened, present;
+        int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (file < 0)
+            die("%s: %s", path, strerror(errno));
+        *is_first = !flock(file, LOCK_EX | LOCK_NB);
+        if (!*is_first && flock(file, LOCK_SH))
+            die("%s: cannot lock: %s", path, strerror(errno));
+        if (!fstat(file, &opened) && !stat(path, &present) && opened.st_ino == present.st_ino)
+            return file;
+        close(file);
+    }
+}
+
 /* Maps the file, which is made if this is the first disk; the program ends if that fails. Before
- * anything is asked of the disks. */
+ * anything is asked of the disks. The server keeps a lock on it until it ends, however that is:
+ * `device` removes the file only when nobody has one. */
 void open_shared(const char *path)
 {
     size_t size = RESOURCES * sizeof *empty_at_ns;
-    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file < 0 || ftruncate(file, size))
+    bool is_first;
+    int file = open_locked(path, &is_first);
+    if (ftruncate(file, size))
         die("%s: %s", path, strerror(errno));
     empty_at_ns = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (empty_at_ns == MAP_FAILED)
         die("%s: cannot map: %s", path, strerror(errno));
-    close(file);
-    /* What a killed disk left is forgiven: the clock may have begun anew since. */
-    for (int i = 0; i < RESOURCES; i++)
+    /* What killed disks left is forgiven: the clock may have begun anew since. What disks that are
+     * there have used stays. */
+    for (int i = 0; is_first && i < RESOURCES; i++)
         atomic_store(&empty_at_ns[i], 0);
+    if (is_first && flock(file, LOCK_SH))
+        die("%s: cannot lock: %s", path, strerror(errno));
 }
 
 /* Charges one bucket, which may run ahead by `credit_ns`; returns when the request may start. */

@@ -378,7 +378,7 @@ def test_while_an_agent_that_is_gone_ends_no_question_waits_for_that() -> None:
 
 def test_a_question_that_is_none_is_answered_as_an_error() -> None:
     with Agents().conversation() as talking:
-        for line in ("junk", '["nope"]', '["read", 1]', '["free"]'):
+        for line in ("junk", '["nope"]', '["read", 1]', '["free"]', '["free", ""]'):
             talking.send(line)
             assert json.loads(talking.receive(10))["error"][0] == errno.EINVAL
         talking.send('["exists", "/"]')

@@ -94,11 +94,13 @@ def test_a_full_disk_of_the_host_is_the_cause_that_is_named_and_secrets_are_in_n
     platform: Any = campaign.world.platform
     platform.said["c-disk-node-1"] = (
         '{"device": "/dev/loop7"}\n'
-        "tierdisk: the host cannot store or read the image (is its disk full?)\n"
+        "tierdisk: the host cannot store or read the image: No space left on device\n"
     )
     platform.said["c-node-1"] = "database_password: 'pl4nted'"
     failed, _ = campaign.execute(repetitions=2)
-    cause = "disk-node-1: the host cannot store or read the image (is its disk full?)"
+    cause = (
+        "disk-node-1: the host cannot store or read the image: No space left on device"
+    )
     assert failed.failure == f"node-1 ended; {cause}"
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any(file.name == "failure.txt" for file in files)

@@ -39,7 +39,7 @@ class Server:
         library.next_latency_us.restype = ctypes.c_double
         library.slow_s.restype = ctypes.c_double
         library.drawn_s.restype = ctypes.c_double
-        for name in ("take_tables", "assign_limit", "check_limits"):
+        for name in ("prepare_tables", "assign_limit", "check_limits"):
             getattr(library, name).restype = ctypes.c_char_p
         self.library = library
         self.limits = ctypes.create_string_buffer(ROOM)
@@ -58,8 +58,11 @@ class Server:
 
     def take(self, table: Path) -> str | None:
         """Takes a table for both directions; what is wrong with it."""
-        wrong = self.library.take_tables(str(table).encode(), str(table).encode())
-        return wrong.decode() if wrong else None
+        wrong = self.library.prepare_tables(str(table).encode(), str(table).encode())
+        if wrong:
+            return str(wrong.decode())
+        self.library.use_tables()
+        return None
 
     def draw_us(self, way: int = READ, at_s: float = 0.0) -> float:
         at_ns = ctypes.c_double(at_s * 1e9)

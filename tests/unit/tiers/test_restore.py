@@ -364,6 +364,27 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root gives what root then may not take"
+)
+def test_an_attribute_that_may_not_be_removed_stops_no_other(tmp_path: Path) -> None:
+    """Root of a name space may not remove those by which the kernel judges security."""
+    snapshot = tmp_path / "snapshot"
+    target = tmp_path / "node-1"
+    for root in (snapshot, target):
+        root.mkdir()
+        (root / "file").write_bytes(b"rows")
+    try:
+        os.setxattr(snapshot / "file", "user.b", b"2")
+        os.setxattr(target / "file", "security.tierbench", b"1")
+    except OSError:
+        pytest.skip("this file system has no such attributes")
+    script = 'python3 "$1" "$2" "$3"'
+    in_a_name_space(script, str(SCRIPT), str(snapshot), str(target))
+    assert os.getxattr(target / "file", "user.b") == b"2"
+    assert os.getxattr(target / "file", "security.tierbench") == b"1"
+
+
 @pytest.fixture(scope="module")
 def memory() -> Iterator[Path]:
     within = IN_MEMORY if IN_MEMORY.is_dir() else None

@@ -1,0 +1,73 @@
+"""Questions to a running disk server: its C code (docker/disk/tierdisk/control.c) at a real socket.
+
+Goal: each answer is JSON, and no question holds up the disk. Needs a C compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import ROOT
+
+NAMES = ("clock", "control", "die", "latency", "limits", "shared", "throttle", "turn")
+SOURCES = [ROOT / "docker/disk/tierdisk" / f"{name}.c" for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler here")
+    made = tmp_path_factory.mktemp("control") / "control.so"
+    argv = [compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(made)]
+    subprocess.run([*argv, *map(str, SOURCES), "-lm", "-lpthread"], check=True)
+    return made
+
+
+@pytest.fixture
+def server(library: Path, tmp_path: Path) -> Path:
+    """The socket at which a disk answers, whose thread lasts as long as this process."""
+    place = tmp_path / "control"
+    ctypes.CDLL(str(library)).answer_questions(str(place).encode())
+    return place
+
+
+def asked(server: Path, question: str) -> dict[str, Any]:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.settimeout(5)
+        peer.connect(str(server))
+        peer.send(question.encode())
+        answer: dict[str, Any] = json.loads(peer.recv(4096))
+    return answer
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a\tb", "ä"])
+def test_a_refusal_is_json_whatever_was_asked(server: Path, name: str) -> None:
+    assert "not a limit" in asked(server, f"set {name}=1")["error"]
+
+
+def test_a_table_that_never_answers_holds_nothing_up(
+    server: Path, tmp_path: Path
+) -> None:
+    """The disk's lock was held meanwhile, so every read and write waited for ever."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    refused = asked(server, f"tables {pipe} {pipe}")
+    assert "is no regular file" in refused["error"]
+    assert "time_s" in asked(server, "stats")
+
+
+def test_tables_are_answered_with_the_limits(server: Path, tmp_path: Path) -> None:
+    table = tmp_path / "table"
+    table.write_text("0 300\n1 400\n")
+    assert "read_latency_us" in asked(server, f"tables {table} {table}")
+    assert asked(server, "stats")["read"]["table_points"] == 2
