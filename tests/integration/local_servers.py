@@ -81,6 +81,9 @@ def postgresql(folder: Path, *settings: str) -> Iterator[int]:
     with _up(
         [*_AS_OTHER, postgres, "-D", data, *options], port, folder / "postgres.log"
     ):
+        _until_it_serves(
+            [str(tools / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
+        )
         for statement in (
             f"CREATE ROLE {USER} LOGIN CREATEDB",
             f"GRANT pg_read_all_settings TO {USER}",
@@ -96,6 +99,14 @@ def postgresql(folder: Path, *settings: str) -> Iterator[int]:
             ]
             subprocess.run([*psql, "-c", statement], check=True, capture_output=True)
         yield port
+
+
+def _until_it_serves(ask: Sequence[str]) -> None:
+    """Its port is open before it lets anybody in."""
+    end = time.monotonic() + 60
+    while subprocess.run(ask, check=False, capture_output=True).returncode:
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 @contextmanager

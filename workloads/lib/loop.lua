@@ -213,6 +213,7 @@ local function wait_until(self, t_us)
       if now >= t_us then return true end
       if over(self) or self.deadline_us and now >= self.deadline_us then return false end
       if sysbench.opt.events == 0 and not ffi.C.sb_more_events(self.thread_id) then return false end
+      self.recorder:flush_if_due(now)
       clock.sleep_until_us(math.min(t_us, now + SLICE_US, self.deadline_us or math.huge))
    end
 end
@@ -288,9 +289,12 @@ function loop.new(thread_id, workload, types)
    local rollback = workload.conn:prepare("ROLLBACK")
    if not workload.plain_sql then workload.conn:start_pipeline(workload.batches) end
    local pauses = splitmix.new(PAUSES + opt.seed * 65536 + opt.first_thread + thread_id)
+   local records = recorder.open(opt.out, thread_id, types, opt.record)
+   workload.conn.while_waiting = function() records:flush_if_due(clock.now_us()) end
+   -- What is sent by conn:exec is waited for in C, where nothing can be written meanwhile.
+   if workload.plain_sql then records.flush_after_us = 0 end
    return {thread_id = thread_id, workload = workload, conn = workload.conn, rollback = rollback,
-           failures = 0, pauses = pauses, max_attempts = opt.max_attempts,
-           recorder = recorder.open(opt.out, thread_id, types, opt.record)}
+           failures = 0, pauses = pauses, max_attempts = opt.max_attempts, recorder = records}
 end
 
 function loop.run(self)

@@ -14,7 +14,10 @@
 -- says where results begin to count from 0 again.
 -- Parameter types and the binary form of values: pq_codec.lua. Results are binary: values
 -- for int() must be cast to int4 in SQL; text is bytes.
--- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone.
+-- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone. What a
+-- statement asks of this module and it does not have (a 33rd result, a row that is not there, NULL
+-- as a number, an array that is too long) raises a text.
+-- conn.while_waiting, if it is set, is called for each second for which an answer does not come.
 local ffi = require("ffi")
 local codec = require("pq_codec")
 
@@ -36,6 +39,9 @@ int PQsendQueryParams(PGconn *c, const char *sql, int n, const unsigned *types,
 int PQenterPipelineMode(PGconn *c);
 int PQpipelineSync(PGconn *c);
 PGresult *PQgetResult(PGconn *c);
+int PQisBusy(PGconn *c);
+int PQconsumeInput(PGconn *c);
+int PQsocket(const PGconn *c);
 void PQclear(PGresult *r);
 int PQresultStatus(const PGresult *r);
 char *PQresultErrorField(const PGresult *r, int field);
@@ -47,13 +53,17 @@ int PQgetisnull(const PGresult *r, int row, int col);
 int PQgetlength(const PGresult *r, int row, int col);
 int PQputCopyData(PGconn *c, const char *data, int n);
 int PQputCopyEnd(PGconn *c, const char *error);
+typedef struct { int fd; short events, revents; } tb_pollfd;
+int poll(tb_pollfd *files, unsigned long count, int timeout_ms);
 ]]
 
 local lib = ffi.load("libpq.so.5")
 local CONNECTION_OK, IDLE = 0, 0
 local TUPLES_OK, COMMAND_OK, COPY_IN, FATAL, SYNC = 2, 1, 4, 7, 10
 local SQLSTATE_FIELD, PRIMARY_FIELD = 67, 77
-local MAX_BATCH = 32
+local MAX_BATCH = 32  -- results that a transaction may keep
+local INT4_BYTES = 4
+local POLL_IN, WAIT_MS = 1, 1000
 
 local pq = {}
 local Connection = {}
@@ -113,6 +123,7 @@ function pq.connect(address)
       c = ffi.gc(c, lib.PQfinish), statements = 0, batches = true, queued = 0, kept = 0,
       complete = false,
       parameters = codec.new_parameters(), results = ffi.new("PGresult *[?]", MAX_BATCH),
+      answer = ffi.new("tb_pollfd[1]", {{fd = lib.PQsocket(c), events = POLL_IN}}),
    }, Connection)
 end
 
@@ -226,6 +237,15 @@ local function fail(self, failure, lost)
    error(failure, 0)
 end
 
+-- Waits until there is something to get, or the connection is gone, which who gets it finds out.
+local function wait_for_answer(self)
+   while lib.PQisBusy(self.c) == 1 do
+      local answers = ffi.C.poll(self.answer, 1, WAIT_MS)
+      if answers > 0 and lib.PQconsumeInput(self.c) ~= 1 then return end
+      if answers == 0 and self.while_waiting then self.while_waiting() end
+   end
+end
+
 -- Ends the batch that is queued and waits for its results, which are kept behind those of the
 -- same transaction's earlier sends. After the first failing statement the server skips the
 -- rest of a batch: a COMMIT behind it is not executed.
@@ -234,6 +254,7 @@ local function receive(self)
    self.queued = 0
    if lib.PQpipelineSync(c) ~= 1 then fail(self, self:failure(nil)) end
    for _ = 1, n do
+      wait_for_answer(self)
       local r = lib.PQgetResult(c)
       if r == nil then fail(self, failure or self:failure(nil), true) end
       self.results[self.kept], self.kept = r, self.kept + 1
@@ -243,6 +264,7 @@ local function receive(self)
       end
       lib.PQgetResult(c)
    end
+   wait_for_answer(self)
    local r, lost = lib.PQgetResult(c), nil
    if r == nil or lib.PQresultStatus(r) ~= SYNC then
       failure, lost = failure or self:failure(r), true
@@ -256,6 +278,9 @@ function Connection:send(st, a, b, c, d, e, f, g, h, k)
    if self.complete then
       self:clear()
       self.complete = false
+   end
+   if self.kept + self.queued >= MAX_BATCH then
+      error("a transaction keeps more than " .. MAX_BATCH .. " results: " .. shortened(st.sql), 0)
    end
    local p = self.parameters
    local args = p.args
@@ -289,23 +314,49 @@ function Connection:in_transaction()
    return lib.PQtransactionStatus(self.c) ~= IDLE
 end
 
+-- Result i of the last batch, or of the transaction's batches until now.
+local function kept_result(self, i)
+   if i < 0 or i >= self.kept then
+      error(string.format("result %d was asked for, of %d", i, self.kept), 0)
+   end
+   return self.results[i]
+end
+
 function Connection:rows(i)
-   return lib.PQntuples(self.results[i])
+   return lib.PQntuples(kept_result(self, i))
 end
 
 -- Rows that statement i of the last batch inserted, updated or deleted.
 function Connection:affected(i)
-   return tonumber(ffi.string(lib.PQcmdTuples(self.results[i]))) or 0
+   return tonumber(ffi.string(lib.PQcmdTuples(kept_result(self, i)))) or 0
+end
+
+-- Raises that a value is not what was asked for, which says more of the schema than of the load.
+local function unexpected(r, i, row, col, wanted)
+   local found
+   if row < 0 or row >= lib.PQntuples(r) or col < 0 or col >= lib.PQnfields(r) then
+      found = string.format("it has %d rows of %d columns", lib.PQntuples(r), lib.PQnfields(r))
+   elseif lib.PQgetisnull(r, row, col) == 1 then
+      found = "it is NULL"
+   else
+      found = string.format("it has %d bytes", lib.PQgetlength(r, row, col))
+   end
+   error(string.format("%s was expected in result %d, row %d, column %d: %s", wanted, i, row, col,
+                       found), 0)
 end
 
 function Connection:int(i, row, col)
-   return codec.int(lib.PQgetvalue(self.results[i], row, col))
+   local r = kept_result(self, i)
+   if lib.PQgetlength(r, row, col) ~= INT4_BYTES then unexpected(r, i, row, col, "an int4") end
+   return codec.int(lib.PQgetvalue(r, row, col))
 end
 
 -- A pointer valid until the next send, and the length.
 function Connection:bytes(i, row, col)
-   local r = self.results[i]
-   return lib.PQgetvalue(r, row, col), lib.PQgetlength(r, row, col)
+   local r = kept_result(self, i)
+   local value = lib.PQgetvalue(r, row, col)
+   if value == nil then unexpected(r, i, row, col, "a value") end
+   return value, lib.PQgetlength(r, row, col)
 end
 
 function Connection:text(i, row, col)

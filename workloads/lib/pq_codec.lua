@@ -9,6 +9,7 @@ local bit = require("bit")
 local INT4, TEXT, INT4_ARRAY, TEXT_ARRAY = 23, 25, 1007, 1009
 local OIDS = {i = INT4, t = TEXT, I = INT4_ARRAY, T = TEXT_ARRAY}
 local MAX_PARAMS, ARENA_BYTES, BINARY = 9, 65536, 1
+local ARRAY_HEAD_BYTES, INT_BYTES = 20, 4
 local i32, chars = ffi.typeof("int32_t *"), ffi.typeof("const char *")
 
 local codec = {}
@@ -30,54 +31,67 @@ end
 
 local function put_i32(p, v) ffi.cast(i32, p)[0] = bit.bswap(v) end
 
+-- Raises unless so many bytes fit between a pointer and the arena's end.
+local function need(p, last, bytes)
+   if last - p < bytes then
+      error("the parameters of a statement have more than " .. ARENA_BYTES .. " bytes", 0)
+   end
+end
+
 -- The binary form of a one-dimensional array: dimensions, has-null flag, element type,
 -- length, lower bound, then each element behind its length.
-local function put_array_head(p, oid, n)
+local function put_array_head(p, last, oid, n)
+   need(p, last, ARRAY_HEAD_BYTES)
    put_i32(p, 1)
    put_i32(p + 4, 0)
    put_i32(p + 8, oid)
    put_i32(p + 12, n)
    put_i32(p + 16, 1)
-   return p + 20
+   return p + ARRAY_HEAD_BYTES
 end
 
-local function put_ints(p, a)
-   p = put_array_head(p, INT4, a.n)
+local function put_ints(p, last, a)
+   p = put_array_head(p, last, INT4, a.n)
+   need(p, last, 2 * INT_BYTES * a.n)
    for i = 0, a.n - 1 do
-      put_i32(p, 4)
-      put_i32(p + 4, a[i])
-      p = p + 8
+      put_i32(p, INT_BYTES)
+      put_i32(p + INT_BYTES, a[i])
+      p = p + 2 * INT_BYTES
    end
    return p
 end
 
-local function put_texts(p, a)
-   p = put_array_head(p, TEXT, a.n)
+local function put_texts(p, last, a)
+   p = put_array_head(p, last, TEXT, a.n)
    for i = 0, a.n - 1 do
+      need(p, last, INT_BYTES + a.len[i])
       put_i32(p, a.len[i])
-      ffi.copy(p + 4, a.ptr[i], a.len[i])
-      p = p + 4 + a.len[i]
+      ffi.copy(p + INT_BYTES, a.ptr[i], a.len[i])
+      p = p + INT_BYTES + a.len[i]
    end
    return p
 end
 
-local function put_int(p, v)
+local function put_int(p, last, v)
+   need(p, last, INT_BYTES)
    put_i32(p, v)
-   return p + 4
+   return p + INT_BYTES
 end
 
 local PUT = {i = put_int, I = put_ints, T = put_texts}
 
--- Encodes parameters.args for libpq; their types are st[1] to st[st.n]. Text is not copied.
+-- Encodes parameters.args for libpq; their types are st[1] to st[st.n]. Text is not copied. Raises
+-- a text if they do not fit.
 function codec.encode(st, parameters)
    local args, values, lengths = parameters.args, parameters.values, parameters.lengths
    local p = parameters.arena + 0
+   local last = p + ARENA_BYTES
    for i = 1, st.n do
       local kind, v, from = st[i], args[i], p
       if kind == "t" then
          values[i - 1], lengths[i - 1] = v, #v
       else
-         p = PUT[kind](p, v)
+         p = PUT[kind](p, last, v)
          values[i - 1], lengths[i - 1] = ffi.cast(chars, from), p - from
       end
       parameters.formats[i - 1] = BINARY

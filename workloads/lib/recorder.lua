@@ -25,9 +25,10 @@
 --    of the first 10,000 at a rate; begun_ms: when the thread began (Unix); woke_late: open loop
 --    and think time, by how much starts came after their time though the thread had slept until
 --    then
--- Records are written when 64 KiB are full and at least once a second, so that a killed
--- run keeps all but its last second. A last record may then be cut: a reader drops the
--- bytes beyond a multiple of 24.
+-- Records are written when 64 KiB are full and once they are a second old, also while an answer of
+-- the database does not come (flush_if_due, of which the loop sees to it): a killed run keeps all
+-- but its last two seconds, and all that came before a longer stall. A last record may then be cut:
+-- a reader drops the bytes beyond a multiple of 24.
 local ffi = require("ffi")
 local json = require("json")
 
@@ -48,6 +49,7 @@ local C = ffi.C
 local RECORD_BYTES, CAPACITY, FLUSH_AFTER_US = 24, 2730, 1e6
 local WRONLY_CREATE_TRUNCATE = 1 + 64 + 512
 local UINT32_MAX = 4294967295
+local INTERRUPTED = 4  -- EINTR
 assert(ffi.sizeof("tb_record") == RECORD_BYTES)
 
 local recorder = {COMMITTED = 0, ROLLED_BACK = 1, FAILED = 2}
@@ -76,7 +78,8 @@ end
 -- on=false: only errors are recorded (to measure what recording costs).
 function recorder.open(out, thread, types, on)
    local self = setmetatable({out = out, thread = thread, types = types, on = on, n = 0,
-                              flushed_us = 0, errors = {retried = {}, failed = {}}, unstarted = 0,
+                              stored_bytes = 0, flushed_us = 0, flush_after_us = FLUSH_AFTER_US,
+                              errors = {retried = {}, failed = {}}, unstarted = 0,
                               waits_us = {}, late = {count = 0, total_us = 0, most_us = 0}},
                              Recorder)
    if on then
@@ -88,18 +91,33 @@ function recorder.open(out, thread, types, on)
    return self
 end
 
+-- Writes what is in the buffer. If that fails, what was written of it is not written again.
 function Recorder:flush()
-   local at, left = ffi.cast("const char *", self.buffer), self.n * RECORD_BYTES
-   while left > 0 do
-      local written = tonumber(C.write(self.fd, at, left))
-      if written <= 0 then fail("cannot write records") end
-      at, left = at + written, left - written
+   local bytes = self.n * RECORD_BYTES
+   local buffer = ffi.cast("const char *", self.buffer)
+   while self.stored_bytes < bytes do
+      local left_bytes = bytes - self.stored_bytes
+      local written = tonumber(C.write(self.fd, buffer + self.stored_bytes, left_bytes))
+      if written > 0 then
+         self.stored_bytes = self.stored_bytes + written
+      elseif written == 0 or ffi.errno() ~= INTERRUPTED then
+         fail("cannot write records")
+      end
    end
-   self.n = 0
+   self.n, self.stored_bytes = 0, 0
+end
+
+-- Writes what is in the buffer if nothing was written for a second (or flush_after_us).
+function Recorder:flush_if_due(now_us)
+   if self.n > 0 and now_us - self.flushed_us > self.flush_after_us then
+      self:flush()
+      self.flushed_us = now_us
+   end
 end
 
 function Recorder:add(start_ns, end_us, latency_us, queue_us, sqlstate, kind, outcome, retries)
    if not self.on then return end
+   assert(self.n < CAPACITY, "the buffer of records could not be written, and is full")
    local r = self.buffer[self.n]
    r.start_ns = start_ns
    r.latency_us = math.min(latency_us + 0.5, UINT32_MAX)
@@ -109,10 +127,11 @@ function Recorder:add(start_ns, end_us, latency_us, queue_us, sqlstate, kind, ou
    r.outcome = outcome
    r.retries = retries
    self.n = self.n + 1
-   if self.n == CAPACITY or end_us - self.flushed_us > FLUSH_AFTER_US then
+   if self.n == CAPACITY then
       self:flush()
       self.flushed_us = end_us
    end
+   self:flush_if_due(end_us)
 end
 
 -- which: "retried" or "failed". Returns the SQLSTATE as a record holds it.

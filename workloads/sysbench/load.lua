@@ -101,9 +101,9 @@ end
 local function count(own, t)
    local function slices(n) return tables.slices(dialect, layout, n) end
    loader.check_counts(opt.table_size, opt.slice_rows, slices, function(conditions)
-      local rows = own:count("sbtest" .. t, conditions)
-      if rows ~= opt.table_size then
-         return string.format("sbtest%d has %d rows instead of %d", t, rows, opt.table_size)
+      local found = own:count("sbtest" .. t, conditions)
+      if found ~= opt.table_size then
+         return string.format("sbtest%d has %d rows instead of %d", t, found, opt.table_size)
       end
    end)
 end
