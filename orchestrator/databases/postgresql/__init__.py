@@ -23,6 +23,7 @@ from orchestrator.powers import ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
 
 _START_DEADLINE_S = 300.0
+_PASSWORDS_S = _START_DEADLINE_S - 10.0  # then the node itself says what was wrong
 _STOP_DEADLINE_S = 180.0
 _WARM_S = 600.0
 _QUERY_S = 60.0
@@ -319,7 +320,7 @@ def _set_passwords(
     env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
     try:
         first = world.platform.container(primary)
-        argv = ("node", "passwords")
+        argv = ("node", "passwords", f"{_PASSWORDS_S:.0f}")
         done = first.exec(argv, timeout_s=_START_DEADLINE_S, env=env, watch=(first,))
     except RunError:
         container_nodes.raise_if_dead((primary,), world)
