@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 from orchestrator.errors import TierbenchError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Machine, Network
+from orchestrator.powers import ContainerSpec, Machine, Network
 
 
 class DryContainer:
@@ -61,6 +61,10 @@ class NobodyElse:
         return None
 
 
+class NotAsked(TierbenchError):
+    """What could only be found out by starting or asking something."""
+
+
 class DryPlatform(_OnThisComputer):
     """The part of a platform that is needed if no container is started."""
 
@@ -87,9 +91,8 @@ class DryPlatform(_OnThisComputer):
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         return ()
 
-
-class NotAsked(TierbenchError):
-    """What could only be found out by starting or asking something."""
+    def once(self, spec: ContainerSpec, timeout_s: float) -> NoReturn:
+        raise NotAsked(f"what {spec.name} would tell within {timeout_s:g} s")
 
 
 class _Unanswered:

@@ -1,7 +1,11 @@
-"""Our container images. Tags name the content, so an image that is present is up to date.
+"""Our container images. A tag names what an image is built from, so one that is present is not
+built again.
 
-`<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim.
-Platforms that build no images get them from the registry that REGISTRY_VARIABLE names."""
+`<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim. The
+base and Debian's packages are those of the day: two builds of one tag may differ. Runs record the
+ids of their images, and campaigns their packages (`run/packages.py`). The base has no digest: where
+it cannot be pulled it is made here from packages. Platforms that build no images get them from the
+registry that REGISTRY_VARIABLE names."""
 
 import hashlib
 import os
@@ -24,7 +28,7 @@ OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
 AUTHORITIES_VARIABLE = "PIP_CERT"  # names those of a proxy between here and packages
 _AUTHORITIES = "authorities.crt"  # in the folder of an image whose build downloads more than Debian
-_OURS = "tierbench/"
+PREFIX = "tierbench/"
 
 
 def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
@@ -47,7 +51,12 @@ def folder(root: Path, name: str) -> Path:
 
 def tag(root: Path, name: str) -> str:
     """Returns the tag of an image of ours for the present content of its folder."""
-    return f"tierbench/{name}:{content_hash(folder(root, name))}"
+    return f"{PREFIX}{name}:{content_hash(folder(root, name))}"
+
+
+def is_ours(tag: str) -> bool:
+    """Whether it is the tag of an image of ours."""
+    return tag.startswith(PREFIX)
 
 
 def need(root: Path, name: str, platform: Platform) -> str:
@@ -132,6 +141,6 @@ def registry() -> str:
 
 def name_in_registry(tag: str) -> str:
     """Returns the name of an image of ours in the registry; any other as it is."""
-    if registry() and tag.startswith(_OURS):
+    if registry() and is_ours(tag):
         return f"{registry()}/{tag}"
     return tag

@@ -39,6 +39,7 @@ from orchestrator.run import (
     checks,
     datasets,
     observed,
+    packages,
     recording,
     status,
 )
@@ -78,7 +79,12 @@ def execute(
     left_behind = _swept(world)
     checks.check(plan, parts, world)
     with _reserved(plan, parts, world):
-        facts = {**fingerprint, "images": images(plan, parts, world)}
+        databases = images(plan, parts, world)
+        facts = {
+            **fingerprint,
+            "images": databases,
+            "packages": packages.installed(databases, world),
+        }
         now_s = world.clock.now()
         taken: Sequence[Gate] = ()
         finished: set[int] = set()

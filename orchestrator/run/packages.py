@@ -1,0 +1,59 @@
+"""Debian's packages in our images. They are those of the day on which an image was built, and the
+tag does not tell: so each campaign records what its images had."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+
+from orchestrator.errors import TierbenchError
+from orchestrator.platforms import own_images
+from orchestrator.powers import ContainerSpec, World
+from orchestrator.system import at_once
+
+_QUERY = ("dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n")
+_DEADLINE_S = 60.0
+
+Packages = dict[str, str]  # name → version
+
+
+def installed(databases: Iterable[str], world: World) -> dict[str, Packages]:
+    """Tag of an image of ours → its packages: of those that all campaigns use, and of `databases`.
+    What is not here, or cannot be read, is left out, and never ends a campaign."""
+    tags: set[str] = set()
+    for name in own_images.OURS:
+        tags.add(own_images.tag(world.root, name))
+    for tag in databases:
+        if own_images.is_ours(tag):
+            tags.add(tag)
+    present: list[str] = []
+    for tag in sorted(tags):
+        with suppress(TierbenchError):
+            if world.platform.images.present(tag):
+                present.append(tag)
+    in_order = at_once.each(partial(_packages_of, world=world), present)
+    packages_by_tag: dict[str, Packages] = {}
+    for tag, packages in zip(present, in_order, strict=True):
+        if packages:
+            packages_by_tag[tag] = packages
+    return packages_by_tag
+
+
+def _packages_of(tag: str, world: World) -> Packages:
+    name, _, _ = tag.removeprefix(own_images.PREFIX).partition(":")
+    spec = ContainerSpec(
+        f"{world.scope}-packages-{name}",
+        tag,
+        entrypoint=_QUERY[:1],
+        command=_QUERY[1:],
+        role="packages",
+        capabilities=(),
+        stop_timeout_s=1,
+    )
+    packages: Packages = {}
+    with suppress(TierbenchError):
+        done = world.platform.once(spec, _DEADLINE_S)
+        for line in done.out.splitlines():
+            package, _, version = line.partition(" ")
+            if done.exit_code == 0 and version:
+                packages[package] = version
+    return packages
