@@ -76,10 +76,12 @@ PIP       = $(VENV)/bin/pip install --quiet --disable-pip-version-check
 COMPARE   = $(TIERBENCH) compare $(if $(STRICT),,--accept-inconclusive)
 COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(call given_of,$(takes-compare))
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
+TEST_PROGRAMS = luacheck luajit sysbench
+TEST_PACKAGES = lua-check luajit sysbench
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden man bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
+.PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden man bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -181,6 +183,10 @@ test-kubernetes: setup cluster-programs ## the tests on a real Kubernetes of thi
 test-fast: $(VENV)/.ready ## tests without Docker, on all cores
 	@$(FAST_TESTS)
 
+test-programs: ## Debian's programs that checks and tests use, and leave out without; needs root
+	@for program in $(TEST_PROGRAMS); do command -v "$$program" >/dev/null || missing=1; done; \
+	  [ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(TEST_PACKAGES) >/dev/null; }
+
 golden: $(VENV)/.ready ## rewrite the golden files of the tests; look at the difference before keeping it
 	@UPDATE_GOLDEN=1 $(VENV)/bin/pytest -q $$(grep -rl 'golden\.compare' tests/unit)
 
@@ -190,9 +196,11 @@ man: $(VENV)/.ready ## write the manual page docs/tierbench.1 anew, which the wh
 bench: setup ## one of the benchmarks, NAME=decisions ARGS="--repeats 3"; without NAME their list
 	@$(if $(NAME),$(VENV)/bin/python -m tests.bench.bench_$(NAME) $(ARGS),grep -m1 -H '^"""' tests/bench/bench_*.py | sed 's/.*bench_\(.*\)\.py:"""/  make bench NAME=\1  # /')
 
-check: $(VENV)/.ready ## format, lint and types, shell too; changes nothing
+check: $(VENV)/.ready ## format, lint and types; shell, Dockerfiles and Lua too; changes nothing
 	@$(VENV)/bin/ruff format --check . && $(VENV)/bin/ruff check . && $(VENV)/bin/mypy
 	@$(VENV)/bin/shellcheck --severity=warning $(SHELL_SCRIPTS)
+	@$(VENV)/bin/hadolint $$(git ls-files '*Dockerfile')
+	@if command -v luacheck >/dev/null; then luacheck -q workloads; else echo "Lua is not checked: make test-programs installs luacheck"; fi
 
 fix: $(VENV)/.ready ## format and mend what can be mended
 	@$(VENV)/bin/ruff format . && $(VENV)/bin/ruff check --fix .

@@ -58,6 +58,7 @@ def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) 
     assert done.returncode == 0, done.stderr
     assert [target for target in made if target != "cluster-programs"] == [
         ".venv/.ready",
+        "test-programs",
         "check",
         "test-fast",
         "test PART=docker",
