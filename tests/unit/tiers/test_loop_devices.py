@@ -7,6 +7,7 @@ this machine, with nothing mounted; settings are files of a test. Needs root and
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import shutil
@@ -39,6 +40,14 @@ def loops(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     argv = [compiler, "-std=gnu11", "-shared", "-fPIC", "-o", str(library)]
     subprocess.run([*argv, *map(str, SOURCES)], check=True)
     return ctypes.CDLL(str(library))
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """The free device that one test finds is not the one that another, on another core, finds."""
+    with Path("/run/tierbench-tests-loops.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture
