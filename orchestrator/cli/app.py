@@ -23,8 +23,9 @@ from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import Collector, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
-from orchestrator.system import confirmed, host
+from orchestrator.system import confirmed, host, machine_caches
 from orchestrator.system.clock import SystemClock
+from orchestrator.system.machine_caches import MachineIdentity
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
 
@@ -69,7 +70,7 @@ def _all_parts(platform: Platform | None = None) -> Parts:
 
 def _own_cache() -> Path:
     """Of a cache that several machines share, the part of this one."""
-    return host.part_of(CACHE, host.name())
+    return machine_caches.part_of(CACHE, machine_caches.here())
 
 
 def _lock() -> Path:
@@ -116,7 +117,7 @@ class App:
     # What the user has confirmed.
     state: Path = field(default_factory=confirmed.folder)
     user: int = field(default_factory=os.geteuid)
-    machine: str = field(default_factory=host.name)
+    machine: MachineIdentity = field(default_factory=machine_caches.here)
     # Provider → where its prices are asked for, if elsewhere than at its own address.
     price_services: Mapping[str, str] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # the command as given, without the program's name
@@ -219,15 +220,26 @@ class App:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
         require_writable(self.cache)
-        host.sign(self.cache, self.machine)
-        if self.cache.parent.name == host.PARTS:
-            owner = host.owner_of(self.cache.parent.parent)
-            self.progress.note(
-                f"the cache belongs to {owner}: this machine has {self.cache} of it"
-            )
+        self.sign_cache()
         world = self.world(name, placing)
         with sweeping(world, self.alone(world.platform), most_s):
             yield world
+
+    def sign_cache(self) -> None:
+        """Makes the cache this machine's; says what is unusual of that. UnavailableError as of
+        `machine_caches.sign`."""
+        machine_caches.sign(self.cache, self.machine)
+        if self.cache.parent.name == machine_caches.PARTS:
+            owner = machine_caches.owner_of(self.cache.parent.parent)
+            if owner:
+                self.progress.note(
+                    f"the cache belongs to {owner.name}: this machine has {self.cache} of it"
+                )
+        if not self.machine.id:
+            self.progress.note(
+                f"there is no /etc/machine-id, so the cache is that of any {self.machine.name}: "
+                "give a container a fixed --hostname, or mount the file"
+            )
 
     def confirm(self, question: str) -> None:
         """Ends the command unless the person at the terminal agrees."""

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rich.console import Console
-
 from orchestrator.cli.app import App
 from orchestrator.cli.options import (
     OnlyShowOption,
@@ -23,22 +21,29 @@ def clean(
     app: App,
     platform: PlatformOption = None,
     profile: PlacingOption = None,
+    owner: str | None = None,
     yes: YesOption = False,
     dry_run: OnlyShowOption = False,
 ) -> None:
     """Removes leftovers on the platform and existing clusters, and kept data sets, after
     asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
     from orchestrator.cli import plans
+    from orchestrator.run import other_caches
     from orchestrator.tiers.common.emulated import standing
 
     if not (yes or dry_run or app.stdin.isatty()):
         what = "`clean` removes kept data sets and what campaigns left, and nobody can be asked"
         raise UsageError(what, advice="see them with --dry-run, then say --yes")
+    if owner is not None:
+        _clean_of(app, owner, yes, dry_run)
+        return
     world = app.world(*plans.place(app, profile, platform))
     with app.alone(world.platform):
-        outcome = _clean(app, world, yes, dry_run)
+        outcome = _clean(app, partial(_steps, world), yes, dry_run)
     for line in standing.reminders(world.platform):
         app.out.print(line)
+    for other in other_caches.found(app.cache):
+        app.out.print(other.described(app.clock.now()), soft_wrap=True, markup=False)
     if outcome.failed:
         raise outcome.failed[0]
 
@@ -51,33 +56,48 @@ class _Outcome:
     failed: Sequence[TierbenchError]
 
 
-def _clean(app: App, world: World, yes: bool, dry_run: bool) -> _Outcome:
+_Steps = Callable[[bool], list[Callable[[], Iterable[object]]]]
+
+
+def _clean_of(app: App, owner: str, yes: bool, dry_run: bool) -> None:
+    """Removes what another machine, or this one by another name, has in the cache folder."""
+    from orchestrator.run import other_caches
+
+    def steps(only_list: bool) -> list[Callable[[], Iterable[object]]]:
+        return [partial(other_caches.forget, app.cache, owner, only_list)]
+
+    outcome = _clean(app, steps, yes, dry_run)
+    if outcome.failed:
+        raise outcome.failed[0]
+
+
+def _clean(app: App, steps: _Steps, yes: bool, dry_run: bool) -> _Outcome:
     """Shows what there is, unless `yes`; removes it after asking, unless it is a dry run."""
     if yes and not dry_run:
-        return _remove(world, app.out, only_list=False)
-    shown = _remove(world, app.out, only_list=True)
+        return _remove(app, steps, only_list=False)
+    shown = _remove(app, steps, only_list=True)
     if dry_run or not shown.is_anything:
         return shown
     app.confirm("These will be removed. Go on?")
-    return _remove(world, app.out, only_list=False)
+    return _remove(app, steps, only_list=False)
 
 
-def _remove(world: World, out: Console, only_list: bool) -> _Outcome:
+def _remove(app: App, steps: _Steps, only_list: bool) -> _Outcome:
     """Does each step, or says what it would remove, whatever became of the one before. What
     cannot be told counts as something."""
     failed: list[TierbenchError] = []
     nothing = True
-    for step in _steps(world, only_list):
+    for step in steps(only_list):
         try:
             for line in step():
                 nothing = False
                 verb = _verb(line, only_list)
-                out.print(f"{verb}{line}", soft_wrap=True)
+                app.out.print(f"{verb}{line}", soft_wrap=True)
         except TierbenchError as error:
             failed.append(error)
-            world.progress.warn(f"{error.what}; the rest goes on")
+            app.progress.warn(f"{error.what}; the rest goes on")
     if nothing and not failed:
-        out.print("nothing to remove")
+        app.out.print("nothing to remove")
     return _Outcome(not nothing or bool(failed), failed)
 
 

@@ -15,12 +15,13 @@ from orchestrator import errors
 from orchestrator.cli import completion, options
 from orchestrator.cli.app import App
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
-from orchestrator.system import files, host
+from orchestrator.system import files
 from orchestrator.tier import Emulated, Tier
 from orchestrator.units import format_bytes, parse_bytes
 
 if TYPE_CHECKING:
-    from orchestrator.tiers.common.emulated.standing import StandingDisk
+    from orchestrator.powers import World
+    from orchestrator.tiers.common.emulated.standing import KnownDisk, StandingDisk
 
 DiskArgument = Annotated[str, Argument(autocompletion=completion.disks)]
 _SIZE_BYTES = 20 * 2**30
@@ -58,7 +59,7 @@ def up(
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(bought, world)
-        host.sign(app.cache, app.machine)
+        app.sign_cache()
         wanted = standing.prepared(
             name or at.name, at, bought.title, size_bytes, default_bytes, data, world
         )
@@ -134,6 +135,19 @@ def down(
         return
     if not keep_data and not yes:
         _confirm_loss([standing_disk.disk for standing_disk in disks], app)
+    with app.alone(world.platform):  # it would disturb a campaign
+        stayed = _taken_down(disks, world, keep_data, app)
+    app.progress.done()
+    if stayed:
+        raise stayed[0]
+
+
+def _taken_down(
+    disks: Sequence[KnownDisk], world: World, keep_data: bool, app: App
+) -> list[TierbenchError]:
+    """Takes them down, and says what became of their data; returns why some stayed."""
+    from orchestrator.tiers.common.emulated import standing
+
     stayed: list[TierbenchError] = []
     for standing_disk in disks:
         try:
@@ -146,9 +160,7 @@ def down(
             became = f"its data stay in {kept}"
         name = standing_disk.disk.name
         app.out.print(f"{name} is down; {became}", soft_wrap=True)
-    app.progress.done()
-    if stayed:
-        raise stayed[0]
+    return stayed
 
 
 def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:

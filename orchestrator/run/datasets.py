@@ -25,7 +25,7 @@ from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_bytes
 
-_BLOCK_BYTES = 512  # of `st_blocks`, whatever the file system's own are
+BLOCK_BYTES = 512  # of `st_blocks`, whatever the file system's own are
 
 
 def ensure(
@@ -112,7 +112,7 @@ def _forget_on_real_disks(
 def _forget_in_the_cache(
     world: World, only_list: bool
 ) -> Iterable[removal.MarkedFolder]:
-    return removal.here(_folders(world.cache), world, only_list)
+    return removal.here(folders(world.cache), world, only_list)
 
 
 # Folders of the cache that are ours → files in them, one of which says that they are.
@@ -124,19 +124,19 @@ _SIGNS = {
 }
 
 
-def _folders(cache: Path) -> list[Path]:
+def folders(cache: Path) -> list[Path]:
     """What is ours in the cache, or looks so.
 
     Earlier releases put no mark there, nor on `gates`. The cache may be any folder of a
     person, with a `datasets` or `disks` of theirs.
     """
-    folders: list[Path] = []
+    signed: list[Path] = []
     for pattern, names in _SIGNS.items():
         signs = (marked.MARK, *names)
         for folder in sorted(cache.glob(pattern)):
             if folder.is_dir() and _has_any(folder, signs):
-                folders.append(folder)
-    return folders
+                signed.append(folder)
+    return signed
 
 
 def _has_any(folder: Path, signs: Iterable[str]) -> bool:
@@ -195,7 +195,7 @@ def _bytes_in(folder: Path) -> int:
     total = 0
     for file in folder.rglob("*"):
         if file.is_file():
-            total += file.stat().st_blocks * _BLOCK_BYTES
+            total += file.stat().st_blocks * BLOCK_BYTES
     return total
 
 

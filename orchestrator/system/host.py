@@ -1,5 +1,4 @@
-"""Campaigns on this computer: the lock that keeps two apart, the part of the cache that is its own,
-and the identity of processes.
+"""Campaigns on this computer: the lock that keeps two apart, and the identity of processes.
 
 `root` is "/" except in tests, which use a fixture tree."""
 
@@ -16,38 +15,6 @@ from orchestrator.errors import UnavailableError
 
 def name() -> str:
     return socket.gethostname()
-
-
-PARTS = "machines"
-_OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS too
-
-
-def part_of(cache: Path, machine: str) -> Path:
-    """What a machine has of a cache folder: all of it, unless another has signed it first, as in a
-    home on NFS; then a folder of its own in it. Nothing is made."""
-    if owner_of(cache) in ("", machine):
-        return cache
-    return cache / PARTS / machine
-
-
-def owner_of(cache: Path) -> str:
-    """The machine that has signed a cache folder; "" if none has."""
-    with suppress(OSError):
-        return str((cache / _OWNER).readlink())
-    return ""
-
-
-def sign(cache: Path, machine: str) -> None:
-    """Makes a cache folder the machine's. UnavailableError if another was faster."""
-    cache.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError):  # where there are no links nobody owns it
-        (cache / _OWNER).symlink_to(machine)
-    owner = owner_of(cache)
-    if owner not in ("", machine):
-        raise UnavailableError(
-            f"the cache {cache} belongs to {owner} since this moment",
-            advice="start again: this machine then has a part of its own in it",
-        )
 
 
 def process_mark(root: Path = Path("/")) -> str:

@@ -23,7 +23,8 @@ from orchestrator import powers, units
 from orchestrator.databases.existing.declaration import Existing, address, tls
 from orchestrator.errors import UNREADABLE, NotPermittedError, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
-from orchestrator.system import files, host, shell, sql
+from orchestrator.system import files, machine_caches, shell, sql
+from orchestrator.system.machine_caches import MachineIdentity
 
 _MARK = "tierbench made this: "
 _DDL_S = 600.0
@@ -311,14 +312,19 @@ class Owner:
     campaign: str
     started_s: float
     cache: str
+    machine: str = ""  # as `MachineIdentity.id`; earlier releases kept the name alone
 
     def is_from(self, cache: Path) -> bool:
         """Whether it worked on this host with this cache: several hosts may share one."""
-        return (self.host, self.cache) == (host.name(), str(cache.resolve()))
+        made_on = MachineIdentity(self.host, self.machine)
+        is_here = machine_caches.here().is_that_of(made_on)
+        return is_here and self.cache == str(cache.resolve())
 
 
 def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
-    return Owner(host.name(), campaign, started_s, str(cache.resolve()))
+    machine = machine_caches.here()
+    place = str(cache.resolve())
+    return Owner(machine.name, campaign, started_s, place, machine.id)
 
 
 @dataclass(frozen=True)

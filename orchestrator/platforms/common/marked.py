@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import stat
 import sys
 from contextlib import suppress
@@ -27,13 +26,34 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def owner(cache: Path, campaign: str) -> str:
-    """What the mark says of folders that belong to this cache of this computer."""
-    mark = {
-        "host": socket.gethostname(),
-        "cache": str(cache.resolve()),
-        "campaign": campaign,
-    }
+    """What the mark says of folders that belong to this cache of this computer. `host_before`: what
+    the computer was called when the cache became its own."""
+    # Of this computer alone: in a container there is nothing but this file.
+    from orchestrator.system import machine_caches
+
+    machine = machine_caches.here()
+    return owned_by(machine.name, machine.id, cache, campaign)
+
+
+def owned_by(name: str, machine: str, cache: Path, campaign: str) -> str:
+    """The same of the computer with this name and this hash of its /etc/machine-id."""
+    mark = {"host": name, "cache": str(cache.resolve()), "campaign": campaign}
+    if machine:
+        mark["machine"] = machine
+    with suppress(OSError):
+        signed = os.readlink(cache / ".owner")
+        mark["host_before"] = signed.partition(" ")[0]
     return json.dumps(mark)
+
+
+def is_same(mark: Any, ours: Any) -> bool:
+    """Whether a mark is of the machine and the cache of `ours`. One of an earlier release has the
+    machine's name alone. KeyError, TypeError if it says nothing of them."""
+    if mark["cache"] != ours["cache"]:
+        return False
+    if "machine" in mark:
+        return bool(mark["machine"] == ours.get("machine"))
+    return mark["host"] in (ours["host"], ours.get("host_before"))
 
 
 def make(folder: str, whose: str) -> str:
@@ -105,7 +125,7 @@ def _foreign(top: int, whose: str) -> str:
         ours = json.loads(whose)
         host = mark["host"]
         cache = mark["cache"]
-        is_ours = host == ours["host"] and cache == ours["cache"]
+        is_ours = is_same(mark, ours)
     except FileNotFoundError:
         return UNMARKED
     except (OSError, ValueError, KeyError, TypeError):

@@ -48,9 +48,11 @@ class VolumeGuard:
         self._engine = engine
         self._client = engine.client
         self._beside = beside
+        self._is_given_back = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
+        self._is_given_back = False
         with self._engine.errors("looking for another campaign"):
             self._take()
             self._make(_beat_name(self._engine.campaign))
@@ -58,12 +60,16 @@ class VolumeGuard:
             with self.beats.during(self._beat_anew):
                 yield
         finally:
-            # The next campaign takes over what stays: this process is dead by then.
-            with suppress(DockerException, OSError, UnavailableError):
-                self._drop(_beat_name(self._engine.campaign))
-                holder = self._volume(NAME)
-                if holder and self._is_own(holder):
-                    self._drop(NAME)
+            self._is_given_back = True
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """The next campaign takes over what stays: this process is dead by then."""
+        with suppress(DockerException, OSError, UnavailableError):
+            self._drop(_beat_name(self._engine.campaign))
+            holder = self._volume(NAME)
+            if holder and self._is_own(holder):
+                self._drop(NAME)
 
     def other(self) -> str | None:
         with self._engine.errors("looking for another campaign"):
@@ -131,6 +137,10 @@ class VolumeGuard:
             if error.status_code in (401, 403):
                 raise lifecycle.refused_beat("the Docker engine", error) from error
             raise
+        finally:
+            # One that the engine answered late may have made them again.
+            if self._is_given_back:
+                self._give_back()
 
     def _volume(self, name: str) -> Any | None:
         return self._engine.found(lambda: self._client.volumes.get(name))

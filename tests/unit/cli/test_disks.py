@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import campaign, standing_disks
-from orchestrator.errors import EXIT_USAGE, UsageError
+from orchestrator.errors import EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files
 from orchestrator.powers import World
-from orchestrator.system import host
+from orchestrator.system import host, machine_caches
 from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers.common.emulated import standing
 from tests import ROOT
@@ -95,6 +95,17 @@ def test_keys_are_refused_as_in_a_profile(changes: list[str], words: str) -> Non
 # ------------------------------------------------------------------ the commands
 
 
+def test_a_disk_is_not_taken_down_beside_a_campaign(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
+    with host.only_one(place.app().lock):
+        code = tierbench(place.app(), "disk", "down", "p15", "--yes")
+    assert code == EXIT_UNAVAILABLE
+    assert "another campaign is running here" in capsys.readouterr().err
+    assert tierbench(place.app(), "disk", "down", "p15", "--yes") == 0
+
+
 def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
     assert "`tierbench disk down p15`" in capsys.readouterr().out
@@ -121,9 +132,9 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> None:
     """Another that shares the folder then has its own part, and no disk of the same file."""
-    assert host.owner_of(place.app().cache) == ""
+    assert machine_caches.owner_of(place.app().cache) is None
     assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
-    assert host.owner_of(place.app().cache) == host.name()
+    assert machine_caches.owner_of(place.app().cache) == machine_caches.here()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from orchestrator.errors import LoadError, RunError, UsageError
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.parts import NodesData
 from orchestrator.powers import Completed, Network, World
-from orchestrator.system import host
+from orchestrator.system import host, machine_caches
 from orchestrator.tiers.existing import ExistingTier
 from tests import apps
 from tests.fake_existing import (
@@ -150,11 +150,15 @@ def left_by(
     campaign: str, server: Server, at: str = "elsewhere", started_s: float = 0
 ) -> None:
     """As a campaign leaves a database that was killed."""
+    machine = ""
+    if at == host.name():
+        machine = machine_caches.here().id
     mark = {
         "host": at,
         "campaign": campaign,
         "started_s": started_s,
         "cache": str(CACHE[-1]),
+        "machine": machine,
     }
     server.databases["tierbench"] = {"stock"}
     server.comments["tierbench"] = f"tierbench made this: {json.dumps(mark)}"
@@ -254,9 +258,21 @@ def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -
         "campaign": "c1",
         "started_s": 1000,
         "cache": str(CACHE[-1]),
+        "machine": machine_caches.here().id,
     }
     made = server.statements.index('CREATE DATABASE "tierbench"')
     assert server.statements[made + 1].startswith('COMMENT ON DATABASE "tierbench"')
+
+
+def test_a_database_of_an_earlier_release_is_told_by_the_machine_s_name() -> None:
+    cache = CACHE[-1]
+    place = str(cache.resolve())
+    assert Owner(host.name(), "c0", 5, place).is_from(cache)
+    assert not Owner("vm-7", "c0", 5, place).is_from(cache)
+    machine = machine_caches.here()
+    if machine.id:
+        assert Owner("before", "c0", 5, place, machine.id).is_from(cache)
+        assert not Owner(machine.name, "c0", 5, place, "another").is_from(cache)
 
 
 def test_a_database_given_up_by_its_owner_in_the_profile_is_replaced() -> None:

@@ -50,6 +50,17 @@ def test_a_second_campaign_on_the_engine_is_refused(
     assert engine.names("container") == ["tierbench-feed00-1-node-1"]
 
 
+def test_a_beat_that_is_answered_after_the_campaign_leaves_no_guard(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    guard = ours.guard
+    assert isinstance(guard, campaigns.VolumeGuard)
+    with guard.held():
+        assert len(engine.names("volume")) == 2
+    guard._beat_anew()
+    assert engine.names("volume") == []
+
+
 def test_leftovers_are_listed_one_by_one_and_stay(
     engine: Engine, ours: DockerPlatform
 ) -> None:

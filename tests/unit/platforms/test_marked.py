@@ -55,11 +55,14 @@ def test_a_folder_without_a_mark_stays_and_is_not_used(
     assert (tmp_path / "datasets/a.bin").read_text() == "theirs"
 
 
-@pytest.mark.parametrize("key", ["host", "cache"])
-def test_what_belongs_to_another_stays(tmp_path: Path, ours: str, key: str) -> None:
-    folder = filled(
-        tmp_path / "tierbench-data", json.dumps({**json.loads(ours), key: "other"})
-    )
+@pytest.mark.parametrize("key", ["host", "machine", "cache"])
+def test_what_belongs_to_another_stays(tmp_path: Path, key: str) -> None:
+    """By its id; by its name where an earlier release kept no id."""
+    ours = marked.owned_by("vm1", "1", tmp_path / "other's cache", "c1")
+    mark = json.loads(ours)
+    if key == "host":
+        del mark["machine"]
+    folder = filled(tmp_path / "tierbench-data", json.dumps({**mark, key: "other"}))
     left = marked.remove(str(folder), ours)
     assert (
         left
@@ -67,6 +70,13 @@ def test_what_belongs_to_another_stays(tmp_path: Path, ours: str, key: str) -> N
         and "other" in str(left)
     )
     assert (folder / "node-1/base/1").read_text() == "rows"
+
+
+def test_a_machine_that_was_renamed_removes_what_it_made(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    folder = filled(tmp_path / "data", marked.owned_by("before", "1", cache, "c1"))
+    marked.remove(str(folder), marked.owned_by("renamed", "1", cache, "c2"))
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"host": "h"}', "\xff"])

@@ -5,7 +5,6 @@ removes the file that it serves, so that this costs no other container; for that
 mark of the file's folder, which on other machines has a name of this cache. What else is asked is
 asked directly if this computer is the only machine, else in containers on the node's machine."""
 
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
 from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, machine_caches
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 
@@ -64,7 +63,7 @@ def snapshots(
     since what is known of a data set is in the one cache here."""
     if not is_here(world):
         machines = sorted(machine.name for machine in of_nodes(world.platform))
-        name = removal.named(name, world, socket.gethostname(), *machines)
+        name = removal.named(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
 
@@ -224,5 +223,11 @@ def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
     name = _DISKS
     if not is_here(world):
-        name = removal.named(_DISKS, world, socket.gethostname())
+        name = removal.named(_DISKS, world, _computer())
     return _folder(world) / name
+
+
+def _computer() -> str:
+    """What tells this computer from others that use the same machines, also when it is renamed."""
+    computer = machine_caches.here()
+    return computer.id or computer.name

@@ -92,7 +92,7 @@ def is_ours(folder: Path, world: World) -> bool:
     with suppress(OSError, ValueError, KeyError, TypeError):
         mark = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
         ours = json.loads(owner(world))
-        return all(mark[key] == ours[key] for key in ("host", "cache"))
+        return marked.is_same(mark, ours)
     return False
 
 
@@ -101,14 +101,19 @@ def here(
 ) -> Iterator[MarkedFolder]:
     """Removes folders of this computer, or only lists what would go."""
     for folder in folders:
-        content = marked.remove(str(folder), owner(world), only_list)
-        if content:
-            yield MarkedFolder(
-                content["place"],
-                content["bytes"],
-                content["foreign"],
-                tuple(content["kept"]),
-            )
+        yield from owned(folder, owner(world), only_list)
+
+
+def owned(folder: Path, whose: str, only_list: bool) -> Iterator[MarkedFolder]:
+    """Removes a folder of this computer, or only lists it, if its mark says `whose`."""
+    content = marked.remove(str(folder), whose, only_list)
+    if content:
+        yield MarkedFolder(
+            content["place"],
+            content["bytes"],
+            content["foreign"],
+            tuple(content["kept"]),
+        )
 
 
 def there(

@@ -1,0 +1,85 @@
+"""What other machines, or earlier names of this one, have left in the cache folder.
+
+`tierbench clean` shows it, and removes that of one owner by the marks that its folders carry, as it
+would have removed it itself."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import RunError, UsageError
+from orchestrator.platforms.common import marked
+from orchestrator.run import datasets
+from orchestrator.system import machine_caches
+from orchestrator.system.machine_caches import MachineIdentity
+from orchestrator.tiers.common.real import removal
+from orchestrator.units import format_bytes, format_seconds, listed
+
+
+@dataclass(frozen=True)
+class OtherCache:
+    """A part of the cache folder that another machine has signed. `used_s`: when a file of it was
+    changed last, in Unix time; `size_bytes`: what its data take on the disk."""
+
+    folder: Path
+    owner: MachineIdentity
+    size_bytes: int
+    used_s: float
+
+    def described(self, now_s: float) -> str:
+        age = format_seconds(max(0.0, now_s - self.used_s))
+        size = format_bytes(self.size_bytes)
+        return (
+            f"{self.folder} is of {self.owner.name}: {size}, used {age} ago "
+            f"(`tierbench clean --owner {self.owner.name}` removes it)"
+        )
+
+
+def found(cache: Path) -> Iterator[OtherCache]:
+    """Those beside the `cache` of this machine that hold something."""
+    shared = cache
+    if cache.parent.name == machine_caches.PARTS:
+        shared = cache.parent.parent
+    for folder in machine_caches.parts(shared):
+        owner = machine_caches.owner_of(folder)
+        if folder == cache or owner is None:
+            continue
+        sizes_bytes: list[int] = []
+        changes_s: list[float] = []
+        for data in datasets.folders(folder):
+            for file in data.rglob("*"):
+                with suppress(OSError):  # it went meanwhile
+                    status = file.lstat()
+                    sizes_bytes.append(status.st_blocks * datasets.BLOCK_BYTES)
+                    changes_s.append(status.st_mtime)
+        if changes_s:
+            yield OtherCache(folder, owner, sum(sizes_bytes), max(changes_s))
+
+
+def forget(
+    cache: Path, owner: str, only_list: bool = False
+) -> Iterator[removal.MarkedFolder]:
+    """Removes what the machine of that name has in the cache folder, or only lists it. UsageError
+    if it has nothing, RunError if something cannot be removed."""
+    others = list(found(cache))
+    named = [other for other in others if other.owner.name == owner]
+    if not named:
+        names = listed(sorted({other.owner.name for other in others})) or "no machine"
+        raise UsageError(
+            f"no other machine {owner} has data in this cache",
+            advice=f"there are some of {names}",
+        )
+    stays: list[str] = []
+    for other in named:
+        whose = marked.owned_by(owner, other.owner.id, other.folder, "")
+        for folder in datasets.folders(other.folder):
+            for marked_folder in removal.owned(folder, whose, only_list):
+                yield marked_folder
+                if marked_folder.kept:
+                    stays.append(marked_folder.place)
+    if stays:
+        raise RunError(
+            f"{listed(stays)} cannot be removed",
+            advice="remove the cause, then give the same command again",
+        )
