@@ -11,6 +11,8 @@ from orchestrator.analysis.answers.phrases import money as money
 from orchestrator.analysis.answers.phrases import ranges as ranges
 from orchestrator.analysis.answers.phrases import sentence as sentence
 from orchestrator.analysis.conclusions import CellSummary, Change, Delta
+from orchestrator.model import Workload
+from orchestrator.planning import boxed_work
 from orchestrator.tier import Price
 
 FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
@@ -40,6 +42,14 @@ def value(cell: CellSummary, figure: float | None = None) -> str:
 def value_with_unit(cell: CellSummary) -> str:
     """The mean, where no column's title gives its unit."""
     return value(cell) + _AFTER_NUMBER.get(cell.unit, "")
+
+
+def measured_for(load: Workload) -> str:
+    """How long a run of it is measured: `60 s`, or `until its work is done, at most 2 min`."""
+    measure = units.format_seconds(load.measure_s)
+    if boxed_work.ends_with_work(load):
+        return f"until its work is done, at most {measure}"
+    return measure
 
 
 def declared(limit: float | None, unit: str) -> str:

@@ -65,7 +65,7 @@ class Contest:
     # Tiers whose disks have no tail of latencies: then p99 is no criterion.
     constant_latency: tuple[str, ...] = ()
     unlike_prices: str = ""  # why prices that are compared may not be
-    window_s: float = 0.0  # of its runs, 0 if unlike
+    window_s: float = 0.0  # of its runs, 0 if unlike or as long as their work
     p99_margin_pct: float | None = None  # None if it is that of the others
     effort: RepetitionEffort = field(default_factory=RepetitionEffort)
     # Tiers that are compared with nothing: without figures, or overloaded.

@@ -24,7 +24,7 @@ from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.analysis.telemetry.outside_causes import CEILING_PCT
 from orchestrator.model import Doubt, Objective, Profile, Workload
-from orchestrator.planning import plan
+from orchestrator.planning import boxed_work, plan
 
 
 def of_loads(
@@ -155,8 +155,10 @@ class _MeasuredContest(ABC):
 
     @property
     def window_s(self) -> float:
-        """Of all its loads, or 0 if they are measured for unlike times."""
+        """Of all its loads, or 0 if they are measured for unlike times, or until work is done."""
         if len({load.measure_s for load in self.loads}) > 1:
+            return 0.0
+        if boxed_work.ends_with_work(self.highest):
             return 0.0
         return self.highest.measure_s
 

@@ -6,6 +6,7 @@ from typing import Any
 from orchestrator import units
 from orchestrator.analysis.results import database
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
+from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,
     Cell,
@@ -262,7 +263,7 @@ def _workload_row(workload: Workload) -> dict[str, Cell | str]:
     row["Threads"] = str(workload.threads)
     row["Loaders"] = str(workload.loader_threads)
     row["Warm-up"] = _warm_up(workload)
-    row["Measured"] = units.format_seconds(workload.measure_s)
+    row["Measured"] = wording.measured_for(workload)
     row["Options"] = units.named(workload.options) or "none"
     return row
 

@@ -10,7 +10,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import DisksToBuy
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.model import Workload
-from orchestrator.planning import slo
+from orchestrator.planning import boxed_work, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,
@@ -143,8 +143,10 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
 
 def _load_in_words(load: Workload) -> str:
     threads = units.counted(load.threads, "thread")
-    window = units.format_seconds(load.measure_s)
-    return f"{load.name} ({threads}, windows of {window})"
+    windows = f"windows of {wording.measured_for(load)}"
+    if boxed_work.ends_with_work(load):
+        windows = f"measured {wording.measured_for(load)}"
+    return f"{load.name} ({threads}, {windows})"
 
 
 def _tested(index: ReportIndex) -> Iterator[Paragraph]:

@@ -70,6 +70,18 @@ def test_it_says_what_to_buy_and_what_that_rests_on(
     assert line(ticket(campaign), lead).startswith(words)
 
 
+def test_a_load_that_ends_with_its_work_has_no_window_of_its_deadline() -> None:
+    """`measure` is then the most that it may take, and no run was measured for that long."""
+    made = build_campaign(workloads=["insert"])
+    plan = made.plan
+    (load,) = plan.workloads
+    scanned = replace(load, script="bulk/scan.lua", measure_s=600.0)
+    text = ticket(replace(made, plan=replace(plan, workloads=(scanned,))))
+    words = "insert (24 threads, measured until its work is done, at most 10 min)"
+    assert line(text, "Workloads") == words
+    assert "windows of" not in text
+
+
 def test_it_says_how_to_check_the_campaign(campaign: Results) -> None:
     command, _, checksum = ticket(campaign).partition(
         "\nSHA-256 of the campaign, in its folder\n"
