@@ -6,13 +6,17 @@ of a run stays in the store. An emulator is no service: no rate of it says anyth
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.verdicts import judge
+from orchestrator.errors import EXIT_INCONCLUSIVE
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import store
@@ -24,6 +28,7 @@ from tests.integration.conftest import tierbench
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
 SECTION = "An object store by its URL"
+ONE_TABLE = "HDFS and a store in one table"
 PORT = 17600
 # Azurite's only account, as its documentation has it.
 ACCOUNT = "devstoreaccount1"
@@ -104,6 +109,43 @@ def test_the_documented_command_to_a_report_without_the_key_and_nothing_stays(
     ]
     assert KEY not in text and "may still be there" not in text
     assert "tierbench" not in listed(endpoint, world)
+
+
+@pytest.mark.slow
+def test_two_numbers_of_copies_and_a_store_are_measured_into_one_table(
+    endpoint: str, tmp_path: Path
+) -> None:
+    """The documented command. They differ in more than the disk, so nothing is judged of them."""
+    (one_copy,) = examples("HDFS.md", ONE_TABLE)
+    of_store = profile(endpoint)
+    three_clients = of_store.replace(
+        "database: existing", "database: existing\n  nodes: 3"
+    )
+    ((_, *words),) = documented_commands("HDFS.md", ONE_TABLE)
+    profiles = words.index("--profiles") + 1
+    for name, text in (("one-copy.yaml", one_copy), ("my-store.yaml", three_clients)):
+        file = tmp_path / name
+        file.write_text(text)
+        words[profiles] = words[profiles].replace(name, str(file))
+    size = ["--scale", "smoke", "--set", "bytes=30_000_000", "--repeats", "1"]
+    code, text = tierbench(*words, *size, "--results", str(tmp_path / "results"))
+    assert code == EXIT_INCONCLUSIVE, text
+    campaign = store.load(tmp_path / "results" / "latest")
+    measured: dict[tuple[str, str], float] = {}
+    for data in campaign.done:
+        run = data.record.run
+        figure = results.value_of(data.record, "payload_bytes_per_s")
+        measured[run.profile, run.workload] = figure or 0.0
+    contenders = ("ultra", "one-copy", "my-store")
+    workloads = ("hdfs-gen", "hdfs-scan")
+    assert set(measured) == set(itertools.product(contenders, workloads)), text
+    assert all(measured.values()), measured
+    verdict = judge(campaign)
+    assert {delta.verdict for delta in verdict.deltas} <= {"inconclusive"}
+    assert [decision.tier for decision in verdict.decisions] == [None, None]
+    page = (tmp_path / "results" / "latest" / "report.md").read_text()
+    assert "replication factor 3 against 1; database hdfs against existing" in page
+    assert "Nothing was read of the store" in page
 
 
 @pytest.mark.slow
