@@ -28,6 +28,7 @@ from orchestrator.report.blocks import (
 from orchestrator.report.rendering import markdown, page, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
+    brief,
     conditions,
     decisions,
     deltas,
@@ -73,6 +74,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         sections=tuple(_sections(index)),
         tiers=index.tiers,
         notice=phrases.notice(index.answer),
+        brief=brief.brief(index),
     )
 
 
@@ -159,6 +161,8 @@ def _first_screen(
     notice = phrases.notice(index.answer)
     if notice:
         yield terminal.notice(notice)
+    yield from terminal.brief(brief.brief(index))
+    yield Text()
     yield terminal.status(sureness.word, sureness.text)
     if labels:
         yield terminal.stamps(labels)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.analysis.answers.record import NO_BRIEF, Brief, SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
 
@@ -208,6 +208,20 @@ class ShownAnswer:
     price: str
     headline: str = ""
 
+    @property
+    def first_sentence(self) -> str:
+        """What is shown of the text until a reader asks for all of it."""
+        first, stop, _ = self.text.partition(". ")
+        if not stop:
+            return self.text
+        return f"{first}."
+
+    @property
+    def further(self) -> str:
+        """The sentences behind the first."""
+        _, _, further = self.text.partition(". ")
+        return further
+
 
 @dataclass(frozen=True)
 class Footnote:
@@ -222,7 +236,10 @@ class Footnote:
 
 @dataclass(frozen=True)
 class Document:
-    """The first screen field by field (a reader in a hurry sees nothing else), then sections."""
+    """The first screen field by field (a reader in a hurry sees nothing else), then sections.
+
+    `brief`: the answer in four lines, which stand on top.
+    """
 
     title: str
     subtitle: str
@@ -236,6 +253,7 @@ class Document:
     footnotes: tuple[Footnote, ...] = ()
     tiers: tuple[str, ...] = ()
     notice: str = ""  # said before all else
+    brief: Brief = NO_BRIEF
 
 
 def charts_of(document: Document) -> Iterator[Chart]:

@@ -29,7 +29,7 @@ _OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seen:
     """Counters of a disk at one moment: I/Os and bytes since some beginning."""
 
@@ -273,35 +273,19 @@ class BurstCredit:
 
 
 def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
-    """Node → its disk's counters, in order of time, where all of them were read. The counters that
-    are read of a node at one moment come one behind the other; of a run no others are held."""
-    series: dict[str, list[Seen]] = {}
-    rows: dict[str, _CountersRead] = {}
+    """Node → its disk's counters, in order of time, where all of them were read."""
+    rows: dict[str, dict[float, dict[str, float]]] = {}
     for sample in samples:
-        if sample.metric not in COUNTERS:
-            continue
-        row = rows.get(sample.node)
-        if row is None or row.time_s != sample.time_s:
-            row = _CountersRead(sample.time_s, {})
-            rows[sample.node] = row
-        row.counters[sample.metric] = sample.value
-        if len(row.counters) == len(COUNTERS):
-            series.setdefault(sample.node, []).append(_seen(row.time_s, row.counters))
-            del rows[sample.node]
-    for seen in series.values():
-        seen.sort(key=_time_s)
+        if sample.metric in COUNTERS:
+            of_node = rows.setdefault(sample.node, {})
+            of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
+    series: dict[str, list[Seen]] = {}
+    for node, by_time in rows.items():
+        series[node] = []
+        for time_s, row in sorted(by_time.items()):
+            if len(row) == len(COUNTERS):
+                series[node].append(_seen(time_s, row))
     return series
-
-
-def _time_s(seen: Seen) -> float:
-    return seen.time_s
-
-
-class _CountersRead(NamedTuple):
-    """What is read of a node at one moment."""
-
-    time_s: float
-    counters: dict[str, float]
 
 
 def _seen(time_s: float, row: Mapping[str, float]) -> Seen:

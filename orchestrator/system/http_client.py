@@ -19,7 +19,6 @@ from typing import Any
 from orchestrator.errors import UNREADABLE
 from orchestrator.system import at_once, clock
 from orchestrator.system.redaction import hidden, remember
-from orchestrator.system.secret_forms import SECRET_NAME
 
 TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
@@ -34,8 +33,9 @@ METADATA_BYTES = _MIB
 EXPORTER_BYTES = 4 * _MIB
 PAGE_BYTES = 64 * _MIB
 HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
-# Read line by line; of a region of AWS some hundred MiB.
-PUBLIC_FILE_BYTES = 4096 * _MIB
+PUBLIC_FILE_BYTES = (
+    4096 * _MIB
+)  # read line by line; of a region of AWS some hundred MiB
 _LINE_CHARACTERS = _MIB
 _clock = clock.SystemClock()
 
@@ -204,9 +204,6 @@ def _request(
     user_info, at, host = parts.netloc.rpartition("@")
     address = parts._replace(netloc=host).geturl()
     request = urllib.request.Request(address, headers=dict(headers), method=method)
-    for name, value in headers.items():
-        if name.lower() == "authorization" or SECRET_NAME.search(name):
-            remember(value.rpartition(" ")[2])  # without the scheme
     if at:
         words = urllib.parse.unquote(user_info)
         encoded = base64.b64encode(words.encode()).decode()

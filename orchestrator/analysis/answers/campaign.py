@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from orchestrator.analysis.answers import speeds, untested
 from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.briefs import campaign_brief
 from orchestrator.analysis.answers.one_profile import answer_of_one_profile
 from orchestrator.analysis.answers.proofs import clauses, proof_of
 from orchestrator.analysis.answers.record import (
@@ -55,7 +56,8 @@ def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
         untested=tuple(untested.untested(campaign, verdict)),
         next_steps=tuple(_repetitions(parts)),
     )
-    return _with_limits(answer, verdict.bottlenecks)
+    answer = _with_limits(answer, verdict.bottlenecks)
+    return replace(answer, brief=campaign_brief(asked, answer))
 
 
 def is_undecided(answer: Answer) -> bool:

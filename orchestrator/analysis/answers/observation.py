@@ -13,6 +13,7 @@ from orchestrator import units
 from orchestrator.analysis.answers.phrases import money, sentence
 from orchestrator.analysis.answers.record import (
     Answer,
+    Brief,
     Caution,
     DiskOutlook,
     DisksToBuy,
@@ -79,14 +80,38 @@ def observation_answer(
         for part in parts:
             names += [outlook.tier for outlook in part.worth_measuring]
         steps.append(NextStep("measure", units.listed(names), command))
+    sureness = _sureness(observed, seconds_command)
     return Answer(
         kind="observation",
         parts=tuple(parts),
         together=None,
-        sureness=_sureness(observed, seconds_command),
+        sureness=sureness,
         untested=UNTESTED,
         cautions=tuple(_cautions(observed, misses, remarks)),
         next_steps=tuple(steps),
+        brief=_brief(parts, sureness),
+    )
+
+
+def _brief(parts: Sequence[PartAnswer], sureness: Sureness) -> Brief:
+    """What is worth measuring; nothing is proven by what counters tell."""
+    carried: list[str] = []
+    for part in parts:
+        if part.purchase is None:
+            continue
+        price = part.purchase.price
+        cost = ""
+        if price is not None:
+            cost = f" ({money(price.amount, price.currency)} a month each)"
+        carried.append(f"{part.purchase.tier}{cost}")
+    what = sureness.headline or "no disk is known to have carried this load"
+    if carried:
+        what = f"worth measuring: {units.listed(carried)}"
+    return Brief(
+        sentence(what).removesuffix("."),
+        "The cheapest of each provider that would have carried what was read.",
+        "Bounds from counters: nothing was loaded, and no such disk was touched.",
+        "Throughput and latency there, another week, memory, release or number of nodes.",
     )
 
 

@@ -24,15 +24,6 @@ def notice(answer: Answer) -> str:
     return ""
 
 
-def headline(answer: Answer) -> str:
-    """The answer in as few words as there are: a tier, or why none is named."""
-    if answer.kind != "comparison":
-        return answer.sureness.headline or answer.sureness.word
-    if not answer.is_for_all:
-        return "an answer for each workload"
-    return part_headline(answer.all_parts[0])
-
-
 def part_headline(part: PartAnswer) -> str:
     """The tier to buy, or that none is named."""
     return part.tier or NO_ANSWER

@@ -11,6 +11,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import (
     Answer,
+    Brief,
     DiskOutlook,
     NextStep,
     PartAnswer,
@@ -186,6 +187,23 @@ def prediction_answer(
         sureness=Sureness("predicted", _UNTESTED.text),
         untested=(_UNTESTED,),
         next_steps=tuple(_steps(names, commands)),
+        brief=_brief(why, outlooks),
+    )
+
+
+def _brief(what: str, outlooks: Sequence[DiskOutlook]) -> Brief:
+    """`what`: the disks worth measuring, or the one that comes nearest."""
+    chances: list[str] = []
+    for outlook in outlooks:
+        if outlook.chance is not None:
+            chances.append(f"{outlook.tier} {100 * outlook.chance:.0f} %")
+    how_sure = "predicted, not measured"
+    if chances:
+        how_sure = f"predicted; chance to meet the SLO: {', '.join(chances)}"
+    return Brief(
+        phrases.sentence(what).removesuffix("."),
+        how_sure=phrases.sentence(how_sure),
+        not_tested="Any of these disks.",
     )
 
 

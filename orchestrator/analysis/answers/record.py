@@ -331,12 +331,38 @@ class NextStep:
 
 
 @dataclass(frozen=True)
+class Brief:
+    """The answer for a reader in a hurry: what to do, and three lines about it.
+
+    `not_tested`: what nobody tried, in a few words. A line without anything to say is empty.
+    """
+
+    what: str
+    why: str = ""
+    how_sure: str = ""
+    not_tested: str = ""
+
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """The lines below the first that say something, each behind its label."""
+        labelled = (
+            ("Why", self.why),
+            ("How sure", self.how_sure),
+            ("Not tested", self.not_tested),
+        )
+        return tuple((label, text) for label, text in labelled if text)
+
+
+NO_BRIEF = Brief("")
+
+
+@dataclass(frozen=True)
 class Answer:
     """The answer to one question.
 
     `parts`: one for each workload, or for each provider. `together`: for all workloads of one
     cluster, whose disks are of one tier; None with one workload or one tier. `comparisons`: who is
-    faster. `limits`: of the tier to buy.
+    faster. `limits`: of the tier to buy. `brief`: all of it in four lines.
     """
 
     kind: AnswerKind
@@ -348,6 +374,7 @@ class Answer:
     untested: tuple[Untested, ...] = ()
     cautions: tuple[Caution, ...] = ()
     next_steps: tuple[NextStep, ...] = ()
+    brief: Brief = NO_BRIEF
 
     @property
     def is_of_stand_in(self) -> bool:

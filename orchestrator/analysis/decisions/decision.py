@@ -132,7 +132,12 @@ def _none_named(contest: Contest) -> Decision:
     margins = remarks.least_margins(offered)
     if margins:
         reason = f"{reason}. {margins}"
-    return Decision(contest.workload, None, reason, offers=offered)
+    settled_by = ""
+    for candidate in contest.standing("open")[:1]:
+        settled_by = reasons.settled_by(candidate, contest)
+    return Decision(
+        contest.workload, None, reason, offers=offered, settled_by=settled_by
+    )
 
 
 def is_open(contest: Contest) -> bool:

@@ -14,7 +14,7 @@ from rich.console import (
 from rich.table import Table as Grid
 from rich.text import Text
 
-from orchestrator.analysis.answers.record import SurenessWord
+from orchestrator.analysis.answers.record import Brief, SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.report.blocks import Cell, Footnote, ShownAnswer, Stamp, Table
 
@@ -56,6 +56,15 @@ def status(word: SurenessWord, text: str) -> Text:
 def notice(text: str) -> Text:
     """What is said before the answer."""
     return Text(f"{text}.", style="bold red")
+
+
+def brief(brief: Brief) -> Iterator[RenderableType]:
+    """The answer in four lines."""
+    yield Text(brief.what, style="bold")
+    grid = _pairs(padding=2, style="dim")
+    for label, text in brief.lines:
+        grid.add_row(Text(label), Text(text))
+    yield grid
 
 
 def stamps(stamps: tuple[Stamp, ...]) -> Text:

@@ -79,6 +79,7 @@ def document(
         answers=tuple(_shown(answer, part) for part in answer.parts),
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
         sections=tuple(_sections(observed, answer, command)),
+        brief=answer.brief,
     )
 
 

@@ -23,12 +23,12 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import caveats, factors, method, summary
+from orchestrator.report.sections import brief, caveats, factors, method, summary
 
 
 def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
-    headline = phrases.headline(index.answer)
+    headline = brief.brief(index).what
     notice = phrases.notice(index.answer)
     if notice:
         headline = f"{notice}; {headline}"
@@ -37,9 +37,9 @@ def section(index: ReportIndex) -> Section:
 
 
 def _parts(index: ReportIndex) -> Iterator[Part]:
-    bought = list(_bought(index.answer.purchase))
-    yield from _listed("", [*bought, *_why(index)])
+    yield from _listed("", [*_brief(index), *_bought(index.answer.purchase)])
     yield from _standings(index)
+    yield from _listed("What that rests on", _why(index))
     yield from _listed("How far it holds", _paragraphs(factors.answers(index)))
     yield from _listed("Which is faster", _paragraphs(summary.faster(index)))
     yield from _listed("What was tested", _tested(index))
@@ -60,6 +60,12 @@ def _paragraphs(answers: Iterable[ShownAnswer]) -> Iterator[Paragraph]:
         yield Paragraph(answer.text, answer.workload)
 
 
+def _brief(index: ReportIndex) -> Iterator[Paragraph]:
+    """The lines below the title, which says what to buy."""
+    for label, text in brief.brief(index).lines:
+        yield Paragraph(text, label)
+
+
 def _bought(purchase: DisksToBuy | None) -> Iterator[Paragraph]:
     """What to buy, how many and at what price; nothing if no tier is named."""
     if purchase is None:
@@ -77,7 +83,7 @@ def _why(index: ReportIndex) -> Iterator[Paragraph]:
     for place, part in enumerate(index.answer.all_parts):
         lead = f"{part.subject}, {phrases.part_headline(part)}"
         if place == 0 and index.answer.is_for_all:
-            lead = "Why"
+            lead = "Reason"
         yield Paragraph(" ".join(part.why), lead)
 
 

@@ -94,7 +94,6 @@ def test_all_workloads_together_have_one_purchase_or_none(several: Answer) -> No
         confidence_pct=90.0,
     )
     assert several.is_for_all and several.purchase is None and several.limits == ()
-    assert phrases.headline(several) == "no answer"
     assert phrases.choice(several, several.parts[0]) == "premium-v2"
     assert phrases.choice(several, several.parts[1]) == "no answer"
 
@@ -213,7 +212,7 @@ def test_one_workload_is_the_whole_answer() -> None:
     )
     assert answer.sureness.word == "conclusive" and answer.next_steps == ()
     assert not is_undecided(answer) and not has_lost_runs(answer)
-    assert phrases.headline(answer) == "premium"
+    assert answer.brief.what.startswith("Buy premium: ")
 
 
 def test_a_verdict_holds_its_answer() -> None:
@@ -299,7 +298,6 @@ def test_what_limits_the_tier_to_buy_is_told_of_it_alone() -> None:
 def test_without_a_cluster_each_workload_has_an_answer(several: Answer) -> None:
     apart = replace(several, together=None)
     assert apart.purchase is None and not apart.is_for_all
-    assert phrases.headline(apart) == "an answer for each workload"
 
 
 # ------------------------------------------------------------------ an SLO
@@ -339,7 +337,7 @@ def test_an_slo_of_one_profile_is_told_of_it() -> None:
     assert not is_undecided(answer)
     assert answer.sureness.word == "SLO met"
     assert answer.sureness.text.startswith("ultra meets nopm > 9000 (")
-    assert phrases.headline(answer).startswith("ultra meets nopm > 9000 (")
+    assert answer.brief.what.startswith("ultra meets nopm > 9000 (")
 
 
 def test_an_slo_that_one_profile_misses_is_said_first() -> None:
@@ -374,7 +372,7 @@ def test_one_profile_says_what_it_did() -> None:
     answer = alone("tpcc")
     (part,) = answer.parts
     assert answer.kind == "one profile" and answer.purchase is None
-    assert phrases.headline(answer).startswith("ultra did ")
+    assert answer.brief.what.startswith("ultra did ")
     assert answer.sureness.word == "measured"
     assert " NOPM, p99 " in answer.sureness.text
     assert "What limited it is not known." in answer.sureness.text

@@ -18,9 +18,10 @@ from orchestrator.planning import slo
 from orchestrator.tier import Price
 from tests import loads
 from tests.campaign_tables import GIB
-from tests.campaigns import SHAPES, build_campaign
+from tests.campaigns import build_campaign
 from tests.decision_scenarios import RATES, failing
 from tests.doubted import facts
+from tests.one_profile import alone, client_at_its_limit
 
 CACHED = facts(data_bytes=GIB // 4)
 
@@ -29,31 +30,6 @@ def answer_of(campaign: Results) -> Answer:
     answer = judge(campaign).answer
     assert answer is not None
     return answer
-
-
-def asked_for(campaign: Results, clause: str) -> Results:
-    workloads = slo.applied(campaign.plan.workloads, clause, "--slo")
-    return replace(campaign, plan=replace(campaign.plan, workloads=workloads))
-
-
-def alone(clause: str, **shape: Any) -> Results:
-    """One profile with an SLO, five repetitions of 600/s."""
-    usual = {
-        "profiles": ["premium"],
-        "workloads": ["insert"],
-        "repetitions": 5,
-        "values": {("premium", "insert"): RATES},
-        "frames": False,
-    }
-    return asked_for(build_campaign(**{**usual, **shape}), clause)
-
-
-def client_at_its_limit() -> Results:
-    shape = replace(
-        SHAPES["premium", "insert"], client_cpu_pct=90.0, throughput_per_s=600.0
-    )
-    shapes = {("premium", "insert"): shape}
-    return alone("throughput > 5000", shapes=shapes, frames=True)
 
 
 def p99_below_20_ms() -> tuple[Any, ...]:

@@ -127,7 +127,8 @@ def test_an_observation_is_never_more_than_observed() -> None:
 def test_without_a_disk_worth_measuring_there_is_no_part_and_no_step() -> None:
     answer = observation_answer(observed(SMALL), "", [])
     assert answer.parts == () and answer.next_steps == ()
-    assert answer.untested and phrases.headline(answer) == "observed"
+    assert answer.untested
+    assert answer.brief.what == "No disk is known to have carried this load"
 
 
 def test_a_disk_that_cannot_be_told_is_worth_measuring_and_not_named() -> None:
@@ -141,8 +142,8 @@ def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() 
     minutes = observed(LARGE, demand=MINUTES)
     line = "tierbench observe --profile ours.yaml --last 1h"
     answer = observation_answer(minutes, "", [], line)
-    assert phrases.headline(answer) == (
-        f"cannot be told from minutes; read seconds for an hour: {line}"
+    assert answer.brief.what == (
+        f"Cannot be told from minutes; read seconds for an hour: {line}"
     )
     assert f"Read seconds for an hour: {line}" in answer.sureness.text
     assert answer.next_steps == (NextStep("read seconds", "", line),)

@@ -71,7 +71,7 @@ def test_the_report_has_the_table_in_text_and_page(stored: Path) -> None:
     for name in ("report.md", "report.html"):
         text = (stored / name).read_text()
         assert "What each tier costs and gives" in text
-        assert "For the ticket: ultra" in text
+        assert "For the ticket: Buy ultra" in text
 
 
 def test_an_slo_that_fits_nothing_is_refused_before_anything(stored: Path) -> None:

@@ -64,8 +64,8 @@ def test_a_named_folder_goes_to_a_file_judged_by_an_slo(
 @pytest.mark.parametrize(
     ("option", "begin"),
     [
-        ("--brief", "For the ticket: ultra\nTier: "),
-        ("--markdown", "## For the ticket: ultra\n\n- **"),
+        ("--brief", "For the ticket: Buy ultra"),
+        ("--markdown", "## For the ticket: Buy ultra"),
     ],
 )
 def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(

@@ -227,7 +227,10 @@ def test_terminal_shows_status_answer_and_changes() -> None:
     shown = _shown(
         build_campaign(workloads=["point-select"], noise_pct=0.1, frames=False)
     )
-    assert shown.startswith("CONCLUSIVE")
+    assert shown.startswith(
+        "Buy premium-v2: 255.00 USD a month for the disks of your 3 "
+    )
+    assert "\nCONCLUSIVE" in shown
     assert "Emulated disks" in shown
     rows = [line.split() for line in shown.splitlines()]
     assert ["n", "=", "3"] in [row[:3] for row in rows]

@@ -54,7 +54,7 @@ def line(text: str, lead: str) -> str:
             "insert (24 threads, windows of 60 s) and tpcc (24 threads, windows of 60 s)",
         ),
         (
-            "Why",
+            "Reason",
             "ultra is the cheapest tier proven enough for all 2 workloads together: ",
         ),
         (
@@ -207,7 +207,8 @@ def test_an_slo_is_named() -> None:
 
 def test_without_an_answer_it_names_no_tier_and_says_why() -> None:
     text = ticket(build_campaign(workloads=["insert"], repetitions=1, frames=False))
-    assert text.startswith("For the ticket: no answer\nWhy: One repetition of ")
+    assert text.startswith("For the ticket: No tier to buy yet for insert\nWhy: ")
+    assert "\nReason: One repetition of " in text
     assert "\nTier: " not in text and "What limits it" not in text
 
 
@@ -220,7 +221,10 @@ def test_one_profile_has_nothing_to_buy() -> None:
 
 def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) -> None:
     text = ticket(campaign, as_markdown=True)
-    assert text.startswith("## For the ticket: ultra\n\n- **Tier**: ultra, Ultra Disk")
+    assert text.startswith(
+        "## For the ticket: Buy ultra: 780.00 USD a month for the disks"
+    )
+    assert "\n- **Tier**: ultra, Ultra Disk" in text
     assert "| --- | ---: | --- | --- | --- |\n| premium | 103.68" in text
     assert re.findall(r"(?<!\\)<", text) == []
     assert text.count("```") == 4  # the command, and that of the checksum

@@ -375,25 +375,3 @@ def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
     assert resources.idle_latency_s(bare, None, 30, 10) is None
     assert resources.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
     assert resources.idle_latency_s(TIER, None, 0, 0) is None
-
-
-def test_a_moment_of_which_a_counter_is_missing_is_left_out() -> None:
-    """And those of several nodes are told apart, in whatever order they come."""
-
-    def read(node: str, time_s: float, without: str = "") -> list[Sample]:
-        read_now: list[Sample] = []
-        for name in credit.COUNTERS:
-            if name != without:
-                read_now.append(Sample(time_s, node, name, "", time_s))
-        return read_now
-
-    first = read("node-1", 3.0)
-    second = read("node-2", 3.0)
-    both = [sample for pair in zip(first, second, strict=True) for sample in pair]
-    cut = read("node-1", 2.0, without="disk_writes_total")
-    other = Sample(1.0, "node-1", "cpu_seconds_total", "s", 9.0)
-    series = credit._series([other, *cut, *both, *read("node-1", 1.0)])
-    assert series == {
-        "node-1": [Seen(1.0, 2.0, 2.0), Seen(3.0, 6.0, 6.0)],
-        "node-2": [Seen(3.0, 6.0, 6.0)],
-    }

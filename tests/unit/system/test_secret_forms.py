@@ -223,12 +223,9 @@ def test_a_page_whose_password_was_sent_may_echo_it() -> None:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://watcher:{S}-sent@127.0.0.1:{server.server_port}/metrics"
         page = http_client.get(address)
-        signs = {"Authorization": f"Bearer {S}-a", "X-aws-ec2-metadata-token": f"{S}-b"}
-        http_client.get(f"http://127.0.0.1:{server.server_port}/", headers=signs)
         server.shutdown()
     assert S in page
     assert hidden(page) == f"{HIDDEN} Basic {HIDDEN}"
-    assert hidden(f"{S}-a, {S}-b") == f"{HIDDEN}, {HIDDEN}"
 
 
 # Each begins a form again and again, and never ends it.

@@ -1,0 +1,104 @@
+"""The answer in four lines says what is decided, and no more than that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from orchestrator.analysis.answers.record import Brief
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from tests.campaign_tables import GIB
+from tests.campaigns import build_campaign
+from tests.decision_scenarios import failing
+from tests.doubted import facts
+from tests.one_profile import alone, client_at_its_limit
+
+
+def brief_of(campaign: Results) -> Brief:
+    answer = judge(campaign).answer
+    assert answer is not None
+    return answer.brief
+
+
+def compared(**shape: Any) -> Brief:
+    return brief_of(build_campaign(**{"repetitions": 5, "frames": False, **shape}))
+
+
+def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes() -> (
+    None
+):
+    brief = compared()
+    assert brief.what == "Buy ultra: 780.00 USD a month for the disks of your 3 nodes"
+    assert brief.why == (
+        "In tpcc 1.09 times the throughput of premium-v2, for 525.00 USD a month more."
+    )
+    assert brief.how_sure == (
+        "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
+    )
+    assert brief.not_tested == "Real disks, data of the size in production."
+
+
+def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
+    brief = compared(workloads=("point-select",))
+    assert brief.what.startswith("Buy premium-v2: 255.00 USD a month")
+    assert brief.why == (
+        "In point-select 2.72 times the throughput of premium, for 151.32 USD a month more; "
+        "ultra is at most 5 % faster for 3.06 times the price."
+    )
+
+
+def test_where_none_is_proven_enough_nothing_is_to_be_bought() -> None:
+    brief = compared(noise_pct=12.0, repetitions=4)
+    assert brief.what == (
+        "No tier to buy yet: none is proven enough for all 3 workloads"
+    )
+    assert "more repetitions" in brief.how_sure
+    assert "Proven" not in brief.how_sure
+
+
+def test_one_run_of_each_proves_nothing() -> None:
+    brief = compared(repetitions=1)
+    assert brief.what.startswith("No tier to buy yet")
+    assert brief.how_sure == "point-select, insert and tpcc are open."
+
+
+def test_without_prices_it_does_not_say_buy() -> None:
+    brief = compared(priced=False)
+    assert brief.what == "ultra is enough; whether it is the cheapest is open"
+
+
+def test_an_answer_for_cached_data_is_not_a_purchase() -> None:
+    brief = compared(workloads=("insert",), change=facts(data_bytes=GIB // 4))
+    assert brief.what.startswith("premium is enough for cached data only")
+
+
+def test_runs_that_are_lost_are_said_beside_how_sure_it_is() -> None:
+    brief = compared(failed=(3,))
+    assert "1 of 45 runs left no figures" in brief.how_sure
+
+
+def test_one_profile_that_meets_its_slo_says_so_with_its_figure() -> None:
+    brief = brief_of(alone("throughput > 100"))
+    assert brief.what == "premium meets throughput > 100/s (600/s)"
+    assert brief.how_sure == "SLO met; measured 5 times."
+
+
+def test_one_profile_whose_transactions_fail_misses_its_slo() -> None:
+    brief = brief_of(alone("throughput > 100", change=failing(20)))
+    assert "premium misses failures < 1 %" in brief.what
+    assert brief.how_sure == "SLO missed; measured 5 times."
+
+
+def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> None:
+    brief = compared(profiles=("ultra",), workloads=("tpcc",), repetitions=1)
+    assert brief.what == "ultra did 12,729 NOPM, p99 171 ms"
+    assert brief.how_sure.startswith("Measured once")
+
+
+def test_a_machine_that_was_the_limit_is_why() -> None:
+    brief = brief_of(client_at_its_limit())
+    assert "do not judge the tier by it" in brief.why
+
+
+def test_a_line_without_anything_to_say_is_left_out() -> None:
+    assert Brief("x", why="y").lines == (("Why", "y"),)
