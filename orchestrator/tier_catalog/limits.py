@@ -207,9 +207,11 @@ def _iops(
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
         least = f"the {low:,} IOPS that {name} has at least"
+        source = kind.source
         if low > rule.min:
             least = f"{least}, {rule.min_per_gib:g} a GiB"
-        yield "iops", f"{iops:,} is below {least} ({kind.source})"
+            source = rule.min_per_gib_source or kind.source
+        yield "iops", f"{iops:,} is below {least} ({source})"
 
 
 def _throughput(

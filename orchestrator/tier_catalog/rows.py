@@ -214,6 +214,7 @@ class IopsRule(Strict):
     max: Positive
     included: Positive | None = None
     min_per_gib: Amount | None = None
+    min_per_gib_source: Cited | None = None  # if it is not that of the type
     max_per_gib: Amount | None = None
 
 

@@ -171,6 +171,8 @@ def _is_there_again(
 ) -> pd.Series[bool]:
     """Of each reading whether its time was read before its clock was set back. Where counters do
     not go on as before it is no clock: another disk has the same name."""
+    if not set_back.any():
+        return set_back
     names = [table["node"], table["device"]]
     across = table[list(QUANTITIES)].groupby(names).diff()
     most = growth.groupby(names).transform("max").fillna(0.0)

@@ -598,6 +598,13 @@ def test_what_is_only_unlikely_is_told(io_bytes: int, words: str) -> None:
     assert [words in text for text in texts] == ([True] if words else [])
 
 
+def test_what_is_to_be_known_of_a_source_stands_beside_the_answer() -> None:
+    observation = Observed.of([in_seconds(np.full(60, 5.0))], ONE_PCT)
+    answer = observation_answer(observation, "", (), "", ["a.json: its end is missing"])
+    (told,) = [each for each in answer.cautions if each.kind == "remarks of sources"]
+    assert told.text == "a.json: its end is missing."
+
+
 def test_counts_and_bytes_that_do_not_belong_together_are_refused() -> None:
     with pytest.raises(UsageError, match="has 64 bytes an I/O, less than a sector"):
         demands(table(in_seconds(np.full(600, 50.0), io_bytes=64)))
