@@ -158,19 +158,23 @@ def _opened(
 def _words_of(error: urllib.error.HTTPError) -> str:
     """What the server says of it, as JSON with `error` (Prometheus) or in a line of text."""
     with suppress(OSError, http.client.HTTPException):
-        text = error.read(_WORDS_BYTES).decode(errors="replace")
-        with suppress(ValueError):
-            content = json.loads(text)
-            text = ""
-            if isinstance(content, dict):
-                text = _text_in(content.get("error") or content.get("message"))
-        if "<" in text:  # a page for people
-            return ""
-        words = " ".join(text.split())
-        printable = "".join(sign for sign in words if sign.isprintable())
-        if printable:
-            return f": {printable[:_WORDS_CHARACTERS]}"
+        words = _explanation(error.read(_WORDS_BYTES).decode(errors="replace"))
+        if words:
+            return f": {words[:_WORDS_CHARACTERS]}"
     return ""
+
+
+def _explanation(text: str) -> str:
+    """In a line of signs that can be shown; empty of a page for people."""
+    with suppress(ValueError):
+        content = json.loads(text)
+        text = ""
+        if isinstance(content, dict):
+            text = _text_in(content.get("error") or content.get("message"))
+    if "<" in text:
+        return ""
+    line = " ".join(text.split())
+    return "".join(filter(str.isprintable, line))
 
 
 def _text_in(explanation: object) -> str:
