@@ -6,7 +6,7 @@ alone: the command may hold a token, and a folder of somebody else can make noth
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,12 +14,18 @@ from orchestrator.errors import UnavailableError
 from orchestrator.system import files
 
 
-def folder() -> Path:
+def folder(home_of_user: Callable[[], Path] = Path.home) -> Path:
     """Where it lies; nothing is made."""
     named = os.environ.get("XDG_STATE_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / "tierbench"
-    return Path("~/.local/state/tierbench").expanduser()
+    try:
+        home = home_of_user()
+    except (
+        RuntimeError
+    ):  # a user without a home, as in a container: then nothing can be kept
+        home = Path("/nonexistent")
+    return home / ".local" / "state" / "tierbench"
 
 
 def keep_command(command: str, state: Path) -> str:
