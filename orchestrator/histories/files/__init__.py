@@ -14,6 +14,7 @@ from orchestrator.keys import strict_yaml
 from orchestrator.system import parquet
 
 DEMAND = "demand.parquet"  # of an observation
+_AT_ONCE = 60  # files of a live one, each of a minute
 _NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
 _HOW = "docs/SOURCES.md shows which forms are read, and how each is made"
 
@@ -80,18 +81,28 @@ def live(folder: Path) -> list[Path]:
 def _live(parts: list[Path]) -> pd.DataFrame:
     """Nodes are called with their device behind them. Times are the node's own, if it tells them.
     In each folder readings are otherwise far apart."""
-    tables = []
+    tables: list[pd.DataFrame] = []
+    for first in range(0, len(parts), _AT_ONCE):
+        tables.append(_readings(parts[first : first + _AT_ONCE]))
+    readings = pd.concat(tables, ignore_index=True)
+    table = readings.sort_values(["begun", "time_s", "node"], ignore_index=True)
+    table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
+    time_s = table.pop("clock_s").fillna(table["time_s"])
+    complete = table.assign(time_s=time_s).dropna()
+    return pd.concat([grown(rows) for _, rows in complete.groupby("begun")])
+
+
+def _readings(parts: list[Path]) -> pd.DataFrame:
+    """A row for each node and time of some files, each of which has whole readings: of a week, all
+    samples together, each with its names, would be gigabytes."""
+    tables: list[pd.DataFrame] = []
     for part in parts:
         begun = part.parent.name
         tables += [table.assign(begun=begun) for table in parquet.parts(part)]
     samples = pd.concat(tables)
     readings = samples.pivot_table("value", ["begun", "time_s", "node"], "metric")
     named = readings.rename(columns=_NAMES)
-    table = named.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
-    table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
-    time_s = table.pop("clock_s").fillna(table["time_s"])
-    complete = table.assign(time_s=time_s).dropna()
-    return pd.concat([grown(rows) for _, rows in complete.groupby("begun")])
+    return named.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
 
 
 # ------------------------------------------------------------------ other programs' files

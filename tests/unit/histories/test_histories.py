@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files, prometheus
+from orchestrator.system import parquet
 from tests import ROOT
+from tests.calls import calls_of
 
 FOLDER = ROOT / "tests" / "fixtures" / "histories"
 BEGIN_S = 1795673940.0  # 06:19 UTC, when all of them had begun
@@ -301,3 +304,25 @@ def test_a_folder_without_files_is_refused_as_such(tmp_path: Path) -> None:
         UsageError, match="cannot be read: it is a folder without files"
     ):
         files.read(tmp_path)
+
+
+def test_a_long_observation_is_read_in_pieces_and_nothing_between_them_is_lost(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "samples" / "1750000000-600"
+    folder.mkdir(parents=True)
+    for second in range(130):
+        rows = []
+        for quantity in QUANTITIES:
+            metric = {ours: name for name, ours in files._NAMES.items()}.get(quantity)
+            value = 10.0 * second
+            rows.append((1.75e9 + second, "n1 sda", metric or quantity, value))
+        table = pd.DataFrame(rows, columns=["time_s", "node", "metric", "value"])
+        parquet.write(folder / f"{second:05}.parquet", [table])
+    tables: list[pd.DataFrame] = []
+    calls = calls_of(
+        {"pieces": files._readings}, lambda: tables.append(files.read(tmp_path))
+    )
+    assert calls == {"pieces": 3}
+    assert len(tables[0]) == 129
+    assert set(tables[0]["reads"]) == {10.0}
