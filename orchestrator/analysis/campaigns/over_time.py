@@ -129,14 +129,17 @@ def _alone(cells: Sequence[Cell], others: Sequence[Cell]) -> tuple[str, ...]:
 def _earlier(
     history: Iterable[Results], before: Results, after: Results
 ) -> list[Results]:
-    """The other campaigns that began before the later one of both."""
+    """The other campaigns that began before the later one of both, each once: a copy of one began
+    at the same moment."""
+    begins_s = {results.began_s(before), results.began_s(after)}
     latest_s = max(results.began_s(before) or 0.0, results.began_s(after) or 0.0)
     earlier: list[Results] = []
     for campaign in history:
         began_s = results.began_s(campaign)
-        is_other = campaign.name not in (before.name, after.name)
-        if is_other and began_s is not None and began_s < latest_s:
-            earlier.append(campaign)
+        if began_s is None or began_s in begins_s or began_s >= latest_s:
+            continue
+        begins_s.add(began_s)
+        earlier.append(campaign)
     return earlier
 
 
@@ -149,6 +152,9 @@ def _apart(before: Results, after: Results) -> Iterator[str]:
     began_after_s = results.began_s(after)
     if began_before_s is not None and began_after_s is not None:
         apart_s = abs(began_after_s - began_before_s)
+        if not apart_s:
+            yield f"{after.name} is a copy of {before.name}: both began at the same moment"
+            return
     yield _at_different_times(_how_far(apart_s))
 
 

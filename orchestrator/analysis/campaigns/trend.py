@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from operator import itemgetter
+from operator import attrgetter
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def trend(
     if metric is None:
         return None
     days: list[_Day] = []
-    left_out: list[LeftOut] = []
+    left_out = list(_copies(campaigns, in_time))
     for campaign in in_time:
         values = _values(campaign, cell, metric)
         reason = comparability.obstacle_over_time(campaign, newest, cell, across)
@@ -135,13 +135,28 @@ def trend(
 
 
 def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:
-    """Those with finished runs of the cell, in the order in which they began."""
-    by_begin: list[tuple[float, Results]] = []
-    for campaign in campaigns:
+    """Those with finished runs of the cell, in the order in which they began, each once: of one and
+    its copies the first by name."""
+    by_begin: dict[float, Results] = {}
+    for campaign in sorted(campaigns, key=attrgetter("name")):
         began_s = results.began_s(campaign)
         if results.finished(campaign, *cell) and began_s is not None:
-            by_begin.append((began_s, campaign))
-    return [campaign for _, campaign in sorted(by_begin, key=itemgetter(0))]
+            by_begin.setdefault(began_s, campaign)
+    return [by_begin[began_s] for began_s in sorted(by_begin)]
+
+
+def _copies(
+    campaigns: Sequence[Results], originals: Sequence[Results]
+) -> Iterator[LeftOut]:
+    """Campaigns that were measured at the same moments as one of these, so they are the same."""
+    names: dict[float | None, str] = {}
+    for original in originals:
+        names[results.began_s(original)] = original.name
+    for campaign in campaigns:
+        name = names.get(results.began_s(campaign), campaign.name)
+        if name != campaign.name:
+            reason = f"a copy of {name}: its first run began at the same moment"
+            yield LeftOut(campaign.name, reason)
 
 
 def _rate(newest: Results, cell: Cell) -> str | None:

@@ -159,6 +159,16 @@ def test_campaigns_unlike_the_newest_are_left_out_and_named() -> None:
     assert len(of(every, across={"machines"}).points) == 13
 
 
+def test_a_copy_of_a_campaign_is_no_further_day() -> None:
+    days = over(RATES)
+    copies = [replace(day, name=f"{day.name} (copy)") for day in (days[0], days[5])]
+    found = of([*copies, *days])
+    assert len(found.points) == len(RATES)
+    assert {left.campaign for left in found.left_out} == {copy.name for copy in copies}
+    assert f"a copy of {days[0].name}" in found.left_out[0].reason
+    assert not found.open
+
+
 def test_a_newest_campaign_that_is_not_sound_itself_is_open() -> None:
     newest = campaign(20, 100.0)
     slow = newest.runs[0]

@@ -331,6 +331,20 @@ def test_only_comparable_campaigns_from_before_count_as_history() -> None:
     assert {one.history for one in made.deltas} == {4}
 
 
+def test_a_copy_of_a_campaign_is_no_further_day_of_history() -> None:
+    copies = [replace(day, name=f"{day.name} (copy)") for day in HISTORY[:3]]
+    made = over_time.compare(
+        on(campaign(), 0), on(campaign(), 7), history=[*HISTORY[:4], *copies]
+    )
+    assert {one.history for one in made.deltas} == {4}
+
+
+def test_a_campaign_and_its_copy_are_named_as_such() -> None:
+    before = on(campaign(), 0)
+    made = over_time.compare(before, replace(before, name="copy"))
+    assert any("copy is a copy of " in doubt for doubt in made.doubts)
+
+
 @pytest.mark.parametrize("between_days", [0.0, 0.01, 0.02, 0.05])
 @pytest.mark.parametrize(
     ("n", "days"), [(3, 5), (5, 5), (3, 8), (5, 8), (3, 20), (5, 20)]
