@@ -4,6 +4,7 @@ TierbenchError                  70  catch this to catch all of ours
 ├── UsageError                  64  the profile or the arguments are wrong: nothing was started
 │   └── CutError                64  a stored file does not have its form
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
+│   ├── NotWrittenError         69  a file or a folder cannot be written; an OSError too
 │   ├── GuardLostError          69  another campaign may be running beside this one
 │   └── LeftBehindError         69  what was rented may still be there, and cost money
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
@@ -96,6 +97,17 @@ def require_none(mistakes: Sequence[Mistake], what: str, advice: str) -> None:
 
 class UnavailableError(TierbenchError):
     exit_code = EXIT_UNAVAILABLE
+
+
+class NotWrittenError(UnavailableError, OSError):
+    """A disk is full, or may not be written, or has a link in the place of a folder. Also an
+    OSError, because some go on without the file. `why`: as the system says it."""
+
+    def __init__(self, what: str, why: str, advice: str = "") -> None:
+        advice = advice or "make room, or name a place that you may write"
+        super().__init__(what, advice)
+        self.why = why
+        self.strerror = why
 
 
 class GuardLostError(UnavailableError):

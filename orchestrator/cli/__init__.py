@@ -7,13 +7,14 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 from orchestrator import IS_CHECKOUT as IS_CHECKOUT
 from orchestrator import PROJECT
+from orchestrator.system import files
 
 # Where the user's profiles, workloads and results are.
 OWN = Path.cwd()
@@ -21,20 +22,27 @@ if IS_CHECKOUT:
     OWN = PROJECT
 
 
-def _cache() -> Path:
-    """Where the environment says, else in the checkout, else where XDG says."""
-    named = os.environ.get("TIERBENCH_CACHE")
+def cache_folder(
+    environment: Mapping[str, str] = os.environ,
+    is_checkout: bool = IS_CHECKOUT,
+    home: Callable[[], Path] = Path.home,
+) -> Path:
+    """Where the environment says, else in the checkout, else where XDG says; of a user without a
+    home in the folder of the command."""
+    named = environment.get("TIERBENCH_CACHE")
     if named:
         return Path(named)
-    if IS_CHECKOUT:
+    if is_checkout:
         return OWN / ".cache"
-    xdg = os.environ.get("XDG_CACHE_HOME")
+    xdg = environment.get("XDG_CACHE_HOME")
     if xdg:
         return Path(xdg) / "tierbench"
-    return Path.home() / ".cache" / "tierbench"
+    with suppress(RuntimeError):  # HOME is not set, and no entry of the user's has one
+        return home() / ".cache" / "tierbench"
+    return OWN / ".cache" / "tierbench"
 
 
-CACHE = _cache()
+CACHE = cache_folder()
 RESULTS = OWN / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
 _OWN_FILES = {"profiles": (".yaml",), "workloads": (".yaml", ".lua", ".sql", ".fio")}
@@ -46,36 +54,37 @@ def root() -> Path:
     copy in the cache, named by its content: what was shipped, with the user's own files over it."""
     if IS_CHECKOUT:
         return PROJECT
-    files = _shipped_and_own()
+    contents = _shipped_and_own()
     digest = hashlib.sha256()
-    for name, file in sorted(files.items()):
+    for name, file in sorted(contents.items()):
         digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
     project = CACHE / "projects" / digest.hexdigest()[:12]
     if not project.is_dir():
-        _copy(files, project)
+        _copy(contents, project)
     return project
 
 
 def _shipped_and_own() -> dict[Path, Path]:
     """Path in the project → file: what was shipped, and the user's own in the place of it."""
-    files: dict[Path, Path] = {}
+    contents: dict[Path, Path] = {}
     for file in PROJECT.rglob("*"):
         if file.is_file():
-            files[file.relative_to(PROJECT)] = file
+            contents[file.relative_to(PROJECT)] = file
     for folder, endings in _OWN_FILES.items():
         for file in (OWN / folder).rglob("*"):
             if file.suffix in endings and file.is_file():
-                files[file.relative_to(OWN)] = file
-    return files
+                contents[file.relative_to(OWN)] = file
+    return contents
 
 
-def _copy(files: Mapping[Path, Path], project: Path) -> None:
+def _copy(contents: Mapping[Path, Path], project: Path) -> None:
     """Makes the folder whole or not at all."""
-    project.parent.mkdir(parents=True, exist_ok=True)
-    begun = Path(tempfile.mkdtemp(dir=project.parent))
-    for name, file in files.items():
-        (begun / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(file, begun / name)
+    with files.writing(project):
+        project.parent.mkdir(parents=True, exist_ok=True)
+        begun = Path(tempfile.mkdtemp(dir=project.parent))
+        for name, file in contents.items():
+            (begun / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(file, begun / name)
     with suppress(OSError):  # another command has just made it
         begun.rename(project)
     shutil.rmtree(begun, ignore_errors=True)

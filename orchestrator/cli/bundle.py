@@ -134,7 +134,7 @@ def _written(
     """Writes what was listed; returns the exit code, as the checklist has it."""
     title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
     text = bundle.text(entries, title)
-    files.write_private(file, text)
+    files.write_new(file, text)
     size_bytes = len(text.encode())
     app.progress.note(
         f"{file} is written ({size_bytes:,} bytes, mode 0600): read it through, then attach it "

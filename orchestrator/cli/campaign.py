@@ -22,6 +22,7 @@ from orchestrator.databases import PREFERRED
 from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import (
     LeftBehindError,
+    NotWrittenError,
     TierbenchError,
     UnavailableError,
     UsageError,
@@ -93,8 +94,7 @@ def _reported(
         if isinstance(left.__context__, TierbenchError):
             app.progress.warn(left.__context__.what)
         folder = begun()
-        if folder:
-            store.save_left_behind(folder, left.what, left.look)
+        _save_left_behind(left, folder, app)
         _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
         raise
 
@@ -112,12 +112,27 @@ def _cost_reached(most: str, folder: Path | None) -> UnavailableError:
     )
 
 
+def _save_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
+    """Beside the results; the person is told in any case."""
+    if folder is None:
+        return
+    try:
+        store.save_left_behind(folder, left.what, left.look)
+    except NotWrittenError as error:
+        app.progress.warn(error.what)
+
+
 def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
-    """Writes the report of what finished, with a note of how it ended; none if no run was begun."""
-    if folder is not None:
+    """Writes the report of what finished, with a note of how it ended; none if no run was begun.
+    That it cannot be written is said, and hides nothing of why the campaign ended."""
+    if folder is None:
+        return
+    try:
         plan = store.load(folder).plan
         store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
         concluding.conclude(folder, None, app.cache)
+    except NotWrittenError as error:
+        app.progress.warn(f"the report of what finished is not kept: {error.what}")
 
 
 def begun_since_now(results: Path) -> Callable[[], Path | None]:

@@ -68,22 +68,38 @@ class CampaignApp(App):
             return experiment.execute(plan, parts, world, request.results, facts)
 
     def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
-        """Judges a campaign, writes its report and prints what was found."""
-        from orchestrator import report
+        """Judges a campaign, prints what was found and writes its report. NotWrittenError if that
+        cannot be written, when all else is shown."""
         from orchestrator.cli import concluding
 
-        self.progress.step("judging and writing the report")
-        loaded, verdict, paths = concluding.conclude(folder, slo, self.cache)
+        self.progress.step("judging")
+        loaded, verdict = concluding.found(folder, slo)
+        self._print(loaded, verdict)
+        self.progress.step("writing the report")
+        paths = concluding.keep(loaded, verdict, folder, self.cache, slo)
         self.progress.done()
-        files = [
-            f"report: {paths.html.resolve()}",
-            f"report: {paths.markdown.resolve()}",
-        ]
+        for file in (paths.html, paths.markdown):
+            self.out.add(f"report: {file.resolve()}")
+        return loaded, verdict
+
+    def show_again(self, folder: Path) -> None:
+        """Judges a campaign and prints what was found; nothing is written."""
+        from orchestrator.cli import concluding
+
+        self.progress.step("judging")
+        loaded, verdict = concluding.found(folder)
+        self._print(loaded, verdict)
+        self.out.add(concluding.where_the_page_is(folder, verdict))
+
+    def _print(self, loaded: Results, verdict: Verdict) -> None:
+        from orchestrator import report
+        from orchestrator.system import store
+
+        self.progress.done()
         content = None
         if self.out.as_json:
-            content = json.loads((folder / "verdict.json").read_text())
-        self.out.show(content, *report.console(loaded, verdict), *files)
-        return loaded, verdict
+            content = json.loads(store.verdict_text(verdict))
+        self.out.show(content, *report.console(loaded, verdict))
 
 
 def _dry_parts(parts: Parts) -> Parts:

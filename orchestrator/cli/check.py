@@ -46,7 +46,9 @@ def check(
     )
     conditions = app.root / "workloads" / "tpcc" / "consistency.sql"
     try:
-        outcome = consistency.check(conditions.read_text(), endpoint, fresh=fresh)
+        outcome = consistency.check(
+            conditions.read_text(encoding="utf-8"), endpoint, fresh=fresh
+        )
     except RunError as error:  # of the server or of its tables: nothing was evaluated
         raise UnavailableError(
             str(error),

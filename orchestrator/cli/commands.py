@@ -41,7 +41,7 @@ COMMANDS = dict(_listed())
 def _help_of(place: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
     module, _, name = place.partition(".")
-    source = (Path(__file__).parent / f"{module}.py").read_text()
+    source = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
     help_text = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )

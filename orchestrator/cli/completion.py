@@ -65,7 +65,7 @@ _SIZE = re.compile(r"^      (\w[\w.-]*):", re.M)
 def _rows(_context: Context) -> Iterator[str]:
     """Types and sizes of the catalog by how its files are indented, as YAML takes a second."""
     for file in sorted((root() / "profiles/catalog").glob("*.yaml")):
-        types = _behind("\ntypes:\n", file.read_text())
+        types = _behind("\ntypes:\n", file.read_text(encoding="utf-8"))
         for kind, keys in _TYPE.findall(types):
             yield f"{file.stem}/{kind}"
             for size in _SIZE.findall(_behind("    sizes:\n", keys)):

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import errors, model, parts, powers, report
@@ -15,7 +15,7 @@ from orchestrator.cli.app import App
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import slo
 from orchestrator.run import status
-from orchestrator.system import store
+from orchestrator.system import files, store
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
@@ -24,24 +24,66 @@ _PAGE_PART = 200
 _PAGE_S = 600.0  # of a page at most
 
 
+@dataclass(frozen=True)
+class ReportPaths:
+    """The files of a report, in its results folder."""
+
+    markdown: Path
+    html: Path
+    charts: tuple[Path, ...]
+
+
 def conclude(
     folder: Path, objectives: str | None = None, cache: Path | None = None
-) -> tuple[Results, Verdict, report.ReportPaths]:
+) -> tuple[Results, Verdict, ReportPaths]:
     """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
-    judge by instead of the plan's. `cache`: as of `report.write`."""
+    judge by instead of the plan's. `cache`: as of `report.files`. NotWrittenError."""
+    campaign, verdict = found(folder, objectives)
+    return campaign, verdict, keep(campaign, verdict, folder, cache, objectives)
+
+
+def found(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
+    """What `conclude` writes, of which nothing is written: with a note if planned runs have not
+    ended."""
     campaign, verdict = judged(folder, objectives)
     ended = len(campaign.runs)
     plan = campaign.plan
     if ended < len(plan.runs):
         planned = counted(len(plan.runs), "planned run")
-        text = f"{ended} of {planned} have ended"
-        unfinished = model.Note("unfinished", text)
+        unfinished = model.Note("unfinished", f"{ended} of {planned} have ended")
         plan = replace(plan, notes=(*plan.notes, unfinished))
         campaign = replace(campaign, plan=plan)
-    store.save_verdict(folder, verdict)
-    if objectives is None:
-        status.keep(folder, campaign, verdict)
-    return campaign, verdict, report.write(campaign, verdict, folder, cache)
+    return campaign, verdict
+
+
+def keep(
+    campaign: Results,
+    verdict: Verdict,
+    folder: Path,
+    cache: Path | None = None,
+    objectives: str | None = None,
+) -> ReportPaths:
+    """Writes verdict and report into the results folder. NotWrittenError. `objectives`, `cache`: as
+    of `conclude`."""
+    with files.keeping("the report of this answer"):
+        store.save_verdict(folder, verdict)
+        if objectives is None:
+            status.keep(folder, campaign, verdict)
+        return write_report(campaign, verdict, folder, cache)
+
+
+def write_report(
+    campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
+) -> ReportPaths:
+    """Writes the report, over an older one. NotWrittenError. `cache`: as of `report.files`."""
+    texts = report.files(campaign, verdict, cache)
+    files.write_below(folder, texts)
+    charts = [folder / path for path in texts if path.startswith("charts/")]
+    return ReportPaths(
+        markdown=folder / report.MARKDOWN,
+        html=folder / report.PAGE,
+        charts=tuple(charts),
+    )
 
 
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
@@ -71,6 +113,19 @@ def _so_far(
         with suppress(errors.TierbenchError):
             if not store.limit_changes(run_folder):
                 yield run.number, generator.so_far(workload, run_folder / "raw")
+
+
+def where_the_page_is(folder: Path, verdict: Verdict) -> str:
+    """Where the page is that was written before, and what to do if it does not have this verdict,
+    or is not there."""
+    page = folder / report.PAGE
+    again = f"`tierbench analyze {folder}`"
+    if not page.is_file():
+        return f"report: none is written; {again} writes it"
+    line = f"report: {page.resolve()}"
+    if not store.is_saved(folder, verdict):
+        return f"{line} does not have this answer; {again} writes it again"
+    return line
 
 
 def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:

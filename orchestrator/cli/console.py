@@ -86,6 +86,11 @@ class LastingConsole(Console):
             renderable = _plain_text(renderable)
         return super().render(renderable, options)
 
+    def add(self, line: str) -> None:
+        """Says below what was found where that is kept; JSON has no such line."""
+        if not self.as_json:
+            self.print(line, soft_wrap=True, markup=False)
+
     def render_str(self, text: str, **style: Any) -> Text:
         return super().render_str(plain(text), **style)
 

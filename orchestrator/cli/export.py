@@ -1,7 +1,6 @@
 """`tierbench report`, `export`, `status` and `verify`: of a stored campaign what was found, what
 other programs take, how it stands, and whether its figures are those of its raw files."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -9,10 +8,11 @@ from rich.markup import escape
 from typer import Exit, Option
 
 from orchestrator import errors, units
-from orchestrator.cli import RESULTS
+from orchestrator.cli import RESULTS, streams
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.system import files
 
 
 @asked.takes(in_json=True)
@@ -23,10 +23,10 @@ def report(
     as_markdown: Annotated[bool, Option("--markdown")] = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Shows the newest campaign again (or the one named)."""
+    """Shows the newest campaign again (or the one named); writes nothing."""
     folder = app.folder(results, campaign)
     if not (brief or as_markdown):
-        app.show(folder)
+        app.show_again(folder)
         return
     if app.out.as_json:
         raise errors.UsageError(
@@ -39,7 +39,7 @@ def report(
     form: Literal["md", "txt"] = "txt"
     if as_markdown:
         form = "md"
-    _write(for_the_ticket(loaded, verdict, form), None)
+    streams.write_utf_8(units.printable(for_the_ticket(loaded, verdict, form)))
 
 
 @asked.takes()
@@ -56,21 +56,24 @@ def export(
     from orchestrator.report.exports import FORMATS
 
     loaded, verdict = concluding.judged(app.folder(results, folder), slo)
-    _write(FORMATS[form](loaded, verdict), output)
+    text = units.printable(FORMATS[form](loaded, verdict))
+    if output is None:
+        streams.write_utf_8(text)
+    else:
+        _write(text, output)
 
 
-def _write(text: str, output: Path | None) -> None:
-    text = units.printable(text)
-    if output is not None:
-        try:
-            output.write_bytes(text.encode("utf-8"))
-        except OSError as error:
-            raise errors.UnavailableError(
-                f"{output} cannot be written: {error}"
-            ) from error
+def _write(text: str, output: Path) -> None:
+    """Into a file whole or not at all; what is no file, such as a pipe, takes it as it comes."""
+    if not output.exists() or output.is_file():
+        files.write_text(output, text, private=False)
         return
-    sys.stdout.buffer.write(text.encode("utf-8"))
-    sys.stdout.flush()
+    try:
+        output.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+    except OSError as error:
+        raise errors.UnavailableError(
+            f"{output} cannot be written: {error.strerror}", "name another file"
+        ) from error
 
 
 @asked.takes(in_json=True)

@@ -14,8 +14,9 @@ from typer import Argument, Option
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import names_in, takes
-from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.errors import UsageError
 from orchestrator.keys import addresses
+from orchestrator.system import files
 from orchestrator.units import listed
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -188,11 +189,5 @@ def _write(texts: Mapping[Path, str], root: Path) -> None:
                 "take another name",
             )
     for file, text in texts.items():
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with file.open("x") as stream:
-                stream.write(text)
-        except OSError as error:
-            raise UnavailableError(
-                f"{file} cannot be written: {error.strerror}"
-            ) from error
+        files.make_folder(file.parent)
+        files.write_new(file, text, private=False)

@@ -8,7 +8,7 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, NoReturn
@@ -17,8 +17,8 @@ import typer
 from rich.markup import escape
 from typer import Option
 
-from orchestrator import __version__, errors
-from orchestrator.cli import REHEARSALS, RESULTS, defaults
+from orchestrator import PROJECT, __version__, errors
+from orchestrator.cli import REHEARSALS, RESULTS, defaults, streams
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
@@ -329,7 +329,19 @@ def _print_defaults(given: Iterable[defaults.GivenDefault], app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
-    sys.exit(exit_code(sys.argv[1:], CampaignApp()))
+    sys.stdout = streams.lasting(sys.stdout)
+    sys.stderr = streams.lasting(sys.stderr)
+    sys.exit(started(CampaignApp))
+
+
+def started(make_app: Callable[[], CampaignApp]) -> int:
+    """The same, of the app that is made now; returns the exit code."""
+    try:
+        app = make_app()
+    except errors.TierbenchError as error:  # there is no folder for what was shipped
+        _complain(error, CampaignApp(root=PROJECT))
+        return error.exit_code
+    return exit_code(sys.argv[1:], app)
 
 
 def exit_code(words: Sequence[str], app: CampaignApp) -> int:
@@ -337,6 +349,10 @@ def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     remember_environment(os.environ)
     given = replace(app, words=tuple(words), campaigns=[], at_end=[], defaults=[])
     code = _exit_code(words, given)
+    why_lost = streams.why_output_is_lost()
+    if why_lost:
+        _complain(_output_lost(why_lost), given)
+        code = code or errors.EXIT_UNAVAILABLE
     for end in given.at_end:
         end(code)
     return code
@@ -365,6 +381,9 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         if type(error).__module__.startswith(("click", "typer")):
             _complain_of_words(error, app)
             return errors.EXIT_USAGE
+        if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
+            _complain(_unnamable(error), app)
+            return errors.EXIT_UNAVAILABLE
         app.progress.done()
         app.err.print(escape(traceback.format_exc()))
         app.err.print(
@@ -372,6 +391,21 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
         )
         return errors.EXIT_INTERNAL
     return int(code or errors.EXIT_DONE)
+
+
+def _unnamable(error: UnicodeEncodeError) -> errors.UnavailableError:
+    """Of a file whose name the locale has no letters for."""
+    letters = error.object[error.start : error.end]
+    return errors.UnavailableError(
+        f"no file can be named with {letters!r}: the locale has {error.encoding} alone",
+        "set LC_ALL=C.UTF-8",
+    )
+
+
+def _output_lost(why: str) -> errors.UnavailableError:
+    return errors.UnavailableError(
+        f"the output cannot be written: {why}", "send it to where there is room"
+    )
 
 
 def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:

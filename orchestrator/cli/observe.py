@@ -28,7 +28,8 @@ from orchestrator.cli.options import (
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UnavailableError, UsageError, require_none
 from orchestrator.guards import GuardBeats
-from orchestrator.histories import files, prometheus
+from orchestrator.histories import files as histories
+from orchestrator.histories import prometheus
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Profile
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
@@ -117,23 +118,26 @@ def _observe(
     offers = _offers(catalog, options, size_bytes, observed.needs)
     observed = observed.against(offers)
     given = {name: value for name, value in asdict(options).items() if value}
-    observing.write(folder, chosen, observed, given)
-    command = observing.measure(folder, observed, init.CLUSTERS)
+    following = observing.next_campaign(folder, observed, init.CLUSTERS)
     seconds_command = seconds.command(given, observed.demands)
     page = document(
-        observed, command, readings.misses, seconds_command, readings.remarks
+        observed,
+        following.command,
+        readings.misses,
+        seconds_command,
+        readings.remarks,
     )
-    written = report.write_document(page, folder, app.cache)
     rows = [observing.row(answer) for answer in observed.answers]
-    texts = [f"{answer.workload}: {answer.text}" for answer in page.answers]
     app.out.show(
         {"folder": folder, "status": page.status, "answers": rows},
         f"{page.status}: {page.status_text}",
         page.subtitle,
         TableView(page.verdicts),
-        *texts,
-        str(written.html),
+        *[f"{answer.workload}: {answer.text}" for answer in page.answers],
     )
+    texts = {**following.texts, **report.files_of(page, app.cache)}
+    observing.write(folder, chosen, observed, given, texts)
+    app.out.add(str(folder / report.PAGE))
 
 
 def _source_limits(app: App, options: Read) -> Limits | None:
@@ -261,15 +265,15 @@ def _read(app: App, options: Read, folder: Path) -> _Readings:
         app.progress.warn(text)
         remarks.append(text)
 
-    tables = [files.read(file, remark) for file in options.file or ()]
+    tables = [histories.read(file, remark) for file in options.file or ()]
     if options.prometheus:
         tables.append(_of_server(options.prometheus, options, end_s - length_s, end_s))
     misses: list[str] = []
     if options.reads_live:
         misses = _read_live(app, options, folder, length_s, pieces)
-        if not files.live(folder):
+        if not histories.live(folder):
             raise _nothing_read(misses)
-        tables.append(files.read(folder))
+        tables.append(histories.read(folder))
     return _Readings(tables, misses, remarks)
 
 

@@ -35,7 +35,7 @@ from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
-from orchestrator.histories import files
+from orchestrator.histories import files as histories
 from orchestrator.keys import strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
@@ -43,7 +43,7 @@ from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import format_objective, parse
 from orchestrator.report.sections import method, predicted
 from orchestrator.run import observing
-from orchestrator.system import store
+from orchestrator.system import files, store
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import candidates
 from orchestrator.units import counted, format_quantity, listed, parse_size
@@ -85,12 +85,13 @@ def predict(
         unbounded += predictor.compared()
     doubts = _doubts(campaign, predictor)
     predictions = by_price(_bounded(unbounded, doubts))
-    hint = []
-    if not tier:
-        store.save_predictions(app.folder(results, campaign.name), predictions)
-        hint.append(f"`tierbench analyze {campaign.name}` draws them into its report")
     table = _table(predictions, _FIGURE_NAMES)
-    app.out.show(predictions, *_doubts_in_words(doubts), table, *hint)
+    app.out.show(predictions, *_doubts_in_words(doubts), table)
+    if tier:
+        return
+    with files.keeping("this prediction"):
+        store.save_predictions(app.folder(results, campaign.name), predictions)
+    app.out.add(f"`tierbench analyze {campaign.name}` draws them into its report")
 
 
 @asked.takes(in_json=True)
@@ -108,7 +109,8 @@ def advise(
     """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
     hour = None
     if observed:
-        hour = observing.busiest_hour(demands(files.read(observed, app.progress.warn)))
+        readings = histories.read(observed, app.progress.warn)
+        hour = observing.busiest_hour(demands(readings))
     clauses = parse(slo, "--slo")
     campaign, predictor = _predictor(app, run, results, hour)
     rows = tier or _catalog_rows(predictor, size, app.root)

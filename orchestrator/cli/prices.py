@@ -69,8 +69,8 @@ def update(
     folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
     prices_of.with_prices(rows, {str(target): text})
-    target.parent.mkdir(parents=True, exist_ok=True)
-    files.write_text(target, text)
+    files.make_folder(target.parent)
+    files.write_text(target, text, private=False)
     app.progress.done()
     app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
 

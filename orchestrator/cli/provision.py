@@ -15,6 +15,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Platform, Progress
+from orchestrator.system import files
 from orchestrator.system.clock import wait_until
 
 _APT_S = 600.0
@@ -96,7 +97,7 @@ def _start_engine(app: App) -> None:
     # The init script sets limits that some hosts refuse; the daemon itself does not need them.
     shell.run(_outliving("dockerd", _ENGINE_LOG), timeout_s=20)
     if not wait_until(answers, deadline_s=40, clock=clock, every_s=0.5):
-        lines = _ENGINE_LOG.read_text(errors="replace").splitlines()
+        lines = _ENGINE_LOG.read_text(encoding="utf-8", errors="replace").splitlines()
         raise UnavailableError(
             "the Docker engine was started but does not answer",
             f"look at {_ENGINE_LOG}",
@@ -127,7 +128,7 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
             "mmdebstrap", f"{own_images.BASE} can neither be pulled nor made", app
         )
     progress.step(f"making {own_images.BASE}", 30)
-    cache.mkdir(parents=True, exist_ok=True)
+    files.make_folder(cache)
     tarball = cache / "trixie.tar"
     done = app.shell.run(
         ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S

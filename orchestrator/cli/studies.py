@@ -68,8 +68,8 @@ def carry_in(app: CampaignApp, file: Path, results: Path) -> tuple[Study, Path]:
     folder = store.create(results, study.plan, fingerprint, app.clock.now())
     files.write_text(folder / "study.yaml", text)
     for record in study.records:
-        run = folder / "runs" / record.run.slug
-        run.mkdir()  # without raw/: there are no files of it
+        # Without raw/: there are no files of it.
+        run = files.make_folder(folder, "runs", record.run.slug)
         store.save_record(run, record)
     return study, folder
 

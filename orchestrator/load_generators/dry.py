@@ -15,6 +15,7 @@ from orchestrator.model import Cluster, Phase, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
+from orchestrator.system import files
 
 _FILE = "made-up.csv"
 _STATEMENTS = 10  # per transaction, if the workload does not set it
@@ -43,7 +44,7 @@ class DryGenerator(LoadGenerator):
         seed = zlib.crc32(drawn_for.encode())
         model = Model.of_node(load.cluster.nodes[0])
         table = _made_up(workload, model, start_s, end_s, seed)
-        table.to_csv(load.out / _FILE, index=False)
+        files.write_text(load.out / _FILE, table.to_csv(index=False))
         world.clock.sleep(end_s - start_s)
         return Phase("warm-up", start_s, middle_s), Phase("measure", middle_s, end_s)
 

@@ -84,8 +84,7 @@ class Fio(parts.LoadGenerator):
     def run(self, load: parts.ClientLoad) -> tuple[Phase, Phase]:
         """Runs fio for each point that an earlier run of the cell has not left in `out`, at least
         the last. `measure` begins with the first point's, and has the later warm-ups in it."""
-        folder = load.out / FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = files.make_folder(load.out, FOLDER)
         points = _points_left(load.workload, folder)
         clock = load.world.clock
         start_s = clock.now()
@@ -236,7 +235,7 @@ def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
 
 def _json(file: Path) -> Mapping[str, Any]:
     try:
-        content: Mapping[str, Any] = json.loads(file.read_text())
+        content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise LoadError(f"{file} is not there: the point was not measured") from error
     except ValueError as error:

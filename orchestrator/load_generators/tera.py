@@ -118,7 +118,7 @@ class Tera(InClient):
     def read(
         self, workload: Workload, out: Path, start_s: float, end_s: float
     ) -> Result:
-        noted = json.loads((out / _FILE).read_text())
+        noted = json.loads((out / _FILE).read_text(encoding="utf-8"))
         elapsed_s = end_s - start_s
         rate = noted["payload_bytes"] / elapsed_s
         figures = (
@@ -176,7 +176,7 @@ class _Jobs:
         LoadError if a job fails, NodeError if a server dies meanwhile."""
         container = self.world.platform.container
         script = self.world.root / "workloads" / "hdfs" / f"{self.script}.sh"
-        command = ("bash", "-c", script.read_text())
+        command = ("bash", "-c", script.read_text(encoding="utf-8"))
         watch = []
         for node in self.cluster.nodes:
             if node.container:

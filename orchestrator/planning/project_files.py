@@ -2,6 +2,8 @@
 
 Reads files and hands their texts to `profiles`, which knows what they mean."""
 
+import codecs
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -308,6 +310,8 @@ def _unprintable(kind: str, file: Path) -> Mistake:
     what = (
         f"the name of this {kind} file is no line of UTF-8 text: give the file another"
     )
+    if units.is_printable(os.fsencode(file.stem).decode("utf-8", "surrogateescape")):
+        what = f"this locale has no letters for the name of this {kind} file: set LC_ALL=C.UTF-8"
     return Mistake(str(file), what)
 
 
@@ -380,8 +384,10 @@ def _text(file: Path, root: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
         what = f"this file is not UTF-8: byte {error.start + 1} is {byte:#04x}"
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            what = "this file is UTF-16"
         place = f"{_where(file, root)}:{line}"
-        raise refused([Mistake(place, what)]) from error
+        raise refused([Mistake(place, f"{what}; save it as UTF-8")]) from error
 
 
 def _where(file: Path, root: Path) -> str:

@@ -86,7 +86,8 @@ def provide(root: Path, name: str, platform: Platform, progress: Progress) -> st
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
             authorities = os.environ.get(AUTHORITIES_VARIABLE)
-            if authorities and _AUTHORITIES[:-1] in (source / "Dockerfile").read_text():
+            recipe = (source / "Dockerfile").read_text(encoding="utf-8")
+            if authorities and _AUTHORITIES[:-1] in recipe:
                 source = Path(shutil.copytree(source, copy, dirs_exist_ok=True))
                 shutil.copy(authorities, source / _AUTHORITIES)
             platform.images.build(str(source), image, lambda _line: None)

@@ -1,13 +1,12 @@
 """The report of a campaign, made from its records and verdict alone: Markdown, HTML, terminal.
 
-`write` leaves report.md, report.html and charts/*.svg in a folder; `console` returns the first
-screen for a terminal. Both are pure apart from the files that `write` leaves: the same campaign and
-verdict give the same text, byte for byte. What is said of what to buy is `Answer`, which `analysis`
-made: nothing is judged here.
+`files` returns the texts of report.md, report.html and charts/*.svg; `console` returns the first
+screen for a terminal. Both are pure: the same campaign and verdict give the same text, byte for
+byte, and who asked writes it. What is said of what to buy is `Answer`, which `analysis` made:
+nothing is judged here.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -47,14 +46,9 @@ from orchestrator.report.sections import (
 )
 from orchestrator.report.sections.caveats import stamps
 
-
-@dataclass(frozen=True)
-class ReportPaths:
-    """The files that `write` left."""
-
-    markdown: Path
-    html: Path
-    charts: tuple[Path, ...]
+# Names of the two in a results folder.
+MARKDOWN = "report.md"
+PAGE = "report.html"
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
@@ -102,31 +96,20 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     yield method.section(index)
 
 
-def write(
-    campaign: Results, verdict: Verdict, folder: Path, cache: Path | None = None
-) -> ReportPaths:
-    """Writes the report into `folder`, over an older one. OSError if that is not possible.
-    `cache`: a folder that keeps what every page has; without it, that is made anew."""
-    return write_document(arrange(campaign, verdict), folder, cache)
+def files(
+    campaign: Results, verdict: Verdict, cache: Path | None = None
+) -> dict[str, str]:
+    """Path in the results folder → text, of all files of the report. `cache`: a folder that keeps
+    what every page has; without it, that is made anew."""
+    return files_of(arrange(campaign, verdict), cache)
 
 
-def write_document(
-    document: Document, folder: Path, cache: Path | None = None
-) -> ReportPaths:
+def files_of(document: Document, cache: Path | None = None) -> dict[str, str]:
     """The same of any document."""
-    charts = tuple(charts_of(document))
-    paths_of_charts = tuple(folder / chart.path for chart in charts)
-    paths = ReportPaths(
-        markdown=folder / "report.md",
-        html=folder / "report.html",
-        charts=paths_of_charts,
-    )
-    (folder / "charts").mkdir(parents=True, exist_ok=True)
-    for chart in charts:
-        (folder / chart.path).write_text(chart.svg, encoding="utf-8")
-    paths.markdown.write_text(markdown.draw(document), encoding="utf-8")
-    paths.html.write_text(page.draw(document, cache), encoding="utf-8")
-    return paths
+    texts = {chart.path: chart.svg for chart in charts_of(document)}
+    texts[MARKDOWN] = markdown.draw(document)
+    texts[PAGE] = page.draw(document, cache)
+    return texts
 
 
 def for_the_ticket(

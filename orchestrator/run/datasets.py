@@ -148,7 +148,7 @@ def _places(world: World) -> set[Path]:
     folders: set[Path] = set()
     for file in (world.cache / "datasets").glob(f"*/{PLACES}"):
         with suppress(OSError, ValueError, TypeError):  # one that was cut says nothing
-            places = json.loads(file.read_text())
+            places = json.loads(file.read_text(encoding="utf-8"))
             folders |= {Path(place).parent for place in places}
     caches = (world.cache, world.platform.folder(world.cache))
     return folders - {cache / "datasets" for cache in caches}

@@ -93,7 +93,7 @@ def folder_of(snapshots: Sequence[Path], world: World) -> Path:
 def content(file: Path) -> dict[str, Any]:
     """Empty if the file was cut, or is not there: then the data are loaded anew."""
     with suppress(OSError, ValueError, TypeError):
-        return dict(json.loads(file.read_text()))
+        return dict(json.loads(file.read_text(encoding="utf-8")))
     return {}
 
 

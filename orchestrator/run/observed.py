@@ -58,7 +58,7 @@ def note(name: str, took_s: float, world: World, amount: float | None = 1.0) -> 
     times = [*content.get(name, []), now]
     content[name] = times[-_KEPT:]
     with suppress(OSError):
-        world.cache.mkdir(parents=True, exist_ok=True)
+        files.make_folder(world.cache)
         files.write_json(world.cache / _FILE, _CONTENT.dump_python(content))
 
 

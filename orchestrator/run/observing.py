@@ -228,8 +228,7 @@ class _DiskReader:
     def reading(self, every_s: float) -> Iterator[None]:
         """Reads so often meanwhile, into a folder of its own."""
         name = f"{self.clock.now():.0f}-{every_s:.0f}"
-        folder = self.folder / "samples" / name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = files.make_folder(self.folder, "samples", name)
         with sampling(
             self.disks, self.collectors, self.clock, self.machines, every_s, folder
         ) as readings:
@@ -255,19 +254,29 @@ class _DiskReader:
 
 
 def write(
-    folder: Path, read: pd.DataFrame, observed: Observed, options: Mapping[str, Any]
+    folder: Path,
+    read: pd.DataFrame,
+    observed: Observed,
+    options: Mapping[str, Any],
+    texts: Mapping[str, str],
 ) -> None:
-    """All but profiles and report. read: INTERVALS; options: what was asked for."""
-    folder.mkdir(parents=True, exist_ok=True)
-    parquet.write(folder / DEMAND, [read])
-    rows = [csv_row(row(answer)) for answer in observed.answers]
-    pd.DataFrame(rows).to_csv(folder / "candidates.csv", index=False)
-    hours = [
-        answer.on.hours.assign(candidate=answer.purchase.name)
-        for answer in observed.answers
-    ]
-    parquet.write(folder / "hours.parquet", [pd.concat(hours)])
-    files.write_json(folder / "observed.json", _facts(observed, options))
+    """Keeps what was found. NotWrittenError.
+
+    read: INTERVALS; options: what was asked for; texts: path in the folder → profiles and report.
+    """
+    with files.keeping("this observation"):
+        files.make_folder(folder)
+        parquet.write(folder / DEMAND, [read])
+        rows = [csv_row(row(answer)) for answer in observed.answers]
+        table = pd.DataFrame(rows)
+        files.write_text(folder / "candidates.csv", table.to_csv(index=False))
+        hours = [
+            answer.on.hours.assign(candidate=answer.purchase.name)
+            for answer in observed.answers
+        ]
+        parquet.write(folder / "hours.parquet", [pd.concat(hours)])
+        files.write_json(folder / "observed.json", _facts(observed, options))
+        files.write_below(folder, texts)
 
 
 def _facts(observed: Observed, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -354,36 +363,44 @@ def _percent(share: float) -> float | None:
     return 100 * share
 
 
-def measure(folder: Path, observed: Observed, cluster_of: Mapping[str, str]) -> str:
-    """Writes profiles of what is worth a campaign, and beside them the command that measures them,
-    which is returned; empty without any. cluster_of: provider → one of profiles/clusters."""
-    profiles = folder / "profiles"
-    profiles.mkdir(exist_ok=True)
-    names = list[str]()
+@dataclass(frozen=True)
+class NextCampaign:
+    """What is worth a campaign. `texts`: path in the observation's folder → profile, and the
+    command that measures them, which is `command`; it is empty without any."""
+
+    texts: Mapping[str, str]
+    command: str
+
+
+def next_campaign(
+    folder: Path, observed: Observed, cluster_of: Mapping[str, str]
+) -> NextCampaign:
+    """cluster_of: provider → one of profiles/clusters."""
+    texts = dict[str, str]()
     for pair in observed.worth.values():
         for answer in pair:
             cluster = cluster_of[answer.purchase.provider]
-            file = _write_profile(profiles, answer, cluster)
-            names.append(str(file))
+            texts[_profile_path(answer)] = _profile(answer, cluster)
     command = ""
-    if names:
-        command = _compare(names)
-    files.write_text(profiles / "compare.sh", f"{command}\n")
-    return command
+    if texts:
+        command = _compare([str(folder / path) for path in texts])
+    texts["profiles/compare.sh"] = f"{command}\n"
+    return NextCampaign(texts, command)
 
 
-def _write_profile(folder: Path, answer: CandidateAnswer, cluster: str) -> Path:
+def _profile_path(answer: CandidateAnswer) -> str:
     """Called by the candidate, in what every shell takes as it is."""
-    purchase = answer.purchase
-    stem = re.sub("[^a-z0-9]+", "-", purchase.name.lower()).strip("-")
-    file = folder / f"{stem}.yaml"
+    stem = re.sub("[^a-z0-9]+", "-", answer.purchase.name.lower()).strip("-")
+    return f"profiles/{stem}.yaml"
+
+
+def _profile(answer: CandidateAnswer, cluster: str) -> str:
     content = {
         "question": _QUESTION,
         "cluster": cluster,
-        "tier": dict(purchase.keys),
+        "tier": dict(answer.purchase.keys),
     }
-    files.write_text(file, strict_yaml.written(content))
-    return file
+    return strict_yaml.written(content)
 
 
 def _compare(profiles: Sequence[str]) -> str:

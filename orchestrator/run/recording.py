@@ -256,7 +256,7 @@ def _evidence(error: Exception) -> str:
 def _of_disks(here: RunContext) -> str:
     """What servers of emulated disks said about this computer's disk: then that is the cause."""
     for log in sorted(here.raw.glob("disk-*.log")):
-        for line in log.read_text().splitlines():
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
             if line.startswith(_HOST_FAILED):
                 return f"; {log.stem}: {line.removeprefix(_HOST_FAILED)}"
     return ""

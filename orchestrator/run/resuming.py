@@ -4,7 +4,6 @@ What is finished stays as it is, byte for byte: a run that was done or failed. O
 to its end, but not read, is read now. What any other left is put aside and the run is made again.
 The other runs are made as planned, where and with what the first ones were."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -175,10 +174,10 @@ class Resumption:
         if store.limit_changes(aside):
             return 0
         points = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
-        folder = store.run_folder(self.folder, run) / "raw" / generator.goes_on_from
-        folder.mkdir()
+        raw = store.run_folder(self.folder, run) / "raw"
+        folder = files.make_folder(raw, generator.goes_on_from)
         for file in points:
-            shutil.copy2(file, folder)
+            files.copy(file, folder / file.name)
         return len(points)
 
     def _differences(self, facts_now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import ClockOffset
 from orchestrator.powers import Clock, Machine, Platform
-from orchestrator.system import at_once, parquet
+from orchestrator.system import at_once, files, parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines
 
@@ -98,7 +98,7 @@ class Readings:
         self._due_s = self._due_s or now_s + _PART_S
 
     def _spill(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         file = folder / f"{len(self._files) + 1:05}.parquet"
         # A sync would delay the next tick.
         parquet.write(file, [self._in_memory()], lasting=False)

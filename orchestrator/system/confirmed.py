@@ -72,8 +72,8 @@ def _of_file(file: Path, state: Path) -> Path:
 @contextmanager
 def _writable(state: Path) -> Iterator[None]:
     try:
-        for subfolder in (state, state / "commands", state / "allowed"):
-            subfolder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for subfolder in ("commands", "allowed"):
+            files.make_folder(state.parent, state.name, subfolder)
         yield
     except OSError as error:
         raise UnavailableError(

@@ -1,32 +1,170 @@
 """Files that outlive a power cut: on the disk before they replace what was there, and so is the
-folder that names them; and checksums by which a file that was cut or changed is told later."""
+folder that names them; and checksums by which a file that was cut or changed is told later.
+
+All that a campaign leaves is written here. A file appears whole or not at all, is for its user
+alone, and is never written through a link: a folder that somebody else has packed may have links to
+any file of the user."""
 
 import contextlib
 import hashlib
 import json
 import os
+import secrets
+import shutil
+import stat
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
 
-from orchestrator.errors import UNREADABLE, CutError, UsageError
+from orchestrator.errors import UNREADABLE, CutError, NotWrittenError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.system.redaction import hidden, hidden_in
 
 Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
 
+_TO_ITS_USER = 0o600
+_TO_ALL = 0o666  # but for what the user's umask takes away
+_READABLE_BY_ALL = 0o644
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ADDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
-def write_text(file: Path, text: str) -> None:
-    """Writes atomically: a reader sees the old file or the new one, never half of one."""
-    new_file = file.with_name(f".{file.name}.new")
-    new_file.write_text(text, encoding="utf-8")
-    put(new_file, file)
+
+# ------------------------------------------------------------------ the writer
+
+
+@contextlib.contextmanager
+def replacing(
+    file: Path, *, private: bool = True, lasting: bool = True
+) -> Iterator[IO[bytes]]:
+    """What the block writes is the file when the block ends; until then what was there stays.
+
+    A link of that name is replaced. A file that others could read stays readable. `private`: a
+    new one is for its user alone. Not `lasting`: a power cut may undo it. NotWrittenError if
+    that is not possible."""
+    new_file = file.with_name(f".{secrets.token_hex(6)}.new")
+    try:
+        with (
+            writing(file),
+            os.fdopen(_opened_new(new_file, file, private), "wb") as opened,
+        ):
+            yield opened
+            opened.flush()
+            if lasting:
+                os.fsync(opened.fileno())
+        with writing(file):
+            new_file.replace(file)
+            if lasting:
+                sync(file.parent)
+    finally:
+        with contextlib.suppress(OSError):  # it has its name, or was never made
+            new_file.unlink()
+
+
+def _opened_new(new_file: Path, file: Path, private: bool) -> int:
+    """A descriptor of a new file that is to take the place of `file`."""
+    mode = _TO_ALL
+    if private:
+        mode = _TO_ITS_USER
+    number = os.open(new_file, _NEW, mode)
+    with contextlib.suppress(FileNotFoundError):
+        before = file.lstat()
+        if stat.S_ISREG(before.st_mode):
+            shared = stat.S_IMODE(before.st_mode) & _READABLE_BY_ALL
+            os.fchmod(number, shared | _TO_ITS_USER)
+    return number
+
+
+@contextlib.contextmanager
+def writing(path: Path, verb: str = "written") -> Iterator[None]:
+    """What fails in the block is a NotWrittenError that names the file or folder."""
+    try:
+        yield
+    except NotWrittenError:
+        raise
+    except OSError as error:
+        raise _not_written(path, verb, error) from error
+
+
+def _not_written(path: Path, verb: str, error: OSError) -> NotWrittenError:
+    why = error.strerror or str(error)
+    return NotWrittenError(f"{path} cannot be {verb}: {why}", why)
+
+
+@contextlib.contextmanager
+def keeping(what: str) -> Iterator[None]:
+    """Says what is lost if something of it cannot be written."""
+    try:
+        yield
+    except NotWrittenError as error:
+        lost = f"{what} is not kept: {error.what}"
+        raise NotWrittenError(lost, error.why, error.advice) from error
+
+
+def write_text(file: Path, text: str, private: bool = True) -> None:
+    """Writes atomically: a reader sees the old file or the new one, never half of one. As UTF-8; of
+    a name that is none, such as one of an old disk, the bytes are shown."""
+    content = text.encode("utf-8", errors="backslashreplace")
+    with replacing(file, private=private) as opened:
+        opened.write(content)
 
 
 def write_json(file: Path, content: Any) -> None:
     """The same for any JSON. Passwords in URLs and connection strings are left out."""
     text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
     write_text(file, text + "\n")
+
+
+def write_below(folder: Path, texts: Mapping[str, str]) -> None:
+    """Writes texts by their paths below a folder, which is made if it is not there."""
+    for path, text in texts.items():
+        place = PurePosixPath(path)
+        write_text(make_folder(folder, *place.parent.parts) / place.name, text)
+
+
+def keep(file: Path, text: str, *, adds: bool = False) -> None:
+    """Writes, or adds to, a text that something else said or was told, without secrets."""
+    kept = hidden(text)
+    if not adds:
+        write_text(file, kept)
+        return
+    content = kept.encode("utf-8", errors="backslashreplace")
+    with writing(file):
+        number = os.open(file, _ADDING, _TO_ITS_USER)
+        with os.fdopen(number, "ab") as opened:
+            opened.write(content)
+
+
+def make_folder(above: Path, *names: str) -> Path:
+    """Makes the folder of these names, one in the other, for its user alone, and returns it. That
+    `above` all may be a link, which a person has named; none below it may. NotWrittenError."""
+    folder = above
+    with writing(folder, "made"):
+        folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        folder = folder / name
+        if folder.is_symlink():
+            raise _is_a_link(folder)
+        with writing(folder, "made"):
+            folder.mkdir(0o700, exist_ok=True)
+    return folder
+
+
+def make_new_folder(folder: Path) -> None:
+    """The same of one that nothing has made before. FileExistsError if something has."""
+    try:
+        folder.mkdir(0o700)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _not_written(folder, "made", error) from error
+
+
+def _is_a_link(folder: Path) -> NotWrittenError:
+    return NotWrittenError(
+        f"{folder} is a link, and nothing is written through a link",
+        "it is a link",
+        "remove the link, or put a folder in its place",
+    )
 
 
 def content(file: Path) -> dict[str, Any]:
@@ -37,20 +175,7 @@ def content(file: Path) -> dict[str, Any]:
     return dict(json.loads(plain_files.read(file)))
 
 
-def keep(file: Path, text: str, *, adds: bool = False) -> None:
-    """Writes, or adds to, a text that something else said or was told, without secrets."""
-    mode = "w"
-    if adds:
-        mode = "a"
-    with file.open(mode, encoding="utf-8") as opened:
-        opened.write(hidden(text))
-
-
-def put(new_file: Path, file: Path) -> None:
-    """Gives a file that is written its name, once its content is on the disk."""
-    sync(new_file)
-    new_file.replace(file)
-    sync(file.parent)
+# ------------------------------------------------------------------ for others
 
 
 def require_absent(file: Path) -> None:
@@ -64,20 +189,29 @@ def require_absent(file: Path) -> None:
         )
 
 
-def write_private(file: Path, text: str) -> None:
-    """Writes a new file that only its user may read. UsageError if something has its name by now, a
-    link among others: nothing is written through it."""
-    how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+def write_new(file: Path, text: str, private: bool = True) -> None:
+    """Writes a file that was not there; `private`: which only its user may read. UsageError if
+    something has its name by now, a link among others: nothing is written through it."""
+    mode = _TO_ALL
+    if private:
+        mode = _TO_ITS_USER
     try:
-        number = os.open(file, how, 0o600)
+        number = os.open(file, _NEW, mode)
     except FileExistsError:
         require_absent(file)
         raise
-    with os.fdopen(number, "w", encoding="utf-8") as opened:
-        os.fchmod(number, 0o600)
+    except OSError as error:
+        raise _not_written(file, "written", error) from error
+    with writing(file), os.fdopen(number, "w", encoding="utf-8") as opened:
         opened.write(text)
         opened.flush()
         os.fsync(number)
+
+
+def copy(source: Path, file: Path) -> None:
+    """Writes what another file has."""
+    with source.open("rb") as content, replacing(file) as opened:
+        shutil.copyfileobj(content, opened)
 
 
 def sync(path: Path) -> None:

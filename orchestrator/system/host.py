@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
+from orchestrator.system import files
 
 
 def name() -> str:
@@ -54,14 +55,14 @@ def _hidden(number: str) -> bool | None:
 
 
 def _boot_and_space(root: Path) -> str:
-    boot = (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    boot = (root / "proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     space = (root / "proc/self/ns/pid").readlink()
     return f"{boot} {space}"
 
 
 def _started(number: int, root: Path) -> str:
     """Its start in ticks: proc_pid_stat(5), field 22. ProcessLookupError if it has ended."""
-    text = (root / f"proc/{number}/stat").read_text()
+    text = (root / f"proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     # The name of the program comes before, in brackets, and may have brackets in it.
     _, _, behind_name = text.rpartition(")")
     fields = behind_name.split()
@@ -85,7 +86,7 @@ def only_one(lock: Path) -> Iterator[None]:
     file that does not look like a lock."""
     import fcntl
 
-    lock.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(lock.parent)
     with open(_opened(lock), "rb", closefd=True) as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)

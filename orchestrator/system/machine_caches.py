@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import UnavailableError
-from orchestrator.system import host
+from orchestrator.system import files, host
 
 PARTS = "machines"
 _OWNER = ".owner"  # a link: it has its content as soon as it is there, on NFS too
@@ -97,7 +97,7 @@ def part_of(cache: Path, machine: MachineIdentity) -> Path:
 def sign(cache: Path, machine: MachineIdentity) -> None:
     """Makes a cache folder the machine's, also if an earlier release signed it with the name alone.
     UnavailableError if another was faster."""
-    cache.mkdir(parents=True, exist_ok=True)
+    files.make_folder(cache)
     with suppress(OSError):  # where there are no links nobody owns it
         (cache / _OWNER).symlink_to(str(machine))
     owner = owner_of(cache)

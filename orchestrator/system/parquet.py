@@ -1,6 +1,7 @@
 """Tables in parquet files, written and read in parts, so that none needs to be in memory whole."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -16,25 +17,19 @@ _ROWS = 2**20
 
 def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> None:
     """Writes one table atomically, each part as a row group; without any there is no file. Not
-    `lasting`: a power cut may undo it."""
-    writer: pq.ParquetWriter | None = None
-    new_file = file.with_name(f".{file.name}.new")
-    try:
-        for part in parts:
-            if writer is None:
-                schema = pa.Schema.from_pandas(part, preserve_index=False)
-                writer = pq.ParquetWriter(new_file, schema, write_page_checksum=True)
-            table = pa.Table.from_pandas(part, writer.schema, preserve_index=False)
+    `lasting`: a power cut may undo it. NotWrittenError."""
+    remaining = iter(parts)
+    first = next(remaining, None)
+    if first is None:
+        return
+    schema = pa.Schema.from_pandas(first, preserve_index=False)
+    with (
+        files.replacing(file, lasting=lasting) as opened,
+        pq.ParquetWriter(opened, schema, write_page_checksum=True) as writer,
+    ):
+        for part in chain([first], remaining):
+            table = pa.Table.from_pandas(part, schema, preserve_index=False)
             writer.write_table(table)
-    finally:
-        if writer is not None:
-            writer.close()
-    if writer is None:
-        return  # no part, no table
-    if lasting:
-        files.put(new_file, file)
-    else:
-        new_file.replace(file)
 
 
 def rows(file: Path) -> int:

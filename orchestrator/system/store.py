@@ -30,6 +30,7 @@ from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
 from orchestrator.system import (
     clock,
+    files,
     parquet,
     results_formats,
     run_folders,
@@ -61,7 +62,7 @@ def create(
 ) -> Path:
     """Makes `results/<UTC time>-<name>/` with the plan and points `results/latest` at it."""
     folder = fresh_folder(results, f"{clock.stamp(now_s)}-{plan.name}")
-    (folder / "runs").mkdir()
+    files.make_folder(folder, "runs")
     save_plan(folder, plan)
     save_fingerprint(folder, 1, fingerprint)
     # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
@@ -98,13 +99,13 @@ def save_left_behind(campaign: Path, what: str, look: Sequence[str]) -> None:
 
 def fresh_folder(results: Path, name: str) -> Path:
     """Makes a new folder, although another program may choose the same name in that second."""
-    results.mkdir(parents=True, exist_ok=True)
+    files.make_folder(results)
     names = [name]
     names += [f"{name}-{number}" for number in range(2, 1000)]
     for fresh_name in names:
         folder = results / fresh_name
         with contextlib.suppress(FileExistsError):
-            folder.mkdir()
+            files.make_new_folder(folder)
             return folder
     raise UnavailableError(f"{results} has a thousand folders named {name}")
 
@@ -119,10 +120,10 @@ def newest(results: Path) -> Path | None:
 
 def run_folder(campaign: Path, run: Run) -> Path:
     """Returns the folder of a run, and makes it with its `raw/`. UsageError if it would be
-    elsewhere than in the campaign's."""
+    elsewhere than in the campaign's; NotWrittenError."""
     folder = run_folders.path_of(campaign, run)
-    (folder / "raw").mkdir(parents=True, exist_ok=True)
-    return folder
+    names = folder.relative_to(campaign).parts
+    return files.make_folder(campaign, *names, "raw").parent
 
 
 def put_aside(campaign: Path, run: Run) -> Path | None:
@@ -134,7 +135,7 @@ def put_aside(campaign: Path, run: Run) -> Path | None:
         return None
     if plain_files.kind_of(aside) not in ("nothing", "a folder"):
         raise plain_files.not_plain(aside)
-    aside.mkdir(exist_ok=True)
+    files.make_folder(campaign, aside.name)
     number = 1 + max(_numbers_aside(aside, run), default=0)
     return folder.rename(aside / f"{run.slug}-{number}")
 
@@ -176,8 +177,8 @@ def in_progress(campaign: Path) -> Path | None:
 
 def keep_limit_change(run: Path, change: Mapping[str, Any]) -> None:
     """Adds a change of a running disk's limits to the run's raw files."""
-    with (run / "raw" / _CHANGES).open("a") as file:
-        file.write(json.dumps(change) + "\n")
+    line = json.dumps(change) + "\n"
+    files.keep(run / "raw" / _CHANGES, line, adds=True)
 
 
 def limit_changes(run: Path) -> list[Any]:
@@ -215,7 +216,8 @@ def save_run(
 ) -> None:
     """Saves tables, which may be None or come in parts, then the record: the run is complete."""
     if intervals is not None:
-        intervals.to_csv(folder / _INTERVALS, index=False, float_format="%.14g")
+        rows = intervals.to_csv(index=False, float_format="%.14g")
+        files.write_text(folder / _INTERVALS, rows)
     if latencies is not None:
         parquet.write(folder / _TRANSACTIONS, latencies)
     if samples is not None:
@@ -264,13 +266,29 @@ def save_verified(campaign: Path, verified: Verified) -> None:
     stored_json.write(campaign / _VERIFIED, content)
 
 
+_VERDICT = "verdict.json"
+
+
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
-    stored_json.write(campaign / "verdict.json", asdict(verdict))
+    files.write_text(campaign / _VERDICT, verdict_text(verdict))
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """What verdict.json is."""
+    return stored_json.text_of(Path(_VERDICT), asdict(verdict))
+
+
+def is_saved(campaign: Path, verdict: Verdict) -> bool:
+    """Whether verdict.json has this verdict."""
+    with contextlib.suppress(OSError, CutError):
+        content = plain_files.read(campaign / _VERDICT)
+        return content == verdict_text(verdict).encode()
+    return False
 
 
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
-    file = campaign / "verdict.json"
+    file = campaign / _VERDICT
     return stored_json.read_json(
         file,
         tuple[Decision, ...],

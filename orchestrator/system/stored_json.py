@@ -46,12 +46,17 @@ _form: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def write(file: Path, content: Mapping[str, Any]) -> None:
-    """Writes atomically, without passwords, and with the checksum by which `read_json` tells
-    whether the content was changed since."""
+    """Writes atomically what is `text_of` the content."""
+    files.write_text(file, text_of(file, content))
+
+
+def text_of(file: Path, content: Mapping[str, Any]) -> str:
+    """JSON without passwords, and with the checksum by which `read_json` tells whether the content
+    was changed since."""
     text = json.dumps(hidden_in(content), default=str)
     as_read = _parsed(file, text)
     sealed = {**as_read, CHECKSUM: _checksum(as_read)}
-    files.write_text(file, json.dumps(sealed, indent=1, ensure_ascii=False) + "\n")
+    return json.dumps(sealed, indent=1, ensure_ascii=False) + "\n"
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData, TierMechanism
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
+from orchestrator.system import files
 from orchestrator.tier import DiskKind, Tier
 from orchestrator.tiers.common.emulated import disk_files
 
@@ -30,7 +31,7 @@ class DryTier(TierMechanism):
         self, tier: Tier, data: NodesData, world: World
     ) -> Iterator[tuple[Volume, ...]]:
         for snapshot in data.snapshots:
-            snapshot.write_text(f"{WARNING}\n")
+            files.write_text(snapshot, f"{WARNING}\n")
         yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(
             data.sizes_bytes
         )

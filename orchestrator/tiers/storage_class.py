@@ -115,7 +115,7 @@ class StorageClassTier:
         if copies:
             kind = "claim"
         for note, name in zip(data.snapshots, names, strict=True):
-            note.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(note.parent)
             files.write_text(note, f"{kind} {name}\n")
 
     @contextmanager
@@ -279,7 +279,7 @@ def _rented(
 
 def _source(note: Path) -> VolumeSource:
     """What holds the data of one node."""
-    kind, name = note.read_text().split()
+    kind, name = note.read_text(encoding="utf-8").split()
     if kind == "claim":
         return VolumeSource("claim", name)
     return VolumeSource("snapshot", name)

@@ -24,9 +24,9 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 
-from orchestrator import report
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.model import Node
 from orchestrator.system import parquet, store
 from tests.bench.stages import Stages
@@ -180,7 +180,7 @@ def show(asked: argparse.Namespace, folder: Path) -> None:
     verdict = judge(campaign)
     store.save_verdict(folder, verdict)
     stages.begin("write the report")
-    report.write(campaign, verdict, folder)
+    concluding.write_report(campaign, verdict, folder)
     stages.end()
     Console().print(
         stages.table(

@@ -29,7 +29,7 @@ from orchestrator import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import plans
+from orchestrator.cli import concluding, plans
 from orchestrator.cli.options import Request
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
@@ -152,7 +152,7 @@ def test_a_tier_mechanism(tmp_path: Path) -> None:
     results = carried_out(a_dry_plan(tier=tier), tmp_path, parts)
     verdict = judge(results)
     assert "none tier" in {doubt.kind for doubt in verdict.doubts}
-    text = report.write(results, verdict, tmp_path).markdown.read_text()
+    text = concluding.write_report(results, verdict, tmp_path).markdown.read_text()
     assert "| not limited (throwaway) |" in text
     record = json.loads(next(tmp_path.rglob("record.json")).read_text())
     recorded = record["profile"]["tier"]

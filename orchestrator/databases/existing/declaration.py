@@ -309,7 +309,7 @@ def _password_in(path: str) -> str:
     file = Path(path).expanduser()
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except OSError as error:
         raise UnavailableError(
             f"the password file {path} cannot be read: {error.strerror}",

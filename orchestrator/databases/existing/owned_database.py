@@ -353,7 +353,7 @@ class Leftover:
 
 def remember(cache: Path, declared: Existing, owner: Owner) -> None:
     file = _file(cache, declared)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(file.parent)
     files.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
 
 
@@ -368,7 +368,7 @@ def leftovers(cache: Path) -> tuple[Leftover, ...]:
 def _read(paths: list[Path]) -> Iterator[Leftover]:
     for file in paths:
         try:
-            content = json.loads(file.read_text())
+            content = json.loads(file.read_text(encoding="utf-8"))
             content["declared"]["hosts"]["options"].pop(
                 "password", None
             )  # it is not kept

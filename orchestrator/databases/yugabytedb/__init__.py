@@ -25,7 +25,7 @@ from orchestrator.model import (
 from orchestrator.parts import SessionLimit
 from orchestrator.platforms.common import lifecycle, machines
 from orchestrator.powers import Container, ContainerSpec, Network, World
-from orchestrator.system import at_once, sql
+from orchestrator.system import at_once, files, sql
 from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
 
 _FLUSH_S = 600.0
@@ -369,10 +369,16 @@ def _plans(
     certificates: Sequence[Mapping[str, bytes]],
 ) -> list[ContainerSpec]:
     plans: list[ContainerSpec] = []
-    for volume, files in zip(volumes, certificates, strict=True):
+    for volume, certificate_files in zip(volumes, certificates, strict=True):
         number = len(plans) + 1
         plan = nodes.container_spec(
-            handle.spec, handle.settings, number, volume, network, tag, files
+            handle.spec,
+            handle.settings,
+            number,
+            volume,
+            network,
+            tag,
+            certificate_files,
         )
         plans.append(plan)
     return plans
@@ -382,8 +388,9 @@ def _trust(authority: bytes, network: Network, up: ExitStack, world: World) -> T
     """Keeps the authority's certificate for sessions from here, for as long as `up` is open."""
     file = world.cache / "certificates" / network.name / tls.AUTHORITY
     up.callback(shutil.rmtree, file.parent, ignore_errors=True)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(authority)
+    files.make_folder(file.parent)
+    with files.replacing(file) as opened:
+        opened.write(authority)
     return Tls("verify-full", str(file.resolve()))
 
 

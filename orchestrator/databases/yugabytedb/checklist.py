@@ -228,7 +228,7 @@ def passed(spec: ClusterSpec, platform: Platform, cache: Path) -> str:
     try:
         tag, file = _file(spec, platform, cache)
         if file is not None:
-            content = json.loads(file.read_text())
+            content = json.loads(file.read_text(encoding="utf-8"))
         else:
             content = {}
     except (OSError, ValueError, errors.TierbenchError):
@@ -263,7 +263,7 @@ def kept(
             "confirmed"
         )
         return
-    file.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(file.parent)
     content = {"image": tag, "confirmed": confirmed, "passed_s": world.clock.now()}
     files.write_json(file, content)
     world.progress.note(
@@ -276,7 +276,7 @@ def _write_report(
 ) -> None:
     image_name = re.sub(r"[^A-Za-z0-9.-]+", "-", tag)
     report = results / f"first-run-{image_name}.txt"
-    results.mkdir(parents=True, exist_ok=True)
+    files.make_folder(results)
     files.write_text(report, _text(findings, tag, world))
     world.progress.note(
         f"{report} has all of it, to attach to an issue; no password is in it"

@@ -227,7 +227,7 @@ NOT_KEPT = ("c10", "c12")
 
 def conditions(world: World) -> str:
     file = world.root / "workloads" / "tpcc" / "consistency.sql"
-    return conditions_on_its_tables(file.read_text())
+    return conditions_on_its_tables(file.read_text(encoding="utf-8"))
 
 
 def conditions_on_its_tables(text: str) -> str:

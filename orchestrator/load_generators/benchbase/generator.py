@@ -171,7 +171,9 @@ class BenchBase(Splits, InClient):
     ) -> tuple[config.BenchBaseSettings, dict[str, str]]:
         """Its settings, and the environment in which its start finds BenchBase and its XML."""
         settings = config.settings(workload, part, parts)
-        template = (world.root / "workloads" / config.TEMPLATE).read_text()
+        template = (world.root / "workloads" / config.TEMPLATE).read_text(
+            encoding="utf-8"
+        )
         build = find(self._source, cluster.database, world)
         xml = config.render(template, settings, cluster, build.driver)
         return settings, {"BENCHBASE_FOLDER": build.folder, _XML: xml}

@@ -177,7 +177,9 @@ def _read_attempts(file: Path) -> pd.DataFrame:
     LoadError if a connection was lost."""
     attempts: list[_Attempt] = []
     if file.is_file():
-        attempts = [_attempt(line) for line in file.read_text().splitlines()]
+        attempts = [
+            _attempt(line) for line in file.read_text(encoding="utf-8").splitlines()
+        ]
     table = pd.DataFrame(attempts, columns=list(_Attempt._fields), dtype=object)
     times = pd.to_datetime(table.pop("time"), format="%Y-%m-%dT%H:%M:%S.%f")
     times_ms = times.to_numpy(dtype="datetime64[ms]").astype(np.int64)

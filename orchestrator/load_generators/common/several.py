@@ -70,7 +70,7 @@ def running(
         return
     names = [f"{CLIENT}-{number}" for number in range(1, count + 1)]
     for name in names:
-        (out / name).mkdir(exist_ok=True)
+        files.make_folder(out, name)
     brackets = [generator.client(network, world, tls, name) for name in names]
     with at_once.entered(brackets) as clients:
         yield tuple(clients)

@@ -176,7 +176,7 @@ def _conditions(workload: Workload, world: World) -> str:
     """Returns the text of the conditions beside the script; "" if there are none."""
     file = (world.root / "workloads" / workload.script).with_name("consistency.sql")
     if file.is_file():
-        return file.read_text()
+        return file.read_text(encoding="utf-8")
     return ""
 
 
@@ -201,7 +201,7 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
 
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
-    console = (out / "sysbench.out").read_text()
+    console = (out / "sysbench.out").read_text(encoding="utf-8")
     of_threads = threads(out)
     mode = _mode(out)
     more: dict[str, Any] = {"errors": merging.sum_errors(_errors(of_threads))}
@@ -293,6 +293,6 @@ def content_hash(workloads: Path, script: str) -> str:
         if file in required or not file.is_file():
             continue
         required.add(file)
-        for name in _REQUIRE.findall(file.read_text()):
+        for name in _REQUIRE.findall(file.read_text(encoding="utf-8")):
             open_ends += [place / f"{name}.lua" for place in places]
     return own_images.content_hash(workloads, required)

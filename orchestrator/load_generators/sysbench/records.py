@@ -105,7 +105,9 @@ class Records:
             raise LoadError(
                 f"{out} holds no transaction records: the generator left none"
             )
-        records = cls(files, json.loads(description.read_text())["types"])
+        records = cls(
+            files, json.loads(description.read_text(encoding="utf-8"))["types"]
+        )
         for thread in threads(out):
             waits_s: dict[str, np.ndarray] = {}
             for kind, waits_us in (thread.get("unstarted_waits") or {}).items():
@@ -193,7 +195,10 @@ def _sqlstate(code: int) -> str:
 
 def threads(out: Path) -> list[dict[str, Any]]:
     """What each thread noted at its end."""
-    return [json.loads(file.read_text()) for file in sorted(out.glob("errors-*.json"))]
+    return [
+        json.loads(file.read_text(encoding="utf-8"))
+        for file in sorted(out.glob("errors-*.json"))
+    ]
 
 
 def began_s(out: Path) -> float | None:

@@ -130,7 +130,7 @@ class SysbenchStock(InClient):
             name = file.name
             if number == 0:
                 name = "script.lua"
-            (load.out / name).write_bytes(file.read_bytes())
+            files.copy(file, load.out / name)
         start_s = middle_s
         if warmup_began_s is not None:
             start_s = warmup_began_s
@@ -160,7 +160,7 @@ class SysbenchStock(InClient):
 def _reports(out: Path, phase: str) -> list[results.Report]:
     """What the processes of a phase printed."""
     outputs = sorted(out.glob(f"{phase}-*.out"))
-    return [results.parse(file.read_text()) for file in outputs]
+    return [results.parse(file.read_text(encoding="utf-8")) for file in outputs]
 
 
 def _facts(

@@ -80,6 +80,7 @@ def unpack(content: IO[bytes], target: Path, most_files: int = MOST_FILES) -> No
                     raise _untrusted(f"has more than {most_files:,} files")
                 file = copy(member)
                 file.name = member.name.partition("/")[2]
+                file.mode = 0o600  # as all that a campaign leaves
                 files.append(tarfile.data_filter(file, str(target)))
             for file in files:
                 archive.extract(file, target, filter="data")

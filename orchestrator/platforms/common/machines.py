@@ -253,7 +253,7 @@ class LocalMachine:
         )
 
     def read(self, path: str) -> str:
-        return self._at(path).read_text()
+        return self._at(path).read_text(encoding="utf-8", errors="surrogateescape")
 
     def exists(self, path: str) -> bool:
         return self._at(path).exists()

@@ -305,7 +305,11 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
     except (ConfigException, OSError):
         raise _no_cluster(reason) from reason
     with suppress(OSError):
-        return configuration, "", (of_pod / "namespace").read_text().strip()
+        return (
+            configuration,
+            "",
+            (of_pod / "namespace").read_text(encoding="utf-8").strip(),
+        )
     return configuration, "", "default"
 
 

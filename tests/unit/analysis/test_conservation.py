@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import conservation, counters
+from orchestrator.cli import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
 from orchestrator.model import Phase, Record
 from tests.campaign_tables import held
@@ -235,7 +235,7 @@ def test_what_was_not_sampled_has_no_figure() -> None:
 
 def test_the_report_has_a_table_of_it_and_rates_in_bytes(tmp_path: Path) -> None:
     campaign = load((RATE,) * 3, settling=RATE / 2)
-    paths = report.write(campaign, verdicts.judge(campaign), tmp_path)
+    paths = concluding.write_report(campaign, verdicts.judge(campaign), tmp_path)
     text = paths.markdown.read_text().replace("\u00a0", " ")
     assert "insert**: premium did 10 MB/s; latency" in text
     section = text.split("## Whether the counts add up")[1].split("\n## ")[0]

@@ -9,10 +9,10 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
 
@@ -48,7 +48,9 @@ def reported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Results, Counter
         for run in CAMPAIGN.runs
     )
     campaign = replace(CAMPAIGN, runs=runs)
-    report.write(campaign, judge(campaign), tmp_path_factory.mktemp("report"))
+    concluding.write_report(
+        campaign, judge(campaign), tmp_path_factory.mktemp("report")
+    )
     return campaign, times
 
 

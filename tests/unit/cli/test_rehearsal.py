@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
@@ -79,7 +79,7 @@ def test_nothing_is_decided_and_no_tier_is_better(verdict: Verdict) -> None:
 def test_the_report_says_so_before_anything_else(
     results: Results, verdict: Verdict, tmp_path: Path
 ) -> None:
-    text = report.write(results, verdict, tmp_path).markdown.read_text()
+    text = concluding.write_report(results, verdict, tmp_path).markdown.read_text()
     assert text.index("Rehearsal: nothing was measured") < text.index("/s")
     assert "a rehearsal, there was no disk" in text
 

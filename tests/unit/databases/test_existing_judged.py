@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis import differences, results
 from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,
@@ -62,7 +62,7 @@ def one_cell(change: Callable[[Record], Record] = lambda record: record) -> Resu
 
 def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
     finished = theirs(nodes=1, replication_factor=1)
-    paths = report.write(finished, judge(finished), tmp_path)
+    paths = concluding.write_report(finished, judge(finished), tmp_path)
     text = paths.markdown.read_text()
     assert "not held to it: another's disk" in text
     assert "premium: not measured; its limits are only declared" in text
@@ -279,7 +279,7 @@ def test_every_way_to_hold_a_tier_has_words_in_the_report(tmp_path: Path) -> Non
     sampled, bare = build_campaign(**cell), build_campaign(**cell, frames=False)
     for name in tier_mechanisms():
         verdict = judge(with_tier(sampled, enforcement=name))
-        report.write(with_tier(bare, enforcement=name), verdict, tmp_path)
+        concluding.write_report(with_tier(bare, enforcement=name), verdict, tmp_path)
 
 
 def with_disks(

@@ -11,6 +11,7 @@ from orchestrator import report
 from orchestrator.analysis.answers import sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.blocks import Charts
@@ -38,7 +39,9 @@ def index_of(text: str, *tiers: tuple[tuple[float, float], ...]) -> ReportIndex:
 
 
 def written(campaign: Results, folder: Path) -> str:
-    return report.write(campaign, judge(campaign), folder).markdown.read_text()
+    return concluding.write_report(
+        campaign, judge(campaign), folder
+    ).markdown.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.report.sections.disks import HELD_BY
 from orchestrator.tier import DiskKind, Gate, GateCheck, Limits
 from tests.campaigns import build_campaign
@@ -35,9 +35,9 @@ CLOUD = {
 
 
 def shown(campaign: Results, folder: Path) -> str:
-    text = report.write(campaign, judge(campaign), folder).markdown.read_text(
-        encoding="utf-8"
-    )
+    text = concluding.write_report(
+        campaign, judge(campaign), folder
+    ).markdown.read_text(encoding="utf-8")
     return text.replace("\N{NO-BREAK SPACE}", " ").replace("\\_", "_")
 
 

@@ -18,7 +18,8 @@ import pytest
 from rich.console import Console
 
 from orchestrator import report, units
-from orchestrator.report import ReportPaths
+from orchestrator.cli import concluding
+from orchestrator.cli.concluding import ReportPaths
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 
@@ -26,7 +27,9 @@ from tests.campaigns import build_campaign
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> ReportPaths:
     folder = tmp_path_factory.mktemp("report")
-    return report.write(report_verdicts.campaign(), report_verdicts.verdict(), folder)
+    return concluding.write_report(
+        report_verdicts.campaign(), report_verdicts.verdict(), folder
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +74,8 @@ def test_the_same_files_give_the_same_report(tmp_path: Path) -> None:
     )
     verdict = replace(report_verdicts.verdict(), baseline="ultra", decisions=())
     one, two = (
-        report.write(small, verdict, tmp_path / name) for name in ("one", "two")
+        concluding.write_report(small, verdict, tmp_path / name)
+        for name in ("one", "two")
     )
     assert one.markdown.read_bytes() == two.markdown.read_bytes()
     assert one.html.read_bytes() == two.html.read_bytes()

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from tests.browser import PROGRAM, Page, browser
 from tests.campaigns import build_campaign
 
@@ -37,7 +37,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         repetitions=2,
         measure_s=30.0,
     )
-    return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("page")).html
+    return concluding.write_report(
+        campaign, judge(campaign), tmp_path_factory.mktemp("page")
+    ).html
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orchestrator import report
+from orchestrator.cli import concluding
 from orchestrator.report.rendering import page
 from tests import report_verdicts
 
@@ -31,7 +31,7 @@ def test_without_what_draws_charts_each_place_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    paths = report.write(
+    paths = concluding.write_report(
         report_verdicts.campaign(), report_verdicts.verdict(), tmp_path
     )
     html, markdown = paths.html.read_text(), paths.markdown.read_text()

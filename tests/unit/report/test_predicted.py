@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.conclusions import Estimate, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.report.blocks import Charts, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import predicted
@@ -81,7 +81,7 @@ def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) ->
 
 
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
-    made = report.write(campaign, judge(campaign), tmp_path)
+    made = concluding.write_report(campaign, judge(campaign), tmp_path)
     assert "## Predicted of other tiers" in made.markdown.read_text()
     assert "charts/predicted-throughput.svg" in {
         str(f.relative_to(tmp_path)) for f in made.charts

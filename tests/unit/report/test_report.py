@@ -11,6 +11,7 @@ from rich.console import Console
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.model import Note, Record
 from orchestrator.report import arrange
 from orchestrator.report.blocks import Document, Table
@@ -25,9 +26,9 @@ def _document(campaign: Results) -> Document:
 
 
 def _written(campaign: Results, folder: Path) -> str:
-    return report.write(campaign, judge(campaign), folder).markdown.read_text(
-        encoding="utf-8"
-    )
+    return concluding.write_report(
+        campaign, judge(campaign), folder
+    ).markdown.read_text(encoding="utf-8")
 
 
 def _shown(campaign: Results, width: int = 80) -> str:
@@ -284,7 +285,7 @@ def test_what_stood_in_for_yugabytedb_is_the_first_line_everywhere(
     campaign = build_campaign(workloads=["point-select"], notes=(note,), frames=False)
     first = "PostgreSQL stands in for YugabyteDB"
     assert _shown(campaign).splitlines()[0] == f"{first}."
-    written = report.write(campaign, judge(campaign), tmp_path)
+    written = concluding.write_report(campaign, judge(campaign), tmp_path)
     assert written.markdown.read_text().splitlines()[0] == f"**{first}.**"
     page = written.html.read_text().partition("<header>")[2]
     assert page.split("</p>")[0].endswith(f">{first}.")

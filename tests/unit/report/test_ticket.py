@@ -12,6 +12,7 @@ import pytest
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.model import Objective
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import decisions
@@ -233,7 +234,7 @@ def test_markdown_has_headings_lists_and_a_table_and_no_html(campaign: Results) 
 def test_the_pages_button_copies_the_same_markdown(
     campaign: Results, tmp_path: Path
 ) -> None:
-    page = report.write(campaign, judge(campaign), tmp_path).html.read_text(
+    page = concluding.write_report(campaign, judge(campaign), tmp_path).html.read_text(
         encoding="utf-8"
     )
     (copied,) = re.findall(r' data-copy="([^"]*)"', page)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
 from orchestrator.cli.options import Request
 from orchestrator.cli.plans import make_plan
 from orchestrator.databases import choose, databases
@@ -130,7 +130,7 @@ def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:
         doubt for doubt in verdict.doubts if doubt.kind == "one disk of several"
     ]
     assert doubt.text == "slow: measures the disk of node-1's data"
-    text = report.write(campaign, verdict, tmp_path).markdown.read_text(
+    text = concluding.write_report(campaign, verdict, tmp_path).markdown.read_text(
         encoding="utf-8"
     )
     first_screen, ticket = text.replace("\u00a0", " ").split("## For the ticket")
@@ -244,13 +244,15 @@ def a_campaign(**iops: float) -> Results:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> report.ReportPaths:
+def written(tmp_path_factory: pytest.TempPathFactory) -> concluding.ReportPaths:
     campaign = a_campaign(slow=500.0, fast=1100.0)
-    return report.write(campaign, judge(campaign), tmp_path_factory.mktemp("report"))
+    return concluding.write_report(
+        campaign, judge(campaign), tmp_path_factory.mktemp("report")
+    )
 
 
 def test_the_report_has_ceilings_law_and_every_cell(
-    written: report.ReportPaths,
+    written: concluding.ReportPaths,
 ) -> None:
     text = written.markdown.read_text(encoding="utf-8")
     section = text[text.index("12 cells of pattern") : text.index("## Against slow")]
@@ -275,7 +277,7 @@ def test_the_report_has_ceilings_law_and_every_cell(
     assert len(rows) == 2 * len(disk_matrix.planned(MATRIX.options))
 
 
-def test_the_report_has_its_charts(written: report.ReportPaths) -> None:
+def test_the_report_has_its_charts(written: concluding.ReportPaths) -> None:
     names = [path.stem for path in written.charts]
     assert "disk-matrix-depth" in names
     for tier in ("slow", "fast"):

@@ -26,7 +26,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import as_node, kernels, of_nodes
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
-from orchestrator.system import at_once
+from orchestrator.system import at_once, files
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import Gate, LatencyModel, Quantiles, Tier
 from orchestrator.tiers.common.emulated import disk_files
@@ -80,7 +80,7 @@ def _require_device(device: str, module: str, machine: Machine) -> None:
 
 def create(file: Path, size_bytes: int, world: World) -> None:
     """Makes a file on this computer with an empty file system. RunError if it cannot be made."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    files.make_folder(file.parent)
     argv = (
         "device",
         "create",

@@ -257,7 +257,7 @@ def _loading(
         for path in dict.fromkeys(where.values()):
             snapshots.by_command("save", tier, path, where, taken, world)
         for file in taken:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(file.parent)
             files.write_text(file, "saved by the profile's own command\n")
 
 

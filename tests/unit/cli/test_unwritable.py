@@ -1,0 +1,307 @@
+"""Where nothing can be written the answer is shown, and a sentence says what was not kept."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator import cli
+from orchestrator.cli import main
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.errors import (
+    EXIT_DIFFERS,
+    EXIT_DONE,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    NotWrittenError,
+)
+from orchestrator.report import PAGE
+from orchestrator.system import machine_caches
+from orchestrator.system.machine_caches import MachineIdentity
+from tests import ROOT
+from tests.apps import an_app, tierbench
+from tests.campaigns import build_campaign, stored
+from tests.file_systems import no_file_grows
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> CampaignApp:
+    return an_app(tmp_path / "cache")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+
+
+def _content(folder: Path) -> dict[str, str]:
+    """Path → what a file has, and when it and its folder were changed."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        digest = ""
+        if path.is_file():
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        changed = path.lstat().st_mtime_ns
+        found[str(path)] = f"{changed} {digest}"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("report FOLDER", EXIT_DONE),
+        ("report FOLDER --brief", EXIT_DONE),
+        ("report FOLDER --json", EXIT_DONE),
+        ("status FOLDER", EXIT_DONE),
+        # Its runs have no raw files.
+        ("verify FOLDER", EXIT_DIFFERS),
+        ("history --results RESULTS", EXIT_DONE),
+        ("export FOLDER --format csv", EXIT_DONE),
+    ],
+)
+def test_a_command_that_only_looks_writes_nothing(
+    command: str, code: int, folder: Path, app: CampaignApp
+) -> None:
+    before = _content(folder.parent)
+    words = command.replace("FOLDER", str(folder))
+    words = words.replace("RESULTS", str(folder.parent))
+    assert tierbench(app, *words.split()) == code
+    assert _content(folder.parent) == before
+
+
+def test_report_says_where_the_page_is_or_how_it_is_written(
+    folder: Path, app: CampaignApp, capsys: Capture
+) -> None:
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    shown = capsys.readouterr().out
+    assert f"report: none is written; `tierbench analyze {folder}` writes it" in shown
+    assert tierbench(app, "analyze", str(folder)) == EXIT_DONE
+    capsys.readouterr()
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    assert capsys.readouterr().out.splitlines()[-1] == f"report: {folder / PAGE}"
+    (folder / "verdict.json").write_text("{}")
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    assert "does not have this answer" in capsys.readouterr().out
+
+
+def test_an_answer_that_cannot_be_kept_is_shown_all_the_same(
+    folder: Path, app: CampaignApp, capsys: Capture
+) -> None:
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    answer = capsys.readouterr().out.partition("report: ")[0]
+    with no_file_grows():
+        assert tierbench(app, "analyze", str(folder)) == EXIT_UNAVAILABLE
+    said = capsys.readouterr()
+    assert said.out == answer
+    assert said.err.splitlines() == [
+        "tierbench: the report of this answer is not kept: "
+        f"{folder}/verdict.json cannot be written: File too large",
+        "  → make room, or name a place that you may write",
+    ]
+    assert not (folder / "verdict.json").exists()
+
+
+def test_a_page_that_cannot_be_written_keeps_the_verdict(
+    folder: Path, app: CampaignApp, capsys: Capture
+) -> None:
+    (folder / PAGE).mkdir()
+    assert tierbench(app, "analyze", str(folder)) == EXIT_UNAVAILABLE
+    assert (
+        f"{folder / PAGE} cannot be written: Is a directory" in capsys.readouterr().err
+    )
+    assert (folder / "verdict.json").is_file()
+
+
+def test_a_folder_of_charts_that_is_a_link_is_not_written_into(
+    folder: Path, app: CampaignApp, tmp_path: Path, capsys: Capture
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (folder / "charts").symlink_to(victim)
+    assert tierbench(app, "analyze", str(folder)) == EXIT_UNAVAILABLE
+    assert list(victim.iterdir()) == []
+    assert "charts is a link, and nothing is written through a link" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_rehearsal_names_the_results_that_cannot_be_written(
+    app: CampaignApp, capsys: Capture
+) -> None:
+    words = ["rehearse", "--workloads", "insert", "--results", "/proc/nowhere"]
+    assert tierbench(app, *words) == EXIT_UNAVAILABLE
+    assert "/proc/nowhere cannot be made: No such file or directory" in (
+        capsys.readouterr().err
+    )
+
+
+# ------------------------------------------------------------------ output
+
+
+FULL = Path("/dev/full")  # takes nothing, as a full disk
+
+
+def _program(command: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "orchestrator", *command.split()]
+    return subprocess.run(
+        words,
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["report FOLDER", "export FOLDER --format csv", "--version", "report --help"],
+)
+def test_output_that_cannot_be_written_ends_with_a_sentence(
+    command: str, folder: Path
+) -> None:
+    with FULL.open("w") as full:
+        ended = _program(command.replace("FOLDER", str(folder)), stdout=full)
+    assert ended.returncode == EXIT_UNAVAILABLE
+    assert ended.stderr.splitlines()[-2:] == [
+        "tierbench: the output cannot be written: No space left on device",
+        "  → send it to where there is room",
+    ]
+    assert "Traceback" not in ended.stderr
+
+
+def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
+    command = f"{sys.executable} -m orchestrator export {folder} --format csv >&-"
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == EXIT_UNAVAILABLE
+    assert "the output cannot be written: it is closed" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_campaign_whose_output_is_lost_keeps_its_report(tmp_path: Path) -> None:
+    command = f"rehearse --workloads insert --results {tmp_path}"
+    with FULL.open("w") as full:
+        ended = _program(command, stdout=full)
+    assert ended.returncode == EXIT_UNAVAILABLE
+    assert (tmp_path / "latest" / PAGE).is_file()
+
+
+def test_messages_that_cannot_be_written_change_no_exit_code(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "orchestrator", "report", str(tmp_path / "none")]
+    with FULL.open("w") as full:
+        ended = subprocess.run(words, cwd=ROOT, stderr=full, check=False)
+    assert ended.returncode == EXIT_USAGE
+
+
+def test_an_export_goes_into_a_pipe_and_replaces_no_device(
+    folder: Path, app: CampaignApp, tmp_path: Path, capsys: Capture
+) -> None:
+    link = tmp_path / "out"
+    link.symlink_to(FULL)
+    words = ["export", str(folder), "--format", "csv", "--output", str(link)]
+    assert tierbench(app, *words) == EXIT_UNAVAILABLE
+    assert (
+        f"{link} cannot be written: No space left on device" in capsys.readouterr().err
+    )
+    assert link.is_symlink() and FULL.is_char_device()
+
+
+# ------------------------------------------------------------------ places
+
+
+def test_without_a_home_the_cache_is_in_the_folder_of_the_command() -> None:
+    """As in a container whose user has no entry."""
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    assert cli.cache_folder({}, False, no_home) == cli.OWN / ".cache" / "tierbench"
+
+
+def test_a_cache_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """As in a home that may only be read."""
+    (tmp_path / "home").write_text("")
+    cache = tmp_path / "home" / ".cache"
+    with pytest.raises(NotWrittenError, match=r"\.cache cannot be made"):
+        machine_caches.sign(cache, MachineIdentity("here", ""))
+
+
+def test_a_program_without_a_place_for_what_was_shipped_says_so(
+    capsys: Capture,
+) -> None:
+    def no_place() -> CampaignApp:
+        raise NotWrittenError("/home/me cannot be made: Read-only", "Read-only")
+
+    assert main.started(no_place) == EXIT_UNAVAILABLE
+    assert "/home/me cannot be made: Read-only" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ locales
+
+ASCII = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.parametrize("command", ["--help", "report FOLDER"])
+def test_a_locale_of_ascii_changes_no_letter(command: str, folder: Path) -> None:
+    words = command.replace("FOLDER", str(folder))
+    usual = _program(words, stdout=subprocess.PIPE)
+    ascii_alone = _program(words, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+    assert "Traceback" not in ascii_alone.stderr
+    assert (ascii_alone.returncode, ascii_alone.stdout) == (
+        usual.returncode,
+        usual.stdout,
+    )
+
+
+def test_a_campaign_in_a_locale_of_ascii_leaves_utf_8(tmp_path: Path) -> None:
+    command = f"rehearse --workloads insert --results {tmp_path}"
+    ended = _program(command, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+    assert ended.returncode == EXIT_DONE, ended.stderr
+    assert "±" in (tmp_path / "latest" / PAGE).read_text(encoding="utf-8")
+
+
+def test_a_profile_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    """As on a disk that has names in Latin-1."""
+    name = os.fsencode(tmp_path) + b"/gr\xf6sse.yaml"
+    shutil.copy(os.fsencode(ROOT / "profiles" / "premium.yaml"), name)
+    command = [
+        sys.executable,
+        "-m",
+        "orchestrator",
+        "rehearse",
+        "--workloads",
+        "insert",
+    ]
+    ended = subprocess.run(
+        [*command, "--results", str(tmp_path), "--profiles", name],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == EXIT_USAGE, ended.stderr
+    assert b"Traceback" not in ended.stderr
+    assert b"the name of this profile file is no line of UTF-8 text" in ended.stderr
+
+
+def test_a_profile_whose_name_the_locale_cannot_spell_is_refused(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "größe.yaml"
+    shutil.copy(ROOT / "profiles" / "premium.yaml", file)
+    command = f"rehearse --workloads insert --results {tmp_path} --profiles {file}"
+    ended = _program(command, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
+    assert ended.returncode == EXIT_USAGE
+    assert "no letters for the name of this profile file: set LC_ALL=C.UTF-8" in (
+        ended.stderr
+    )
