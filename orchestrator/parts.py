@@ -25,7 +25,7 @@ from orchestrator.model import (
     Volume,
     Workload,
 )
-from orchestrator.powers import Network, World
+from orchestrator.powers import CertificateFile, Network, World
 from orchestrator.tier import DiskKind, Gate, Tier
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
@@ -231,6 +231,14 @@ class Shared(Protocol):
     def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
         """Keeps other campaigns off the cluster during the block. UnavailableError if one is
         measuring it, or if that cannot be seen."""
+
+
+@runtime_checkable
+class ConnectsByCertificates(Protocol):
+    """A database whose sessions may need certificates of this computer."""
+
+    def certificates(self, spec: ClusterSpec) -> Sequence[CertificateFile]:
+        """Returns those that the profile names; none for a declaration with mistakes."""
 
 
 @dataclass(frozen=True)

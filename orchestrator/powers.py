@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from orchestrator import guards, model
 
@@ -318,6 +318,24 @@ class Platform(Protocol):
         """Removes everything that carries our label, except what stands, and what belongs to
         another campaign that is alive. Returns what was removed, one line each; or only lists what
         earlier programs have left. RunError if something stays."""
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A file of certificates on this computer by which something is reached. `what`: it, in
+    words; `is_authority`: it says whom to believe, not who asks."""
+
+    what: str
+    file: str
+    is_authority: bool = False
+
+
+@runtime_checkable
+class AskedByCertificates(Protocol):
+    """A platform that may be reached by certificates."""
+
+    def certificates(self) -> Sequence[CertificateFile]:
+        """Returns those that are used now; none where it is reached by other means."""
 
 
 class Progress(Protocol):

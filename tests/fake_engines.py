@@ -12,7 +12,7 @@ from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import architectures
 from orchestrator.platforms.docker.connection import Reach
 from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.powers import ContainerEntry, ContainerSpec
+from orchestrator.powers import CertificateFile, ContainerEntry, ContainerSpec
 
 ADDRESSES = {"vm1": "192.0.2.1", "vm2": "192.0.2.2", "tcp://vm3:2376": "192.0.2.3"}
 
@@ -56,6 +56,10 @@ class Engine:
 
     def share(self, beats: GuardBeats) -> None:
         self.beats = beats
+
+    def certificates(self) -> tuple[CertificateFile, ...]:
+        """It is reached over ssh."""
+        return ()
 
     @property
     def images(self) -> Engine:

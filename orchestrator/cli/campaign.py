@@ -28,7 +28,7 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import AUTO
+from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
@@ -39,6 +39,7 @@ from orchestrator.run import (
     checks,
     datasets,
     experiment,
+    expiry,
     schedule,
 )
 from orchestrator.run.gates import Gates
@@ -67,7 +68,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     ):
         plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
-        at_start = tuple(_notes_at_start(plan, world))
+        at_start = tuple(_notes_at_start(plan, app.parts(world.platform), world))
         plan = replace(
             plan,
             notes=plan.notes + at_start,
@@ -220,6 +221,9 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
         # Another program may have gone on with it while this one waited to be alone.
         begun = replace(begun)
         _affordable_s(begun, app)
+        rest = _rest(begun.plan, finished)
+        for text in expiry.warnings(rest, app.parts(world.platform), world):
+            world.progress.warn(text)
         return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
 
 
@@ -283,14 +287,16 @@ def _existing_part(folder: Path) -> Path:
     return path
 
 
-def _notes_at_start(plan: Plan, world: World) -> Iterator[Note]:
-    """Notes, also said, on each disk that is up beside the campaign and on memory that is short."""
+def _notes_at_start(plan: Plan, parts: Parts, world: World) -> Iterator[Note]:
+    """Notes, also said, on each disk that is up beside the campaign, on memory that is short, and
+    on certificates that end too early."""
     texts = []
     for disk in standing.reminders(world.platform):
         texts.append(
             f"other load: {disk}; while something uses it, it takes CPU and disk from here"
         )
     texts += checks.short_memory(plan, world)
+    texts += expiry.warnings(plan, parts, world)
     for text in texts:
         world.progress.warn(text)
         yield Note("other", text)

@@ -14,8 +14,8 @@ from orchestrator.load_generators.benchbase import distribution
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.system import files
-from orchestrator.units import format_bytes
+from orchestrator.system import certificates, files
+from orchestrator.units import format_bytes, format_moment
 
 
 @runtime_checkable
@@ -89,9 +89,21 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
     findings: list[Finding] = []
     if isinstance(platform, _Examines):
         findings += platform.examine()
+    if isinstance(platform, powers.AskedByCertificates):
+        for certificate in platform.certificates():
+            findings.append(_of_certificate(certificate))
     for name in own_images.OURS:
         findings.append(_image(own_images.tag(root, name), platform))
     return tuple(findings)
+
+
+def _of_certificate(certificate: powers.CertificateFile) -> Finding:
+    end_s = certificates.end_s(certificate)
+    if end_s is None:
+        text = "it cannot be read in PEM, so when it ends is not known"
+    else:
+        text = f"it ends at {format_moment(end_s)}, and must outlive a campaign"
+    return Finding(certificate.what, None, text)
 
 
 def _image(tag: str, platform: powers.Platform) -> Finding:

@@ -39,7 +39,7 @@ from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Vol
 from orchestrator.parts import SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, on
-from orchestrator.powers import HOST_NETWORK, Network, World
+from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import host, shell, sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import counters, pages, queries, versions
@@ -109,6 +109,12 @@ class ExistingCluster:
             return against_profile.session_limit(spec, declared, observed)
         except OSError as error:
             raise _silent(str(error)) from error
+
+    def certificates(self, spec: ClusterSpec) -> tuple[CertificateFile, ...]:
+        declared, mistakes = declaration.read(spec)
+        if mistakes:
+            return ()
+        return declaration.certificates(declared)
 
     def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
         """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if

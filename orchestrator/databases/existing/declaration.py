@@ -16,6 +16,7 @@ from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.near_keys import nearest
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
+from orchestrator.powers import CertificateFile
 from orchestrator.system import redaction, sql
 
 OWN_DATABASE = "tierbench"
@@ -234,6 +235,19 @@ def tls(declared: Existing) -> Tls:
         _whole_path(declared.tls_certificate),
         _whole_path(declared.tls_key),
     )
+
+
+def certificates(declared: Existing) -> tuple[CertificateFile, ...]:
+    """The files of `tls_root` and `tls_certificate`, as far as they are declared."""
+    secured = tls(declared)
+    files: list[CertificateFile] = []
+    if secured.root:
+        root = f"the `tls_root` {secured.root}"
+        files.append(CertificateFile(root, secured.root, is_authority=True))
+    if secured.certificate:
+        client = f"the `tls_certificate` {secured.certificate}"
+        files.append(CertificateFile(client, secured.certificate))
+    return tuple(files)
 
 
 def _whole_path(file: str | None) -> str | None:

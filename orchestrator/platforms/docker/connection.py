@@ -8,7 +8,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,7 +22,7 @@ from orchestrator.errors import NodeError, RunError, UnavailableError, UsageErro
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.tunnel import tunnel_to
-from orchestrator.powers import Clock
+from orchestrator.powers import CertificateFile, Clock
 
 _SSH = "ssh://"
 SILENCE_S = 110  # of an answer: longer than a busy engine needs to remove what is large
@@ -280,6 +280,21 @@ class Engine:
                 raise
             what = f"{self.known_as}: {error.what}"
             raise UnavailableError(what, error.advice, error.evidence) from error
+
+    def certificates(self) -> tuple[CertificateFile, ...]:
+        """The client's own and its engine's authority, as docker-py has taken them from
+        DOCKER_CERT_PATH. An engine behind a socket or ssh has none."""
+        session: Any = self.client.api
+        files: list[CertificateFile] = []
+        if session.cert:
+            files.append(self._certificate("client certificate", session.cert[0]))
+        if isinstance(session.verify, str):
+            of_engine = self._certificate("certificate authority", session.verify)
+            files.append(replace(of_engine, is_authority=True))
+        return tuple(files)
+
+    def _certificate(self, kind: str, file: str) -> CertificateFile:
+        return CertificateFile(f"the {kind} {file} for {self.host}", file)
 
     def patiently(self, call: Callable[[], Answer]) -> Answer:
         return lifecycle.patiently(

@@ -54,6 +54,7 @@ class DockerPlatform:
         self._client = self._engine.client
         self.reach = self._engine.reach
         self.answers = self._engine.answering.answers
+        self.certificates = self._engine.certificates
         self._signs = campaigns.SignsOfLife(self._engine, rent_s())
         self.guard = VolumeGuard(self._engine, self._signs.sign)
         self._leftovers = Leftovers(self._engine, self.guard)

@@ -112,6 +112,13 @@ class DockerMachines:
     def answers(self) -> bool:
         return all(self._each(lambda engine: engine.answers()))
 
+    def certificates(self) -> tuple[powers.CertificateFile, ...]:
+        """Those of all engines, which mostly are the same files."""
+        files: list[powers.CertificateFile] = []
+        for engine in self._engines:
+            files += engine.certificates()
+        return tuple(files)
+
     def machines(self) -> tuple[powers.Machine, ...]:
         return tuple(engine.machines()[0] for engine in self._engines)
 

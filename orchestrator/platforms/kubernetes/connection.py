@@ -156,6 +156,24 @@ class Api:
         probe = partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
 
+    def certificates(self) -> tuple[powers.CertificateFile, ...]:
+        """The client's own, also one that a program of the kubeconfig gave, and the authority of
+        the cluster. The client library keeps files of what stands in the kubeconfig itself."""
+        client = self._configuration.cert_file
+        authority = self._configuration.ssl_ca_cert
+        whose = f"the kubeconfig's context {self.context}"
+        if not self.context:
+            whose = "this pod's service account"
+        files: list[powers.CertificateFile] = []
+        if client:
+            files.append(
+                powers.CertificateFile(f"the client certificate of {whose}", client)
+            )
+        if authority:
+            what = f"the certificate authority of {whose}"
+            files.append(powers.CertificateFile(what, authority, is_authority=True))
+        return tuple(files)
+
     def now(self) -> float:
         """Returns Unix seconds by the server's clock, as far as its last answer told it."""
         return self._clock.now() + self._ahead_s

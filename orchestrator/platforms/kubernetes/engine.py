@@ -76,6 +76,7 @@ class KubernetesPlatform:
             self.space, self.placement, self._leftovers, claims, unmounted
         )
         self.answers = self._api.answering.answers
+        self.certificates = self._api.certificates
         self.container = self.pods.pod
         self.find_containers = self.pods.find
         self.running = self.pods.running

@@ -188,7 +188,9 @@ def test_the_gate_measures_the_base_and_burst_comes_after(place: Place) -> None:
 
 def test_a_campaign_notes_the_other_load(place: Place) -> None:
     place.up()
-    (note,) = campaign._notes_at_start(replace(a_plan(), profiles=()), place.world)
+    plan = replace(a_plan(), profiles=())
+    parts = place.app().parts(place.world.platform)
+    (note,) = campaign._notes_at_start(plan, parts, place.world)
     assert "other load: the disk p15 is up at" in note.text
     assert note.text in place.world.progress.said  # type: ignore[attr-defined]
 

@@ -1,0 +1,44 @@
+"""Certificates that end before a campaign may: nobody could sign in any more, after hours.
+
+How long a campaign takes is estimated, and a file may be replaced meanwhile. So this warns."""
+
+from collections.abc import Iterator
+
+from orchestrator.model import Plan
+from orchestrator.parts import ConnectsByCertificates, Parts
+from orchestrator.planning import costs
+from orchestrator.powers import AskedByCertificates, CertificateFile, World
+from orchestrator.system import certificates
+from orchestrator.units import format_moment
+
+
+def warnings(plan: Plan, parts: Parts, world: World) -> Iterator[str]:
+    """One for each certificate that ends before the plan's longest time, counted from now."""
+    latest_s = world.clock.now() + costs.most_s(plan)
+    for certificate in _used(plan, parts, world):
+        end_s = certificates.end_s(certificate)
+        if end_s is not None and end_s < latest_s:
+            yield _ends_too_early(certificate, end_s, latest_s)
+
+
+def _used(plan: Plan, parts: Parts, world: World) -> list[CertificateFile]:
+    """Each file once: profiles of one cluster name the same ones."""
+    used: dict[str, CertificateFile] = {}
+    if isinstance(world.platform, AskedByCertificates):
+        for certificate in world.platform.certificates():
+            used[certificate.file] = certificate
+    for profile in plan.profiles:
+        database = parts.databases.get(profile.cluster.member)
+        if isinstance(database, ConnectsByCertificates):
+            for certificate in database.certificates(profile.cluster):
+                used[certificate.file] = certificate
+    return list(used.values())
+
+
+def _ends_too_early(certificate: CertificateFile, end_s: float, latest_s: float) -> str:
+    end = format_moment(end_s)
+    latest = format_moment(latest_s)
+    return (
+        f"{certificate.what} ends at {end}, and the campaign may last until {latest}; "
+        "renew it first, or runs after its end fail"
+    )

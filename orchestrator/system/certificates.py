@@ -1,0 +1,26 @@
+"""When certificates of this computer end. The only module that looks into a file of them."""
+
+from pathlib import Path
+
+from orchestrator.powers import CertificateFile
+
+
+def end_s(certificate: CertificateFile) -> float | None:
+    """Returns Unix seconds; None for a file that cannot be read as certificates in PEM.
+
+    A client's file begins with its own certificate, and has those that signed it after that. A
+    bundle of authorities is of use as long as one of them is."""
+    # Imported here: most commands look at no certificate.
+    from cryptography import x509
+
+    try:
+        content = Path(certificate.file).read_bytes()
+        in_file = x509.load_pem_x509_certificates(content)
+    except (OSError, ValueError):
+        return None
+    ends_s: list[float] = []
+    for parsed in in_file:
+        ends_s.append(parsed.not_valid_after_utc.timestamp())
+    if certificate.is_authority:
+        return max(ends_s)
+    return ends_s[0]
