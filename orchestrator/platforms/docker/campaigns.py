@@ -78,6 +78,18 @@ class VolumeGuard:
                 return None
             return _of(holder, CAMPAIGN)
 
+    def keeps(self, volume: Any) -> bool:
+        """Whether this volume guards this campaign, or another that is alive now: one may have
+        taken the place of a dead one since the volume was listed."""
+        if not volume.name.startswith(NAME):
+            return False
+        if self._is_own(volume):
+            return True
+        other = self.other()
+        if other is None:
+            return False
+        return volume.name == NAME or _of(volume, CAMPAIGN) == other
+
     def _is_own(self, holder: Any) -> bool:
         return _of(holder, CAMPAIGN) == self._engine.campaign
 
@@ -147,7 +159,7 @@ class VolumeGuard:
 
     def _make(self, name: str) -> Any:
         labels = {
-            CAMPAIGN: self._engine.campaign,
+            **self._engine.labels,
             _HOST: host.name(),
             _PROCESS: host.process_mark(),
         }
@@ -202,7 +214,8 @@ class Leftovers:
 
         def volumes() -> list[Any]:
             listed = patiently(lambda: self._client.volumes.list(filters=OURS))
-            return _not_of(spared, listed)
+            left = _not_of(spared, listed)
+            return [volume for volume in left if not self._guard.keeps(volume)]
 
         with self._engine.errors("removing leftovers"):
             containers = patiently(

@@ -61,6 +61,58 @@ def test_a_beat_that_is_answered_after_the_campaign_leaves_no_guard(
     assert engine.names("volume") == []
 
 
+def test_a_guard_is_found_by_our_label_and_outlives_sweeps(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    """A campaign sweeps at its start and between its runs, under its own guard."""
+    with ours.guard.held():
+        guards = engine.names("volume")
+        assert len(guards) == 2
+        labelled = engine.volumes.list(filters={"label": "tierbench=1"})
+        assert sorted(volume.name for volume in labelled) == sorted(guards)
+        assert ours.sweep(only_list=True) == ours.sweep() == ()
+        assert engine.platform().sweep() == (), "of one that is alive"
+        assert engine.names("volume") == guards
+
+
+def test_a_beat_whose_campaign_has_lost_its_place_is_a_leftover(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    labels = {"tierbench": "1", "tierbench.campaign": "dead00"}
+    beat = f"{campaigns.NAME}-beat-dead00"
+    engine.add("volume", beat, {"Labels": labels, "CreatedAt": engine.now()})
+    with ours.guard.held():
+        assert ours.sweep(only_list=True) == (f"volume {beat}",)
+        assert ours.sweep() == (f"volume {beat}",)
+    assert engine.names("volume") == []
+
+
+def test_the_guard_of_a_dead_campaign_is_a_leftover_until_another_takes_its_place(
+    engine: Engine, ours: DockerPlatform
+) -> None:
+    of_another(engine, DEAD)
+    engine.ahead_s = 310
+    for volume in engine.volumes.list():
+        volume.attrs["Labels"]["tierbench"] = "1"
+    listed = ours.sweep(only_list=True)
+    guard = f"volume {campaigns.NAME}"
+    assert {guard, f"{guard}-beat-feed00"} < set(listed)
+    dead = engine.volumes.get(campaigns.NAME)
+    third = engine.platform()
+    with third.guard.held():
+        # What was listed before the third came is removed by its name, which is the third's now.
+        assert isinstance(ours.guard, campaigns.VolumeGuard) and ours.guard.keeps(dead)
+        ours.sweep()
+        assert third.guard.beats.lost is None
+        assert ours.guard.other() == third.campaign
+    of_another(engine, DEAD)
+    for volume in engine.volumes.list():
+        volume.attrs["Labels"]["tierbench"] = "1"
+    engine.ahead_s = 700
+    assert set(ours.sweep()) == set(listed)
+    assert engine.things == []
+
+
 def test_leftovers_are_listed_one_by_one_and_stay(
     engine: Engine, ours: DockerPlatform
 ) -> None:
