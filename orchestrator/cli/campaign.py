@@ -9,7 +9,6 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from platform import python_version
-from tempfile import gettempdir
 from typing import Any
 
 from orchestrator import __version__
@@ -32,7 +31,6 @@ from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import (
     campaign_time,
@@ -40,6 +38,7 @@ from orchestrator.run import (
     datasets,
     experiment,
     expiry,
+    room,
     schedule,
 )
 from orchestrator.run.gates import Gates
@@ -47,10 +46,8 @@ from orchestrator.run.resuming import Resumption
 from orchestrator.system import shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
-from orchestrator.units import format_bytes, listed, parse_bytes
+from orchestrator.units import listed, parse_bytes
 
-# A run leaves some ten MB; a table is made beside the one it replaces.
-ROOM_BYTES = 512 * 2**20
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
 
@@ -60,7 +57,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
     left: then the report of what finished is written."""
     costs.check(plan, request.max_cost)
-    require_room(request.results, app.cache)
+    room.require(request.results, app.cache)
     most_s = costs.affordable_s(plan, request.max_cost)
     with (
         _reported(app, begun_since_now(request.results), request.max_cost),
@@ -68,7 +65,8 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     ):
         plan = _that_starts(app, plan, request, world)
         costs.check(plan, request.max_cost)  # of another database
-        at_start = tuple(_notes_at_start(plan, app.parts(world.platform), world))
+        parts = app.parts(world.platform)
+        at_start = tuple(_notes_at_start(plan, parts, request.results, world))
         plan = replace(
             plan,
             notes=plan.notes + at_start,
@@ -207,7 +205,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     command = on_end.of_resumed(app, begun.plan, asked.on_end)
     if command:
         app.at_end.append(on_end.ending_with(app, command, resumed))
-    require_room(begun.folder, app.cache)
+    room.require(begun.folder, app.cache)
     plan = begun.plan
     most_s = _affordable_s(begun, app)
     finished = len(begun.finished)
@@ -222,7 +220,9 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
         begun = replace(begun)
         _affordable_s(begun, app)
         rest = _rest(begun.plan, finished)
-        for text in expiry.warnings(rest, app.parts(world.platform), world):
+        texts = list(expiry.warnings(rest, app.parts(world.platform), world))
+        texts += room.warnings(begun.plan, folder, begun.finished)
+        for text in texts:
             world.progress.warn(text)
         return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
 
@@ -265,31 +265,11 @@ def _rest(plan: Plan, finished: int) -> Plan:
     )
 
 
-def require_room(*folders: Path) -> None:
-    """UnavailableError if one of them, or the folder of temporary files, is nearly full: results
-    that cannot be written end a campaign, after hours."""
-    for folder in (*folders, Path(gettempdir())):
-        free_bytes = LocalMachine().free_bytes(str(_existing_part(folder)))
-        if free_bytes < ROOM_BYTES:
-            free = format_bytes(free_bytes)
-            needed = format_bytes(ROOM_BYTES)
-            raise UnavailableError(
-                f"{folder} has {free} free; a campaign needs {needed} there",
-                "make room, or put it elsewhere: --results, TIERBENCH_CACHE, TMPDIR",
-            )
-
-
-def _existing_part(folder: Path) -> Path:
-    """The folder, or the nearest above it that is there already."""
-    path = folder.resolve()
-    while not path.exists():
-        path = path.parent
-    return path
-
-
-def _notes_at_start(plan: Plan, parts: Parts, world: World) -> Iterator[Note]:
-    """Notes, also said, on each disk that is up beside the campaign, on memory that is short, and
-    on certificates that end too early."""
+def _notes_at_start(
+    plan: Plan, parts: Parts, results: Path, world: World
+) -> Iterator[Note]:
+    """Notes, also said, on each disk that is up beside the campaign, on memory and room that are
+    short, and on certificates that end too early."""
     texts = []
     for disk in standing.reminders(world.platform):
         texts.append(
@@ -297,6 +277,7 @@ def _notes_at_start(plan: Plan, parts: Parts, world: World) -> Iterator[Note]:
         )
     texts += checks.short_memory(plan, world)
     texts += expiry.warnings(plan, parts, world)
+    texts += room.warnings(plan, results)
     for text in texts:
         world.progress.warn(text)
         yield Note("other", text)

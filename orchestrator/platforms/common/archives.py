@@ -16,11 +16,13 @@ MOST_FILES = 100_000
 
 
 class Arriving(tempfile.SpooledTemporaryFile[bytes]):
-    """An archive that comes out of a container, on the disk if it is large. RunError if it is
-    larger than any run's."""
+    """An archive that comes out of a container, if it is large on the disk of `target`, where its
+    files go: a folder of temporary files may be in memory. RunError if it is larger than any
+    run's."""
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        super().__init__(_IN_MEMORY_BYTES)
+    def __init__(self, target: Path, most_bytes: int = MOST_BYTES) -> None:
+        target.mkdir(parents=True, exist_ok=True)
+        super().__init__(_IN_MEMORY_BYTES, dir=str(target))
         self._most_bytes = most_bytes
 
     def write(self, piece: Any) -> int:

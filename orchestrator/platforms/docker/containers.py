@@ -165,7 +165,7 @@ class DockerContainer:
         self.engine.asked(doing, lambda: put(self.name, folder, content))
 
     def fetch(self, folder: str, target: Path) -> None:
-        with archives.Arriving() as content:
+        with archives.Arriving(target) as content:
 
             def get() -> None:
                 content.seek(0)

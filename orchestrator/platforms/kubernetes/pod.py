@@ -190,7 +190,7 @@ class Pod:
         self.pipe(f"putting {source} into", argv, content)
 
     def fetch(self, folder: str, target: Path) -> None:
-        with archives.Arriving() as content:
+        with archives.Arriving(target) as content:
             self.pipe(
                 f"fetching {folder} from",
                 script(__package__, "pack", folder),

@@ -190,7 +190,7 @@ def test_a_campaign_notes_the_other_load(place: Place) -> None:
     place.up()
     plan = replace(a_plan(), profiles=())
     parts = place.app().parts(place.world.platform)
-    (note,) = campaign._notes_at_start(plan, parts, place.world)
+    (note,) = campaign._notes_at_start(plan, parts, place.world.cache, place.world)
     assert "other load: the disk p15 is up at" in note.text
     assert note.text in place.world.progress.said  # type: ignore[attr-defined]
 

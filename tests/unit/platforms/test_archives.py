@@ -108,9 +108,22 @@ def test_an_archive_that_ends_early_is_an_error(tmp_path: Path) -> None:
         archives.unpack(io.BytesIO(whole[: 512 + 512 + 512 + 2]), tmp_path)
 
 
-def test_an_archive_has_a_limit_of_bytes() -> None:
+def test_a_large_archive_is_kept_on_the_disk_of_the_results(
+    tmp_path: Path,
+) -> None:
+    """TMPDIR is in memory on many machines, and smaller than a run's records."""
+    target = tmp_path / "raw"
+    with archives.Arriving(target) as content:
+        for _ in range(17):
+            content.write(bytes(2**20))
+        opened = Path(f"/proc/self/fd/{content.fileno()}").readlink()
+        assert opened.parent == target
+        assert list(target.iterdir()) == []
+
+
+def test_an_archive_has_a_limit_of_bytes(tmp_path: Path) -> None:
     """An image may be anybody's, and what it gives goes to a disk of this computer."""
-    with archives.Arriving(most_bytes=1000) as content:
+    with archives.Arriving(tmp_path, most_bytes=1000) as content:
         content.write(b"x" * 1000)
         with pytest.raises(RunError, match="gives more than 1,000 bytes"):
             content.write(b"x")
