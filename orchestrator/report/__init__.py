@@ -59,7 +59,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         title=summary.title(index),
         subtitle=summary.subtitle(index),
         status=sureness.word,
-        status_text=sureness.text,
+        status_text=brief.status_text(index),
         stamps=stamps(index),
         answers=_answers(index),
         verdicts=summary.verdict_table(index),
@@ -146,7 +146,7 @@ def _first_screen(
         yield terminal.notice(notice)
     yield from terminal.brief(brief.brief(index))
     yield Text()
-    yield terminal.status(sureness.word, sureness.text)
+    yield terminal.status(sureness.word, brief.status_text(index))
     if labels:
         yield terminal.stamps(labels)
     yield Text()

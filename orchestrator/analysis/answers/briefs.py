@@ -11,7 +11,12 @@ from orchestrator import units
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
-from orchestrator.analysis.answers.phrases import money, opening, sentence
+from orchestrator.analysis.answers.phrases import (
+    money,
+    opening,
+    price_in_words,
+    sentence,
+)
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
@@ -22,9 +27,10 @@ from orchestrator.analysis.answers.record import (
     UntestedKind,
 )
 from orchestrator.analysis.answers.sureness import MOOT
+from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.statistics import stats
-from orchestrator.planning import factors
+from orchestrator.planning import costs, factors
 
 # Below that a tier is not called faster: it is the usual margin.
 _FASTER_FROM = 1.05
@@ -44,6 +50,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         _opening(asked, brief.why),
         _opening(asked, brief.how_sure),
         sentence(_not_tested(asked, answer)),
+        sentence(brief.price),
     )
 
 
@@ -66,7 +73,18 @@ def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
     if answer.sureness.word not in ("measured", "one tier"):
         how_sure = f"{answer.sureness.word}; {how_sure}"
     limits = " ".join(one_profile.limits_in_words(asked))
-    return Brief(what, limits, how_sure)
+    price = price_in_words(_price_of_one_profile(asked))
+    return Brief(what, limits, how_sure, price=price)
+
+
+def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
+    """Of its disks at list price; None if that is not known."""
+    profile = asked.campaign.plan.profile(asked.verdict.baseline)
+    amount = costs.disks_monthly(profile)
+    listed = profile.tier.price
+    if amount is None or listed is None:
+        return None
+    return stated_price(profile, round(amount, 2), listed.currency, "disks")
 
 
 # ------------------------------------------------------------------ what to buy
@@ -300,8 +318,10 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
             continue
         text = f"{units.listed(subjects)} {_is(subjects)} {word}"
         takes = _settled_by(asked, subjects[0])
+        if takes and len(subjects) > 1:
+            takes = f"for {subjects[0]} {takes}"
         if takes:
-            text = f"{text}: {takes}"
+            text = f"{text}; {takes}"
         texts.append(text)
     cheaper = dict.fromkeys(
         tier for part in answer.all_parts for tier in part.cheaper_open

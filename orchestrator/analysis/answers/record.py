@@ -334,6 +334,7 @@ class NextStep:
 class Brief:
     """The answer for a reader in a hurry: what to do, and three lines about it.
 
+    `price`: of a profile that was compared with none; where a tier is named, `what` has it.
     `not_tested`: what nobody tried, in a few words. A line without anything to say is empty.
     """
 
@@ -341,11 +342,13 @@ class Brief:
     why: str = ""
     how_sure: str = ""
     not_tested: str = ""
+    price: str = ""
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """The lines below the first that say something, each behind its label."""
         labelled = (
+            ("Price", self.price),
             ("Why", self.why),
             ("How sure", self.how_sure),
             ("Not tested", self.not_tested),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from orchestrator.analysis.answers.phrases import closed
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors
@@ -16,3 +17,12 @@ def brief(index: ReportIndex) -> Brief:
     for horizon in factors.answers(index):
         return replace(lines, what=horizon.text.removesuffix("."), why="")
     return lines
+
+
+def status_text(index: ReportIndex) -> str:
+    """What is said behind the first word, without what the four lines say already."""
+    text = index.answer.sureness.text
+    lines = index.answer.brief
+    for sentences in (closed(lines.what), lines.why):
+        text = text.replace(sentences, "").strip()
+    return text

@@ -52,7 +52,7 @@ def test_where_none_is_proven_enough_nothing_is_to_be_bought() -> None:
     assert brief.what == (
         "No tier to buy yet: none is proven enough for all 3 workloads"
     )
-    assert "more repetitions" in brief.how_sure
+    assert "are open; for point-select it takes" in brief.how_sure
     assert "Proven" not in brief.how_sure
 
 
@@ -93,6 +93,7 @@ def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> N
     brief = compared(profiles=("ultra",), workloads=("tpcc",), repetitions=1)
     assert brief.what == "ultra did 12,729 NOPM, p99 171 ms"
     assert brief.how_sure.startswith("Measured once")
+    assert brief.price == "780.00 USD a month for the disks of 3 nodes."
 
 
 def test_a_machine_that_was_the_limit_is_why() -> None:
