@@ -237,6 +237,7 @@ def cloudwatch(
     place: str = "vol-1 ",
     status: str = "Complete",
     more: Mapping[str, Any] | None = None,
+    device: str = "",
 ) -> Form:
     results = []
     times = [_iso(BEGIN_S + 60 * minute, "+00:00") for minute in range(MINUTES)]
@@ -251,7 +252,7 @@ def cloudwatch(
         results.append(result)
     content = {"MetricDataResults": results, **(more or {})}
     name = place.strip()
-    return Form({"metrics.json": _as_json(content)}, disk=(name, name))
+    return Form({"metrics.json": _as_json(content)}, disk=(name, device or name))
 
 
 # ------------------------------------------------------------------ CSV
@@ -381,7 +382,7 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
         _AZURE_RATES, _DISK, ("db-1-data", "db-1-data"), "Composite Disk "
     ),
     ("`az monitor metrics list`", "2", "flexible server of PostgreSQL"): lambda: azure(
-        _SERVER_RATES, _SERVER, ("pg1", "pg1")
+        _SERVER_RATES, _SERVER, ("pg1", "flexible-server-storage")
     ),
     ("`az monitor metrics list`", "2", "flexible server of MySQL"): lambda: azure(
         {"storage_io_count": 18_000.0},
@@ -393,7 +394,7 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
         _EBS_MEANS
     ),
     ("CloudWatch, `get-metric-data`", "AWS/RDS", "Average"): lambda: cloudwatch(
-        _RDS_RATES, "pg1 "
+        _RDS_RATES, "pg1 ", device="rds-storage"
     ),
     ("CloudWatch, `get-metric-data`", "all", "`PartialData`"): lambda: cloudwatch(
         _EBS_SUMS, status="PartialData"

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from orchestrator.analysis.observed import managed
 from orchestrator.analysis.observed.demand import Demand
 
 _FILE = "seconds.json"
@@ -16,10 +17,14 @@ _OF_KERNEL = re.compile(r"(sd|vd|xvd|nvme|dm-|md)[a-z0-9]+")
 
 
 def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
-    """As a shell takes it: live where it was read live, and else with iostat on the node.
+    """As a shell takes it: live where it was read live, and else with iostat on the node. "" where
+    all are servers on whose machine no command runs.
 
     given: the options of the command that had these demands, without the empty ones.
     """
+    demands = [demand for demand in demands if not managed.is_managed(demand)]
+    if not demands:
+        return ""
     words = ["tierbench", "observe"]
     if "profile" not in given and "exporter" not in given:
         devices = _of_kernel(demands)

@@ -24,6 +24,7 @@ from orchestrator.analysis.answers.record import (
     SurenessWord,
     Untested,
 )
+from orchestrator.analysis.observed import managed
 from orchestrator.analysis.observed.demand import unseen_share
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.tier import Price
@@ -125,15 +126,22 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     word: SurenessWord = "cannot be told from these readings"
     if observed.apart_s >= _MINUTE_S:
         word = "cannot be told from minutes"
-    advice = "read seconds for an hour"
-    if seconds_command:
-        advice = f"{advice}: {seconds_command}"
+    advice = _instead_of_longer_sums(observed, seconds_command)
     return Sureness(
         word,
         f"{sentence(advice)} {text}",
         tolerance_share=share,
         headline=f"{word}; {advice}",
     )
+
+
+def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
+    """What tells more than they do: seconds by a command, or what a provider has of a server on
+    whose machine none runs."""
+    advice = managed.instead_of_seconds(observed.demands)
+    if seconds_command:
+        advice.append(f"read seconds for an hour: {seconds_command}")
+    return "; ".join(advice) or "read seconds for an hour"
 
 
 def _bounds_alone(part: PartAnswer) -> PartAnswer:

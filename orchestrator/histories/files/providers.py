@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.managed import FLEXIBLE_SERVER_STORAGE, RDS_STORAGE
 from orchestrator.histories.files.texts import FormError
 from orchestrator.keys import strict_yaml
 from orchestrator.units import listed
@@ -28,7 +29,6 @@ _NOTHING_READ = (
     f"for {_FLEXIBLE_SERVER}; CloudWatch for VolumeReadOps or ReadIOPS and theirs"
 )
 _NOT_WHOLE = "ask for less time, and give several files"
-_ALONE = "of a server with one disk"
 _PLACE = ["node", "device", "begin_s"]
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
 
@@ -84,7 +84,7 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     if name not in _NAMES:
         return
     if not of_disk:
-        disk = _ALONE
+        disk = FLEXIBLE_SERVER_STORAGE
     for series in metric["timeseries"]:
         _check_aggregation(name, series["data"])
         place = _place(disk, metric["id"], series.get("metadatavalues") or ())
@@ -122,7 +122,9 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
     }
     _, kind, *names = metric.split("/providers/")[1].split("/")
     node = values.get("vmname", "_".join(names[::2]))
-    if disk in ("composite", _ALONE):
+    if disk == FLEXIBLE_SERVER_STORAGE:
+        return DiskPlace(node, disk)
+    if disk == "composite":
         return DiskPlace(node, node)
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
@@ -162,7 +164,8 @@ def aws(content: Any) -> pd.DataFrame:
     for result in results:
         *place, name = result["Label"].split()
         if name in _PER_SECOND:
-            rates += _points_of_aws(result, place, name)
+            # Only RDS has these metrics.
+            rates += _points_of_aws(result, place, name, RDS_STORAGE)
         elif name in _NAMES:
             sums += _points_of_aws(result, place, name)
     tables = []
@@ -185,13 +188,17 @@ def _check_whole(content: Any, results: Any) -> None:
 
 
 def _points_of_aws(
-    result: Any, place: Sequence[str], name: str
+    result: Any, place: Sequence[str], name: str, storage: str = ""
 ) -> Iterator[MetricPoint]:
+    """`storage`: the device where the label names a node alone; "" if that is the device."""
     if not place:
         raise FormError(f"{name} is of no volume", f"ask with the Label {LABEL}")
+    device = place[-1]
+    if storage and len(place) == 1:
+        device = storage
     quantity = _CLOUDWATCH_NAMES[name]
     for begin, value in zip(result["Timestamps"], result["Values"], strict=True):
-        yield MetricPoint(place[0], place[-1], begin, quantity, value)
+        yield MetricPoint(place[0], device, begin, quantity, value)
 
 
 # ------------------------------------------------------------------ both

@@ -30,6 +30,7 @@ from orchestrator.analysis.answers.record import (
     SloClause,
 )
 from orchestrator.analysis.conclusions import Estimate, Prediction
+from orchestrator.analysis.observed import managed
 from orchestrator.analysis.observed.demand import Band, Demand
 from orchestrator.analysis.observed.judging import (
     CandidateAnswer,
@@ -149,6 +150,29 @@ def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() 
     assert answer.next_steps == (NextStep("read seconds", "", line),)
     (part,) = answer.parts
     assert part.purchase is None and part.why[0].startswith("Bounds alone")
+
+
+@pytest.mark.parametrize(
+    ("storage", "instead"),
+    [
+        (
+            managed.RDS_STORAGE,
+            "turn on RDS's Enhanced Monitoring at 1 s, "
+            "and give an hour of its disk metrics as a CSV",
+        ),
+        (
+            managed.FLEXIBLE_SERVER_STORAGE,
+            "a flexible server has no metrics of seconds: measure the candidates in a campaign",
+        ),
+    ],
+)
+def test_of_a_managed_server_the_headline_is_what_its_provider_can_be_asked(
+    storage: str, instead: str
+) -> None:
+    minutes = observed(LARGE, demand=replace(MINUTES, device=storage))
+    answer = observation_answer(minutes, "", [], "")
+    assert answer.brief.what == f"Cannot be told from minutes; {instead}"
+    assert answer.next_steps == ()
 
 
 def test_a_larger_disk_of_which_nothing_is_known_is_told_of_what_was_read() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from orchestrator.analysis.observed import managed
 from orchestrator.cli import seconds
 from tests.simulated_demand import seconds_of, summed
 
@@ -29,3 +30,13 @@ def test_a_disk_that_a_provider_calls_otherwise_is_not_asked_of_iostat() -> None
         "S_TIME_FORMAT=ISO iostat -o JSON -xt 1 3600 > seconds.json && "
         "tierbench observe --file seconds.json --size 1TiB"
     )
+
+
+RDS = replace(MINUTES, device=managed.RDS_STORAGE)
+FLEXIBLE_SERVER = replace(MINUTES, device=managed.FLEXIBLE_SERVER_STORAGE)
+
+
+def test_on_a_managed_server_no_command_runs() -> None:
+    assert seconds.command({"size": "1TiB"}, [RDS, FLEXIBLE_SERVER]) == ""
+    line = seconds.command({"size": "1TiB"}, [RDS, replace(MINUTES, device="sdc")])
+    assert line.startswith("S_TIME_FORMAT=ISO iostat -o JSON -xt sdc 1 3600")
