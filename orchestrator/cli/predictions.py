@@ -89,9 +89,10 @@ def predict(
     app.out.show(predictions, *_doubts_in_words(doubts), table)
     if tier:
         return
+    name, _ = _campaign_and_run(run)
     with files.keeping("this prediction"):
-        store.save_predictions(app.folder(results, campaign.name), predictions)
-    app.out.add(f"`tierbench analyze {campaign.name}` draws them into its report")
+        store.save_predictions(app.folder(results, name), predictions)
+    app.out.add(f"`tierbench analyze {name}` draws them into its report")
 
 
 @asked.takes(in_json=True)

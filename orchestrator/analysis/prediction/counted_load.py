@@ -113,7 +113,7 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
         cpu_s=cpu_s,
         cpu_limits=cpu_limits,
         counted=grown,
-        totals=_RunTotals(*(grown[-1] + _NONE)),
+        totals=_RunTotals(*(grown[-1] + _NONE).tolist()),
         log=log_use(record),
         seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
     )

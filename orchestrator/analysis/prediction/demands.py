@@ -23,6 +23,7 @@ from orchestrator.analysis.prediction.counted_load import (
     log_use,
 )
 from orchestrator.analysis.prediction.disks import SimulatedDisk, disk_of
+from orchestrator.analysis.prediction.sharing import simulate
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import disk_demand, resources
 from orchestrator.analysis.telemetry.node_values import CAPS
@@ -147,7 +148,7 @@ def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _
     measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
     for _ in range(_ROUNDS):
-        simulated = simulation.simulate(system, disk)
+        simulated = simulate(system, disk)
         delay_s = 0.0
         if not is_busy:
             simulated_s = float(simulated.latencies_s.mean())
@@ -292,7 +293,8 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     rows = np.vstack([first_quarters, rows[-1:]])
     last = len(rows) - 1
     for number in range(1, len(rows)):
-        done, reads, writes, *_ = rows[number] - rows[number - 1]
+        # Python's own numbers, because each transaction that is simulated calculates with them.
+        done, reads, writes, *_ = (rows[number] - rows[number - 1]).tolist()
         transactions = max(done, 1.0)
         until = math.inf
         if number < last:

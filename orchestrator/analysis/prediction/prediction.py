@@ -15,6 +15,7 @@ from orchestrator.analysis.answers.record import PriceScope
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.conclusions import T90, Estimate, Prediction
 from orchestrator.analysis.prediction import demands
+from orchestrator.analysis.prediction.courses import Simulated
 from orchestrator.analysis.prediction.demands import (
     CAPPED,
     loaded,
@@ -22,7 +23,8 @@ from orchestrator.analysis.prediction.demands import (
     time_at_cap,
 )
 from orchestrator.analysis.prediction.disks import SimulatedDisk, disk_of
-from orchestrator.analysis.prediction.simulation import Simulated, System, simulate
+from orchestrator.analysis.prediction.sharing import simulate
+from orchestrator.analysis.prediction.simulation import System
 from orchestrator.analysis.results import (
     Key,
     Results,

@@ -14,17 +14,17 @@ import math
 from collections import defaultdict
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from heapq import heappop, heappush
-from operator import itemgetter
 from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.analysis.prediction.courses import Course, held_back
 from orchestrator.analysis.prediction.disks import (
     DRAWS,
     Device,
+    DiskCaps,
     RateBucket,
     SimulatedDisk,
     forever,
@@ -33,10 +33,8 @@ from orchestrator.facts import BottleneckCause
 from orchestrator.planning.latency_quantiles import mean_s
 
 SLICES = 4  # in which a transaction uses CPU and reads
-EVENTS = 40_000  # of a simulation, about
 ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
-FULL = 0.9  # a resource that is used more limits
 _LEAST = 1e-9  # in the place of no demand, so that it can be divided by
 _Process = Generator[float | None, None, None]
 # When a process goes on, its number in the order of asking, and itself. No record, because one is
@@ -99,17 +97,7 @@ class System:
     measure_s: float = 54.0
 
 
-@dataclass(frozen=True)
-class Simulated:
-    """What a simulation came to. latencies_s: each transaction's. sync_s: the mean of the log's."""
-
-    throughput_per_s: float
-    latencies_s: np.ndarray
-    limit: BottleneckCause
-    sync_s: float = 0.0
-
-
-def _events_per_s(system: System, disk: SimulatedDisk) -> float:
+def events_per_s(system: System, disk: SimulatedDisk) -> float:
     """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
     stage = system.stages[-1]
     cpu_s = system.node_s or _LEAST
@@ -135,25 +123,30 @@ def _alone_s(system: System, disk: SimulatedDisk) -> float:
     return alone_s
 
 
-@lru_cache(maxsize=1024)  # many tiers have the same disk
-def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
-    """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
-    no transaction ended."""
-    return _Simulation(system, disk, np.random.default_rng(seed)).result()
+def ahead_s(system: System, caps: DiskCaps) -> float:
+    """For how long a session's own write of a page waits for those of others."""
+    return system.ahead / caps.rate
 
 
-class _Simulation:
+class Simulation:
     """Each process yields when it goes on; or None, and another wakes it. The time of the run is
     shortened to so many events: a transaction then stands for several that warm the cache."""
 
     def __init__(
-        self, system: System, disk: SimulatedDisk, rng: np.random.Generator
+        self,
+        system: System,
+        disk: SimulatedDisk,
+        rng: np.random.Generator,
+        end_s: float,
     ) -> None:
         self._system = system
-        self._end_s = EVENTS / _events_per_s(system, disk)
+        self._disk = disk
+        self._end_s = end_s
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         # What is asked for. Draws stay in this order, so that a seed means the same.
-        self._disks = [Device(disk, rng, self._lapse) for _ in range(system.disks)]
+        self._disks = list[Device]()
+        for _ in range(system.disks):
+            self._disks.append(Device(disk, rng, DiskCaps(disk, self._lapse)))
         self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
         self._pauses = forever(rng.exponential(1, DRAWS))
         self._nodes = _cores(system)
@@ -178,7 +171,7 @@ class _Simulation:
         self._ended = list[float]()
         self._synced_s = list[float]()
 
-    def result(self) -> Simulated:
+    def course(self) -> Course:
         """Runs it to its end; what ends while it warms up does not count."""
         warm_s = self._system.warmup_s / self._lapse
         self._begin()
@@ -188,9 +181,18 @@ class _Simulation:
                 self._ended.clear()
         if not self._ended:
             raise ValueError("no transaction ended in the simulation")
-        per_s = len(self._ended) / (self._end_s - warm_s)
-        sync_s = fmean(self._synced_s or [0.0])
-        return Simulated(per_s, np.array(self._ended), self._limit(per_s), sync_s)
+        asked = [device.asked() for device in self._disks]
+        return Course(
+            throughput_per_s=len(self._ended) / (self._end_s - warm_s),
+            latencies_s=np.array(self._ended),
+            sync_s=fmean(self._synced_s or [0.0]),
+            end_s=self._end_s,
+            lapse=self._lapse,
+            cores_used=self._cores_used(),
+            rate_per_s=self._system.rate_per_s or math.inf,
+            asked=asked,
+            held_back=held_back(self._disk, self._lapse, asked),
+        )
 
     def _begin(self) -> None:
         for _ in range(self._system.sessions):
@@ -206,19 +208,11 @@ class _Simulation:
         if until_s is not None:
             heappush(self._ahead, (until_s, next(self._order), self._running))
 
-    def _limit(self, per_s: float) -> BottleneckCause:
-        """What was used most, unless nothing was near to its end."""
+    def _cores_used(self) -> dict[BottleneckCause, float]:
         used: dict[BottleneckCause, float] = {}
-        buckets = [*self._nodes, self._client, self._machine]
-        for device in self._disks:
-            buckets += device.buckets
-        for bucket in buckets:
+        for bucket in [*self._nodes, self._client, self._machine]:
             used[bucket.cause] = bucket.used_share(self._end_s)
-        used["load_bound"] = per_s / (self._system.rate_per_s or math.inf)
-        cause, share = max(used.items(), key=itemgetter(1))
-        if share >= FULL:
-            return cause
-        return "latency_bound"
+        return used
 
     def _wake(self, process: _Process) -> None:
         heappush(self._ahead, (self._now, next(self._order), process))
@@ -293,11 +287,11 @@ class _Simulation:
         disk = self._disks[node % system.disks]
         left = self._dirty[node] - 2 * system.round_pages
         pages = max(0, int(min(left, writes + 1)))
+        behind_s = ahead_s(system, disk.caps)
         self._dirty[node] -= pages
         for _ in range(pages):
             starts_s = disk.admit(self._now, system.write_bytes)
-            ahead_s = system.ahead / disk.buckets[0].rate
-            yield starts_s + next(disk.writes) + ahead_s
+            yield starts_s + next(disk.writes) + behind_s
 
     def _write_batch(self, node: int) -> None:
         """All whole pages at once, for which nothing waits."""

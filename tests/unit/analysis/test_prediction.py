@@ -13,12 +13,14 @@ import pytest
 
 from orchestrator.analysis.prediction.demands import model, time_at_cap
 from orchestrator.analysis.prediction.disks import (
+    RateBucket,
     SimulatedDisk,
     disk_of,
     log_normal,
 )
 from orchestrator.analysis.prediction.prediction import Predictor, quiet_run
-from orchestrator.analysis.prediction.simulation import Stage, System, simulate
+from orchestrator.analysis.prediction.sharing import Simulations, simulate
+from orchestrator.analysis.prediction.simulation import Stage, System
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import Samples
 from orchestrator.errors import UsageError
@@ -185,10 +187,84 @@ def test_a_commit_waits_for_a_majority() -> None:
 def test_equal_seeds_give_equal_answers_and_others_do_not() -> None:
     asked = system(3.0, node_s=2e-4)
     first, again, other = (
-        simulate.__wrapped__(asked, disk(), seed) for seed in (1, 1, 2)
+        Simulations().simulate(asked, disk(), seed) for seed in (1, 1, 2)
     )
     assert np.array_equal(first.latencies_s, again.latencies_s)
     assert first.throughput_per_s != other.throughput_per_s
+
+
+BURST = Burst(3500, None, 30.0, 100.0)
+# From one that holds nothing back to some that hold most back, by IOPS, bytes, or spent credit.
+CATALOG = (
+    disk(),
+    disk(160_000, bytes_per_s=4 * 10**9),
+    disk(20_000, bytes_per_s=10**9),
+    disk(20_000, io_unit_bytes=4096, bytes_per_s=10**9),
+    disk(12_000, bytes_per_s=10**9),
+    disk(5000, bytes_per_s=2 * 10**8),
+    disk(3000),
+    disk(1100, burst=BURST),
+    disk(1100),
+    disk(500, burst=BURST),
+    disk(500, burst=replace(BURST, start_pct=0.0)),
+    disk(120, bytes_per_s=10**6),
+    disk(bytes_per_s=3 * 10**6),
+    disk(20_000, latency_s=0.001),
+)
+LOADS = {
+    "reads": system(3.0, delay_s=0.004),
+    "commits": system(
+        1.0, 2.0, commits=True, log_bytes=900.0, nodes=3, disks=3, copies=3
+    ),
+    "batches": system(1.0, 2.0, batch=40.0, delay_s=0.01),
+    "own pages": system(0.5, 3.0, round_pages=1.0, ahead=2.0, delay_s=0.01),
+    "large reads": system(1.0, read_bytes=200_000.0, delay_s=0.02),
+    "arrivals": system(2.0, rate_per_s=300.0),
+    "cache": replace(
+        system(delay_s=0.004),
+        stages=(Stage(3000.0, 8.0, 0.0), Stage(math.inf, 0.5, 0.0)),
+    ),
+}
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_disks_that_share_a_simulation_are_as_if_each_had_its_own(load: str) -> None:
+    together = Simulations(events=5000)
+    for of in CATALOG:
+        shared = together.simulate(LOADS[load], of)
+        alone = Simulations(events=5000).simulate(LOADS[load], of)
+        assert np.array_equal(shared.latencies_s, alone.latencies_s)
+        assert shared.throughput_per_s == alone.throughput_per_s
+        assert shared.sync_s == alone.sync_s
+        assert shared.limit == alone.limit
+
+
+def test_disks_that_hold_nothing_back_are_simulated_once() -> None:
+    """The rates of a catalog are many, of most of which a load uses little."""
+    simulations = Simulations(events=5000)
+    for iops in range(20_000, 60_000, 1000):
+        simulations.simulate(LOADS["reads"], disk(iops))
+    ((_, of_fast_disks),) = simulations.courses.items()
+    assert len(of_fast_disks) == 1
+    simulations.simulate(LOADS["reads"], disk(500))
+    assert len(simulations.courses) == 2, "it holds reads back"
+
+
+@pytest.mark.parametrize("rate", [40.0, 90.0, 110.0, 200.0, math.inf])
+@pytest.mark.parametrize("saved_s", [0.0, 3.0])
+def test_whether_a_bucket_holds_back_is_told_of_all_at_once(
+    rate: float, saved_s: float
+) -> None:
+    """A hundred units a second in the mean, of which some come together."""
+    rng = np.random.default_rng(7)
+    times_s = np.cumsum(rng.exponential(0.01, 1000))
+    units = np.ones(1000)
+    bucket = RateBucket("iops_cap", rate, 0.05 + saved_s, saved_s)
+    never_waits = bucket.never_waits(times_s, units)
+    waited = 0
+    for time_s, unit in zip(times_s.tolist(), units.tolist(), strict=True):
+        waited += bucket.admit(time_s, unit) > time_s
+    assert never_waits == (waited == 0)
 
 
 # ------------------------------------------------------------------ from a run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -69,6 +70,18 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
     )
     out, _ = capfd.readouterr()
     assert "iops cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
+
+
+def test_a_campaign_outside_of_the_results_folder_keeps_its_predictions(
+    results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the folder that was given: its name alone is none of a campaign there."""
+    (folder,) = results.glob("2*/")
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(folder, elsewhere)
+    asked = (elsewhere / "runs" / RUN, "--size", "250GiB", "--results", tmp_path / "no")
+    assert predict(*asked) == EXIT_DONE, capfd.readouterr().err
+    assert store.load(elsewhere).predictions
 
 
 def test_json_has_each_figure_with_its_interval(
