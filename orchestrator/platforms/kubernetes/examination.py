@@ -87,14 +87,18 @@ def _right(
     namespace: str,
     ok: Literal[False] | None = False,
 ) -> Finding:
-    """A right in the given namespace, or in all. `ok`: what the finding is without it."""
+    """A right in the given namespace, or in all; of a kind of which one object is used, in that
+    one's. `ok`: what the finding is without it."""
     verbs, what_for = right
+    only = str(_words("alone").get(resource, ""))
     place = namespace
-    if resource.startswith(tuple(_words("outside"))):
+    if only:
+        place = namespace or "default"
+    elif resource.startswith(tuple(_words("outside"))):
         place = ""
     refused: list[str] = []
     for verb in verbs.split():
-        if not _allowed(api, resource, verb, place):
+        if not _allowed(api, resource, verb, place, only):
             refused.append(verb)
     subject = f"right to {verbs.replace(' ', ', ')} {resource}"
     if not refused:
@@ -104,13 +108,15 @@ def _right(
     )
 
 
-def _allowed(api: Api, resource: str, verb: str, namespace: str) -> bool:
+def _allowed(api: Api, resource: str, verb: str, namespace: str, only: str) -> bool:
+    """`only`: the object's name; no role can be narrowed to what is created by its name."""
     whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
     asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
-    review = manifest(
-        "SelfSubjectAccessReview", asked={**asked, "namespace": namespace}
-    )
+    asked["namespace"] = namespace
+    if only and verb != "create":
+        asked["name"] = only
+    review = manifest("SelfSubjectAccessReview", asked=asked)
     return bool(api.make(_REVIEWS, review).get("status", {}).get("allowed"))
 
 

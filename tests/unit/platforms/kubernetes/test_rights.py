@@ -210,7 +210,33 @@ def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
 
 def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
     text, _ = examples("KUBERNETES.md", "Rights")
-    assert rights_in(yaml.safe_load(text)) == rights_of_doctor()
+    everywhere, in_default = yaml.safe_load_all(text)
+    assert rights_in(everywhere) | rights_in(in_default) == rights_of_doctor()
+    assert rights_in(everywhere) & rights_in(in_default) == set()
+    assert in_default["metadata"]["namespace"] == "default"
+
+
+def test_leases_of_controllers_are_out_of_reach(cluster: FakeCluster) -> None:
+    """By those of `kube-system` the cluster's own controllers know their leader."""
+    text, narrower = examples("KUBERNETES.md", "Rights")
+    for role in (*yaml.safe_load_all(text), *yaml.safe_load_all(narrower)):
+        for rule in role["rules"]:
+            if "leases" in rule["resources"] and rule["verbs"] != ["create"]:
+                assert role["kind"] == "Role"
+                assert rule["resourceNames"] == ["tierbench-campaign"]
+    asked: list[dict[str, Any]] = []
+
+    def allows(attributes: dict[str, Any]) -> bool:
+        asked.append(attributes)
+        return True
+
+    cluster.allows = allows
+    list(KubernetesPlatform(SystemClock()).examine())
+    leases = [each for each in asked if each["resource"] == "leases"]
+    names = {each["verb"]: each.get("name", "") for each in leases}
+    one = "tierbench-campaign"
+    assert names == {"get": one, "create": "", "patch": one, "delete": one}
+    assert {each["namespace"] for each in leases} == {"default"}
 
 
 def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_no_more() -> (
