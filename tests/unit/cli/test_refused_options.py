@@ -231,7 +231,9 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     },
     "helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
     "storage-class": {"--scale": ""},
-    "clean": dict.fromkeys(("--platform", "--profile", "--yes", "--dry-run"), ""),
+    "clean": dict.fromkeys(
+        ("--platform", "--profile", "--owner", "--yes", "--dry-run"), ""
+    ),
     "disk up": dict.fromkeys(("--at", "--size", "--name", "--data", "--gate"), ""),
     "disk down": {
         "--all": "mine --all",

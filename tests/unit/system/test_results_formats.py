@@ -29,8 +29,8 @@ LOCKS_UNKNOWN = " What sessions waited for was not sampled, so it may be locks."
 
 def in_format_2(judged: Path) -> str:
     """A verdict of today as its file in format 2 was: no effects, no `answer`, nothing on what
-    makes a decision moot or on which basis a cluster's answer rests, locks taken for absent, and
-    no checksum of its own."""
+    makes a decision moot, what would settle it, or on which basis a cluster's answer rests, locks
+    taken for absent, and no checksum of its own."""
     content: dict[str, Any] = json.loads(judged.read_text())
     assert content.pop("content_sha256")
     assert content.pop("answer") is not None
@@ -40,6 +40,7 @@ def in_format_2(judged: Path) -> str:
     for decision in content["decisions"]:
         assert decision.pop("moot") == []
         assert decision.pop("missed") == {}
+        assert decision.pop("settled_by") is not None
     for cause in content["bottlenecks"]:
         cause["text"] = cause["text"].removesuffix(LOCKS_UNKNOWN)
     cluster = content["cluster"]

@@ -411,8 +411,8 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     )
 
 
-@pytest.mark.parametrize("key", ["host", "cache"])
-def test_data_of_another_host_or_cache_are_neither_used_nor_removed(
+@pytest.mark.parametrize("key", ["machine", "cache"])
+def test_data_of_another_machine_or_cache_are_neither_used_nor_removed(
     key: str, root: Path, world: World
 ) -> None:
     tier = real_tier(root)
