@@ -1,7 +1,9 @@
 """How long a campaign has taken: the sum of its parts, without the pauses between them.
 
-A part begins with the campaign, or when it is gone on with, and ends with the last file that the
-campaign itself wrote. A report that somebody makes of it later is no such file."""
+A part begins with the campaign, or when it is gone on with. It ends with the last that the campaign
+itself wrote. Its files say when that was. Their dates tell more, as of a run that was killed and
+left no record; but a copy of the folder may have other dates, and then none of them counts.
+A report that somebody makes of it later is no part of it."""
 
 import stat
 from collections.abc import Iterator
@@ -12,10 +14,13 @@ from pathlib import Path
 from orchestrator.analysis import results
 from orchestrator.facts import Pause
 from orchestrator.model import Plan
-from orchestrator.system import clock
+from orchestrator.planning.plan import interruptions
+from orchestrator.system import clock, store
 
 _FILES = ("plan.json", "fingerprint.json", "gates.json")
 _FOLDERS = ("runs", "interrupted")
+# A fingerprint is written when its part begins, after the runs left by the part before were read.
+_UNTIL_FINGERPRINT_S = 600.0
 
 
 def with_pause(plan: Plan, left_s: float | None, now_s: float) -> Plan:
@@ -25,9 +30,46 @@ def with_pause(plan: Plan, left_s: float | None, now_s: float) -> Plan:
     return replace(plan, pauses=(*plan.pauses, Pause(left_s, now_s)))
 
 
-def last_written_s(folder: Path) -> float | None:
-    """When the campaign itself wrote something last, in Unix time; None if nothing is there."""
-    return max(_changes_s(folder), default=None)
+def last_written_s(campaign: results.Results, folder: Path) -> float | None:
+    """When the campaign itself wrote something last, in Unix time; None if nothing says when."""
+    moments_s = list(_recorded_s(campaign))
+    if _has_its_dates(campaign, folder):
+        moments_s += _changes_s(folder)
+    return max(moments_s, default=None)
+
+
+def _recorded_s(campaign: results.Results) -> Iterator[float]:
+    """The moments that the campaign's files have in them, in Unix time."""
+    named_s = clock.from_stamp(campaign.name)
+    if named_s is not None:
+        yield named_s
+    for pause in campaign.plan.pauses:
+        yield pause.ended_s
+    for gate in campaign.gates:
+        if not gate.reused:
+            yield gate.taken_s
+    for run in campaign.runs:
+        for phase in run.record.phases:
+            yield phase.end_s
+
+
+def _has_its_dates(campaign: results.Results, folder: Path) -> bool:
+    """Whether the dates of the files are those at which the campaign wrote them: that of the last
+    part's fingerprint is then the moment at which that part began."""
+    resumed = interruptions(campaign.plan)
+    pauses = campaign.plan.pauses
+    part_began_s = clock.from_stamp(campaign.name)
+    if resumed and len(pauses) == resumed:
+        part_began_s = pauses[-1].ended_s
+    elif resumed:
+        part_began_s = None
+    if part_began_s is None:
+        return False
+    try:
+        status = (folder / store.fingerprint_name(1 + resumed)).lstat()
+    except OSError:  # it is not there: an earlier version kept none of later parts
+        return False
+    return abs(status.st_mtime - part_began_s) <= _UNTIL_FINGERPRINT_S
 
 
 def _changes_s(folder: Path) -> Iterator[float]:
@@ -43,7 +85,7 @@ def _changes_s(folder: Path) -> Iterator[float]:
 
 def elapsed_before_s(campaign: results.Results, folder: Path, now_s: float) -> float:
     """Seconds of all parts of a campaign that was left, and does not go on yet."""
-    written_s = last_written_s(folder)
+    written_s = last_written_s(campaign, folder)
     if written_s is None:
         written_s = now_s
     return elapsed_s(campaign, min(written_s, now_s))

@@ -102,7 +102,7 @@ class Resumption:
         from those of the runs before, or nothing says what these were."""
         differences = dict(self._differences(now))
         self._require_alike(differences)
-        left_s = campaign_time.last_written_s(self.folder)
+        left_s = campaign_time.last_written_s(self.before, self.folder)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]
         for aspect, text in differences.items():
@@ -134,7 +134,7 @@ class Resumption:
 
     def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
         """How the campaign was left and what became of its unfinished runs, in words."""
-        last_s = campaign_time.last_written_s(self.folder) or now_s
+        last_s = campaign_time.last_written_s(self.before, self.folder) or now_s
         finished = len(self.finished)
         left = (
             f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "

@@ -188,7 +188,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     decided = kept.lines(folder)
     if decided is None:
         decided = decision_lines(campaign)
-    written_s = campaign_time.last_written_s(folder) or now_s
+    written_s = campaign_time.last_written_s(campaign, folder) or now_s
     report = folder / "report.md"
     if report.is_file() and len(ended) >= len(campaign.plan.runs):
         yield time_and_cost(campaign, written_s)

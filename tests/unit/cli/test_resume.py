@@ -24,12 +24,13 @@ from orchestrator.errors import (
     EXIT_UNAVAILABLE,
     EXIT_USAGE,
 )
+from orchestrator.facts import Pause
 from orchestrator.model import Note, Plan
 from orchestrator.run import campaign_time, datasets, status
 from orchestrator.system import files, store
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell
-from orchestrator.tier import Price
+from orchestrator.tier import Gate, Price
 from tests.apps import an_app, said_by, tierbench, with_parts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, FakeGuard, FakePlatform, Log, this_machine_has
@@ -320,6 +321,7 @@ def left_after_an_hour(folder: Path, *more: str) -> Path:
     left = campaign(app)
     for file in left.rglob("*"):
         os.utime(file, (BEGAN_S + HOUR_S, BEGAN_S + HOUR_S))
+    os.utime(left / "fingerprint.json", (BEGAN_S, BEGAN_S))  # written at its begin
     (left / "report.md").write_text("of later")
     return left
 
@@ -341,6 +343,30 @@ def test_a_pause_is_no_part_of_time_and_cost(tmp_path: Path) -> None:
     loaded = store.load(left)
     lasted_s = campaign_time.elapsed_s(loaded, app.clock.now())
     assert HOUR_S <= lasted_s < 2 * HOUR_S
+
+
+@pytest.mark.parametrize("date_s", [0.0, BEGAN_S + 200 * HOUR_S])
+def test_the_dates_of_a_copied_campaign_are_not_its_time(
+    tmp_path: Path, date_s: float
+) -> None:
+    """Its files say that it was gone on with for half an hour, an hour after it began."""
+    left = left_after_an_hour(tmp_path)
+    plan = store.load(left, tables=False).plan
+    note = Note("interrupted", "interruption 1")
+    pause = Pause(BEGAN_S + 0.5 * HOUR_S, BEGAN_S + HOUR_S)
+    plan = replace(plan, notes=(*plan.notes, note), pauses=(pause,))
+    store.save_plan(left, plan)
+    store.save_fingerprint(left, 2, {})
+    gate = Gate("premium", BEGAN_S + 1.5 * HOUR_S, ())
+    store.save_gates(left, [gate, replace(gate, taken_s=date_s, reused=True)])
+    for file in left.rglob("*"):
+        os.utime(file, (date_s, date_s))
+    loaded = store.load(left, tables=False)
+    now_s = BEGAN_S + 240 * HOUR_S
+    assert campaign_time.elapsed_before_s(loaded, left, now_s) == HOUR_S
+    said = list(status.described(left, now_s))
+    assert any("about 2.00 USD so far" in text for text in said)
+    assert "is it still running?" in said[-1]
 
 
 def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> None:
