@@ -29,8 +29,12 @@ _TIME = {
 _TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write them
 # `Mb/s`, `Mbit/s`, `Mbps`, `Mib/s`: a small `b` is a bit.
 _BIT_RATE = re.compile(r"((?:[kKmMgGtT]i?)?)(?:b|bit)(?:/s|ps)")
-_DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
+# `MBps`, `MiBps`: as providers write them in their tables.
+_BYTE_RATE = re.compile(r"((?:[kKmMgGtT][iI]?)?B)(?:/[sS]|ps)")
+# A comma only before thousands: elsewhere it may be the decimal point of another language.
+_DIGITS = r"\s*((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9][0-9_]*)(?:\.[0-9]+)?)\s*"
 _NUMBER = re.compile(_DIGITS + r"([A-Za-zµ/]*)\s*$")
+_DECIMAL_COMMA = re.compile(r"\s*([0-9]+),([0-9]+\s*[A-Za-zµ/]*)\s*")
 
 # Control characters but for tab and line break; what turns the direction of text round (Unicode
 # Standard Annex 9); halves of characters, as names of files that are not UTF-8 have.
@@ -66,9 +70,17 @@ def _split(text: object, example: str) -> tuple[float, str]:
     if isinstance(text, (int, float, str)) and not isinstance(text, bool):
         match = _NUMBER.match(str(text))
     if match is None:
+        _refuse_decimal_comma(text)
         raise ValueError(f"expected a quantity such as {example}, got {short(text)}")
     digits = match[1].replace(",", "").replace("_", "")
     return float(digits), match[2]
+
+
+def _refuse_decimal_comma(text: object) -> None:
+    match = _DECIMAL_COMMA.fullmatch(str(text))
+    if match:
+        point = f"{match[1]}.{match[2]}"
+        raise ValueError(f"write {short(point)} with a point, got {short(text)}")
 
 
 def _possible(quantity: float, text: object) -> float:
@@ -107,7 +119,7 @@ def _bits_per_s(number: float, unit: str) -> float | None:
 
 
 def parse_bytes_per_s(text: object) -> int:
-    """`"125MB/s"`, `"240MiB/s"` → bytes per second.
+    """`"125MB/s"`, `"240MiB/s"`, `"125MBps"` → bytes per second.
 
     ValueError for a bare number, and for bits (`250Mb/s`), which are an eighth of what was
     probably meant."""
@@ -119,10 +131,10 @@ def parse_bytes_per_s(text: object) -> int:
             f"{short(text)} is in bits, and disks are sold in bytes: "
             f"write {megabytes_per_s:g}MB/s, or a capital B if bytes were meant"
         )
-    size, slash, per = unit.lower().partition("/")
-    if slash != "/" or per != "s" or size not in _SIZE or not size:
+    match = _BYTE_RATE.fullmatch(unit)
+    if match is None:
         raise ValueError(f"expected a rate such as 125MB/s, got {short(text)}")
-    return round(_possible(number * _SIZE[size], text))
+    return round(_possible(number * _SIZE[match[1].lower()], text))
 
 
 def parse_link_rate(text: object) -> int:

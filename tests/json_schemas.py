@@ -64,7 +64,7 @@ WORDS = strict_yaml.parse(
 
 # ------------------------------------------------------------------ what may be written
 
-DIGITS = r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*"
+DIGITS = r"\s*(([0-9]{1,3}(,[0-9]{3})+|[0-9][0-9_]*)(\.[0-9]+)?)\s*"
 SIZES = ["b", *(f"{x}b" for x in "kmgt"), *(f"{x}ib" for x in "kmgt")]
 
 
@@ -84,7 +84,7 @@ def any_of(*forms: Json) -> Json:
 SIZE = text(f"^{DIGITS}({any_case(['', *SIZES])})\\s*$")
 SIZE_WITH_UNIT = text(f"^{DIGITS}({any_case(SIZES)})\\s*$")
 # A small `b` is a bit.
-RATE = text(f"^{DIGITS}([kKmMgGtT]?[iI]?B)/[sS]\\s*$")
+RATE = text(f"^{DIGITS}(([kKmMgGtT][iI]?)?B)(/[sS]|ps)\\s*$")
 LINK_RATE = text(f"^{DIGITS}({any_case(['kbit', 'mbit', 'gbit'])})(/[sS])?\\s*$")
 TIME = text(f"^{DIGITS}(us|µs|ms|s|m|min|h|d|w)\\s*$")
 DIRECTORY = text("^/")

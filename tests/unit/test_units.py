@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +113,42 @@ def test_what_a_person_reads() -> None:
     assert units.format_change(0.001) == "0 %"
     assert units.format_change(6.5e20) == "> +1,000,000 %"
     assert units.format_number(12345.6) == "12,346"
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "meant"),
+    [
+        (units.parse_size, "1,5TiB", "1.5TiB"),
+        (units.parse_bytes, "0,25 GiB", "0.25 GiB"),
+        (units.parse_bytes_per_s, "0,2GB/s", "0.2GB/s"),
+        (units.parse_seconds, "1,5s", "1.5s"),
+        (units.parse_link_rate, "2,5Gbit", "2.5Gbit"),
+    ],
+)
+def test_a_decimal_comma_is_refused_with_a_point(
+    parse: Callable[[object], float], text: str, meant: str
+) -> None:
+    with pytest.raises(ValueError, match=f"write '{re.escape(meant)}' with a point"):
+        parse(text)
+
+
+@pytest.mark.parametrize("text", ["1,0000MB", "1000,000MB", "1,,000MB", "1,00,000MB"])
+def test_a_comma_is_read_only_before_three_digits(text: str) -> None:
+    with pytest.raises(ValueError):
+        units.parse_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes_per_s"),
+    [("1,250,000.5kB/s", 1_250_000_500), ("125MBps", 125_000_000), ("2MiBps", 2**21)],
+)
+def test_a_rate_may_have_thousands_and_may_be_spelled_as_providers_do(
+    text: str, bytes_per_s: int
+) -> None:
+    assert units.parse_bytes_per_s(text) == bytes_per_s
+
+
+@pytest.mark.parametrize("text", ["Bps2", "ps", "125MB", "125MBPS", "125MBps/s"])
+def test_what_only_resembles_a_providers_rate_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        units.parse_bytes_per_s(text)
