@@ -187,7 +187,7 @@ class DatabaseFacts(_Group):
 
     `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
     disk before they are answered, by the settings in `durability`. `durability_as_released`: those
-    settings are the ones with which the database comes. `settings`: those given at its
+    settings are the ones with which the database comes, or stricter. `settings`: those given at its
     start. `execution`: what decides how statements run (isolation, planner, background work), as
     read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
     read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed

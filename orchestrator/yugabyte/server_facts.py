@@ -15,13 +15,11 @@ Flags = Mapping[str, str]
 # YugabyteDB's connection manager, a pooler within each node:
 # https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
 POOLER_FLAG = "enable_ysql_conn_mgr"
-# Flag → its default, as pages of 2.18 and 2025.2 show it.
-_RELEASED_DURABILITY: Mapping[str, str] = {
-    "durable_wal_write": "false",
-    "interval_durable_wal_write_ms": "1000",
-    "bytes_durable_wal_write_mb": "1",
-    "enable_data_block_fsync": "true",
-    "never_fsync": "false",
+# Flag → its default, as pages of 2.18 and 2025.2 show it. At 0 and below the log is not synced by
+# this measure at all, as the flags' own help says (src/yb/consensus/log_util.cc).
+_MOST_BETWEEN_SYNCS: Mapping[str, int] = {
+    "interval_durable_wal_write_ms": 1000,
+    "bytes_durable_wal_write_mb": 1,
 }
 # What gflags, in any case of letters, reads as true; servers' pages say `true`.
 _TRUE = ("1", "t", "true", "y", "yes")
@@ -38,29 +36,34 @@ def durable(servers: Mapping[str, Flags]) -> bool:
 
 
 def _syncs(flags: Flags) -> bool:
-    """Flags that a release lacks have its default."""
-    return (
-        flags.get("durable_wal_write") == "true"
-        and flags.get("enable_data_block_fsync", "true") == "true"
-        and flags.get("never_fsync", "false") == "false"
-    )
+    return flags.get("durable_wal_write") == "true" and _reaches_disks(flags)
+
+
+def _reaches_disks(flags: Flags) -> bool:
+    """Flags that a release lacks have their default."""
+    if flags.get("enable_data_block_fsync", "true") != "true":
+        return False
+    return flags.get("never_fsync", "false") == "false"
 
 
 def durability_as_released(servers: Mapping[str, Flags]) -> bool:
-    """Whether commits are answered as YugabyteDB comes: once a majority of the copies has them in
-    memory, with the log of each synced within a second or a megabyte.
+    """Whether commits are answered as YugabyteDB comes, or later: once a majority of the copies has
+    them in memory, with the log of each synced within a second or a megabyte.
 
     By the servers' flags. Defaults: YugabyteDB's documentation, reference/configuration/yb-tserver.
     """
-    return bool(servers) and all(_syncs_soon(flags) for flags in servers.values())
+    if not servers:
+        return False
+    return all(_syncs(flags) or _syncs_soon(flags) for flags in servers.values())
 
 
 def _syncs_soon(flags: Flags) -> bool:
     """Flags that a page lacks have their default."""
-    for name, default in _RELEASED_DURABILITY.items():
-        if flags.get(name, default) != default:
+    for name, default in _MOST_BETWEEN_SYNCS.items():
+        value = flags.get(name, str(default))
+        if not value.isdecimal() or not 0 < int(value) <= default:
             return False
-    return True
+    return _reaches_disks(flags)
 
 
 def pools_sessions(flags: Flags) -> bool:

@@ -359,8 +359,9 @@ def _postgresql(
 
 
 def _is_durable(settings: Mapping[str, str]) -> bool:
-    """Whether a commit that is answered survives a power cut."""
+    """Whether an answered commit is on the disk of the server that answered: with `local`, too,
+    which waits for no copy."""
     if settings.get("fsync") != "on" or settings.get("full_page_writes") != "on":
         return False
     awaited = settings.get("synchronous_commit")
-    return awaited in ("on", "remote_apply", "remote_write")
+    return awaited in ("on", "local", "remote_apply", "remote_write")

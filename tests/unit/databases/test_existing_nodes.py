@@ -92,6 +92,17 @@ def test_facts_of_a_postgresql_say_whether_commits_are_durable() -> None:
     assert facts["data_bytes"] == 4096
 
 
+@pytest.mark.parametrize("awaited", ["local", "remote_write", "on", "remote_apply"])
+def test_a_commit_that_waits_for_the_disk_of_its_server_is_durable(
+    awaited: str,
+) -> None:
+    server = Server(banner=POSTGRESQL, databases={"postgres": set()})
+    server.synchronous_commit = awaited
+    with running(server, spec(maintenance_database="postgres")) as cluster:
+        facts = database(server).facts(cluster, world()).recorded()
+    assert facts["durable"] is True
+
+
 def test_facts_of_a_stand_in_are_marked() -> None:
     server = Server(banner=f"{YUGABYTEDB}, a stand-in")
     with running(server, spec()) as cluster:

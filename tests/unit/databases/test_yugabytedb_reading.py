@@ -400,7 +400,13 @@ def test_certificates_of_a_cluster_are_signed_by_one_authority(tmp_path: Path) -
     ("changed", "as_released"),
     [
         ({}, True),
-        ({"durable_wal_write": "true"}, False),
+        ({"durable_wal_write": "true"}, True),  # stricter than released
+        ({"durable_wal_write": "true", "interval_durable_wal_write_ms": "0"}, True),
+        ({"interval_durable_wal_write_ms": "500"}, True),
+        ({"interval_durable_wal_write_ms": "0"}, False),  # it is never synced by time
+        ({"bytes_durable_wal_write_mb": "0"}, False),
+        ({"bytes_durable_wal_write_mb": "some"}, False),
+        ({"durable_wal_write": "true", "never_fsync": "true"}, False),
         ({"never_fsync": "true"}, False),
         ({"enable_data_block_fsync": "false"}, False),
         ({"interval_durable_wal_write_ms": "60000"}, False),
