@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, disk_demand, machines, node_values
@@ -151,21 +152,39 @@ def _by_second(
     phases = rates["phase"].isin(["warm-up", "measure"])
     counted = rates[rates["metric"].isin(_all_counters()) & phases]
     begun = counted.assign(time_s=counted["time_s"] - counted["step_s"])
-    columns = _sums_by_second(begun)
-    # Limits are known by the ends of seconds, and one row of a second is enough.
-    cpu = counted[counted["metric"] == counters.CPU_SECONDS]
-    limited = begun.loc[cpu.index].assign(limit=_limits_at(cpu, limits))
-    columns["limit"] = limited.groupby(_PLACE, observed=True)["limit"].first()
-    return pd.DataFrame(columns).reset_index()
-
-
-def _sums_by_second(begun: pd.DataFrame) -> dict[str, pd.Series]:
-    """`begun`: rates with the begins of their seconds as times."""
-    columns: dict[str, pd.Series] = {}
+    second, firsts = _seconds(begun)
+    by_second = begun[_PLACE].iloc[firsts].reset_index(drop=True)
+    metric = begun["metric"].to_numpy(dtype=object)
+    value = begun["value"].to_numpy(dtype=float)
     for name, metrics in _BY_SECOND.items():
-        of_column = begun[begun["metric"].isin(metrics)]
-        columns[name] = of_column.groupby(_PLACE, observed=True)["value"].sum()
-    return columns
+        has_metric = np.isin(metric, metrics)
+        by_second[name] = _sums(second[has_metric], value[has_metric], len(firsts))
+    # Limits are known by the ends of seconds, and one row of a second is enough.
+    is_cpu = metric == counters.CPU_SECONDS
+    titles = _limits_at(counted[is_cpu], limits)
+    by_second["limit"] = pd.Series(titles, second[is_cpu], dtype=str)
+    return by_second
+
+
+def _seconds(begun: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Of each row the number of its node, second and phase, in this order; and the place of the
+    first row of each. `begun`: rates with the begins of their seconds as times."""
+    node = begun["node"].astype("category").cat.codes.to_numpy()
+    phase = begun["phase"].astype("category").cat.codes.to_numpy()
+    places = np.column_stack([node, begun["time_s"].to_numpy(dtype=float), phase])
+    ordered = np.lexsort(places.T[::-1])
+    steps = np.diff(places[ordered], axis=0, prepend=np.nan)
+    is_another = np.any(steps != 0, axis=1)
+    second = np.empty(len(places), dtype=int)
+    second[ordered] = np.cumsum(is_another) - 1
+    return second, ordered[is_another]
+
+
+def _sums(second: np.ndarray, values: np.ndarray, seconds: int) -> np.ndarray:
+    """Of each second; NaN where there is no value."""
+    sums = np.bincount(second, values, seconds).astype(float)
+    sums[np.bincount(second, minlength=seconds) == 0] = np.nan
+    return sums
 
 
 def _all_counters() -> list[str]:
@@ -177,12 +196,12 @@ def _all_counters() -> list[str]:
 
 def _limits_at(
     steps: pd.DataFrame, limits: Mapping[str, Mapping[float, str]]
-) -> pd.Series:
+) -> list[str]:
     titles: list[str] = []
     for node, end_s in zip(steps["node"], steps["time_s"], strict=True):
         of_node = limits.get(str(node), {})
         titles.append(of_node.get(end_s, ""))
-    return pd.Series(titles, steps.index, dtype=str)
+    return titles
 
 
 def _at_limits(

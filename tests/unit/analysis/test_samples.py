@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.report.charts import series
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import parquet, store
@@ -85,3 +86,31 @@ def test_a_run_that_left_none(tmp_path: Path) -> None:
         sampled_in(run).empty and run.telemetry.empty and run.telemetry.growth is None
     )
     assert run.telemetry.against_caps == {} and run.telemetry.by_second.empty
+
+
+def test_a_second_has_the_sums_of_what_was_sampled_in_it() -> None:
+    """Reads and writes are one figure; of what was not sampled there is none, and not 0."""
+    counted = {
+        ("node-1", "disk_writes_total"): [0.0, 10.0, 30.0],
+        ("node-1", "disk_reads_total"): [0.0, 100.0, 250.0],
+        ("node-2", "cpu_seconds_total"): [5.0, 5.5, 5.75],
+        ("client", "cpu_seconds_total"): [5.0, 6.0, 7.0],
+    }
+    rows = []
+    for (node, metric), values in counted.items():
+        for second, value in enumerate(values):
+            phase = "warm-up" if second == 1 else "measure"
+            rows.append((1000.0 + second, node, metric, "", value, phase))
+    table = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
+    found = replace(BURST.runs[0], sampled=held(table)).telemetry.by_second
+    places = list(zip(found["time_s"], found["node"], found["phase"], strict=True))
+    assert places == [
+        (1000.0, "node-1", "warm-up"),
+        (1001.0, "node-1", "measure"),
+        (1000.0, "node-2", "warm-up"),
+        (1001.0, "node-2", "measure"),
+    ]
+    assert found["disk_iops"].tolist()[:2] == [110.0, 170.0]
+    assert found["cpus"].tolist()[2:] == [0.5, 0.25]
+    assert found["disk_iops"][2:].isna().all() and found["cpus"][:2].isna().all()
+    assert found["flushed_bytes_per_s"].isna().all()
