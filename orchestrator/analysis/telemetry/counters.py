@@ -128,11 +128,30 @@ def moved(
     Of a step that reaches beyond, its part at the step's mean rate. So nothing between adjacent
     spans is lost or counted twice."""
     parts = _parts_within(rates, start_s, end_s)
-    sums = parts.groupby(["node", "metric"], observed=True)["moved"].sum()
     growth: dict[tuple[str, str], float] = {}
-    for (node, metric), value in zip(sums.index, sums, strict=True):
-        growth[str(node), str(metric)] = float(value)
+    for series, (value,) in _sums_by_series(parts, ["moved"]).items():
+        growth[series] = value
     return growth
+
+
+def _sums_by_series(
+    steps: pd.DataFrame, columns: list[str]
+) -> dict[tuple[str, str], list[float]]:
+    """Node and counter → the sums of these columns.
+
+    Grouped by one number: two columns of names take thrice as long, whatever there is to add."""
+    nodes = steps["node"].astype("category").cat
+    metrics = steps["metric"].astype("category").cat
+    # One more than there are, so that without any it can be divided by.
+    width = len(metrics.categories) + 1
+    numbers = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
+    sums = steps[columns].groupby(numbers).sum()
+    by_series: dict[tuple[str, str], list[float]] = {}
+    for number, values in zip(sums.index, sums.to_numpy().tolist(), strict=True):
+        node, metric = divmod(number, width)
+        names = str(nodes.categories[node]), str(metrics.categories[metric])
+        by_series[names] = values
+    return by_series
 
 
 def _parts_within(rates: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
@@ -156,23 +175,17 @@ class Growth:
 
     def add(self, rates: pd.DataFrame) -> None:
         """Takes in all `rates` of some nodes."""
-        for key, growth, step_s in self._long_sampled(rates).itertuples(name=None):
-            node, metric = key
-            per_s = float(growth) / float(step_s)
-            self._per_s[str(node), str(metric)] = per_s
-
-    def _long_sampled(self, rates: pd.DataFrame) -> pd.DataFrame:
-        sums = self._sums(rates)
         least_s = MIN_COVERAGE * (self._end_s - self._start_s)
-        return sums[sums["step_s"] >= least_s]
+        sums = _sums_by_series(self._within(rates), ["growth", "step_s"])
+        for series, (growth, sampled_s) in sums.items():
+            if sampled_s >= least_s:
+                self._per_s[series] = growth / sampled_s
 
-    def _sums(self, rates: pd.DataFrame) -> pd.DataFrame:
-        """Of each node's counter: growth and step_s, over the steps that lie in the window."""
+    def _within(self, rates: pd.DataFrame) -> pd.DataFrame:
+        """The steps that lie in the window; growth: by how much each grew."""
         begins_within = rates["time_s"] - rates["step_s"] >= self._start_s
         steps = rates[begins_within & (rates["time_s"] <= self._end_s)]
-        grown = steps.assign(growth=steps["value"] * steps["step_s"])
-        series = grown.groupby(["node", "metric"], observed=True)
-        return series[["growth", "step_s"]].sum()
+        return steps.assign(growth=steps["value"] * steps["step_s"])
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""
