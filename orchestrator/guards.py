@@ -52,6 +52,11 @@ class GuardBeats:
             over.set()
             thread.join(timeout=5)
 
+    @property
+    def are_given(self) -> bool:
+        """Whether a guard is held, so that signs of life go on."""
+        return bool(self._beats)
+
     def require(self) -> None:
         """GuardLostError if a guard is lost. Asks nobody."""
         if self.lost is not None:

@@ -3,7 +3,7 @@
 The guard is a volume with a fixed name, because making a volume that exists returns the existing
 one: the campaign that finds its own labels on it holds it. If the process that they name cannot be
 seen from here, the holder is alive while its second volume, renewed every half minute, is young by
-the engine's clock. Databases and disks elsewhere end by themselves (`SignsOfLife`)."""
+the engine's clock. Databases and disks end by themselves (`SignsOfLife`)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress

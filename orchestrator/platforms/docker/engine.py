@@ -157,14 +157,17 @@ class DockerPlatform:
     @contextmanager
     def running(self, spec: powers.ContainerSpec) -> Iterator[DockerContainer]:
         container = self._new(spec)
-        is_far = isinstance(self._machine, agent.AgentMachine)
-        paid: AbstractContextManager[None] = nullcontext()
         with taken_down(partial(self.container(spec.name).remove, spec.stop_timeout_s)):
             up = self._up(spec, container)
-            if is_far and spec.role in campaigns.RENTED:
-                paid = self._signs.paid(up.name)
-            with paid:
+            with self._rented(spec):
                 yield up
+
+    def _rented(self, spec: powers.ContainerSpec) -> AbstractContextManager[None]:
+        """Databases and disks end when this program is silent for long: it may have been killed,
+        and their ports would stay open. Without a guard nobody gives signs, so none are begun."""
+        if spec.role in campaigns.RENTED and self.guard.beats.are_given:
+            return self._signs.paid(spec.name)
+        return nullcontext()
 
     def stand(self, spec: powers.ContainerSpec) -> DockerContainer:
         container = self._new(spec)

@@ -1,4 +1,4 @@
-"""Databases and disks on an engine elsewhere are told that this program lives, and no others.
+"""Databases and disks on an engine are told that this program lives, and no others.
 
 What ends where they are told nothing any more: tests/integration/test_rent.py.
 """
@@ -53,14 +53,28 @@ def test_who_cannot_be_told_is_in_nobodys_way(engine: Engine) -> None:
 
 @pytest.mark.parametrize("role", ["client", "agent"])
 def test_what_ends_by_itself_anyway_is_not_told(engine: Engine, role: str) -> None:
-    with connected(engine).running(replace(NODE, role=role)):
+    there = connected(engine)
+    with there.guard.held(), there.running(replace(NODE, role=role)):
         assert TOLD not in engine.calls
 
 
-def test_nothing_is_rented_on_this_computer(engine: Engine) -> None:
+def test_a_database_on_this_computer_is_told_too(engine: Engine) -> None:
+    """Of a killed program its ports would stay open until the next one starts."""
     facts = LocalMachine().facts()
     engine.facts = {"KernelVersion": facts.kernel, "MemTotal": facts.memory_bytes}
-    with engine.platform().running(NODE):
+    here = engine.platform()
+    assert isinstance(here.machines()[0], LocalMachine)
+    with here.guard.held(), here.running(NODE):
+        assert engine.calls.count(TOLD) == 1
+        engine.clock.sleep(300.0)
+        here.guard.beats.renew()
+        assert engine.calls.count(TOLD) == 2
+
+
+def test_without_a_guard_nothing_is_told_because_nobody_would_go_on_telling(
+    engine: Engine,
+) -> None:
+    with connected(engine).running(NODE):
         assert TOLD not in engine.calls
 
 
