@@ -255,6 +255,69 @@ def cloudwatch(
     return Form({"metrics.json": _as_json(content)}, disk=(name, device or name))
 
 
+_EXCEEDED = [
+    {
+        "Code": "MaxMetricsExceeded",
+        "Value": "Maximum number of allowed metrics exceeded",
+    }
+]
+
+
+def _with_results(form: Form, change: Callable[[list[Any]], list[Any]]) -> Form:
+    """`change`: gets the results of CloudWatch's answer, and gives others."""
+    content = json.loads(form.files["metrics.json"])
+    content["MetricDataResults"] = change(content["MetricDataResults"])
+    return form._replace(files={"metrics.json": _as_json(content)})
+
+
+def _busier(results: list[Any]) -> list[Any]:
+    """The same labels again, of another volume."""
+    others = []
+    for result in results:
+        values = [5 * value for value in result["Values"]]
+        others.append({**result, "Values": values})
+    return results + others
+
+
+def _messages(results: list[Any]) -> list[Any]:
+    return [{**result, "Messages": _EXCEEDED} for result in results]
+
+
+def _unix_times(results: list[Any]) -> list[Any]:
+    times = [float(BEGIN_S + 60 * minute) for minute in range(MINUTES)]
+    return [{**result, "Timestamps": times} for result in results]
+
+
+def _without_zone(results: list[Any]) -> list[Any]:
+    times = [_iso(BEGIN_S + 60 * minute, "") for minute in range(MINUTES)]
+    return [{**result, "Timestamps": times} for result in results]
+
+
+def _two_periods(results: list[Any]) -> list[Any]:
+    """The second volume: every fifth time, and what it did in five minutes."""
+    others = []
+    for result in results:
+        other = {
+            "Label": result["Label"].replace("vol-1", "vol-2"),
+            "Timestamps": result["Timestamps"][::5],
+            "Values": [5 * value for value in result["Values"][::5]],
+        }
+        others.append({**result, **other})
+    return results + others
+
+
+def _two_series_of_a_lun() -> Form:
+    form = of_machine()
+    content = json.loads(form.files["metrics.json"])
+    for metric in content["value"]:
+        (series,) = metric["timeseries"]
+        data = []
+        for point in series["data"]:
+            data.append({**point, "average": 5 * point["average"]})
+        metric["timeseries"].append({**series, "data": data})
+    return form._replace(files={"metrics.json": _as_json(content)})
+
+
 # ------------------------------------------------------------------ CSV
 
 _HEAD = "time,node,device,reads,writes,read_bytes,written_bytes"
@@ -390,6 +453,30 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
         ("my1", "my1"),
     ),
     ("CloudWatch, `get-metric-data`", "AWS/EBS", "Sum"): lambda: cloudwatch(_EBS_SUMS),
+    ("`az monitor metrics list`", "2", "two series of one LUN"): _two_series_of_a_lun,
+    (
+        "CloudWatch, `get-metric-data`",
+        "AWS/EBS",
+        "two volumes, minutes and 5 minutes",
+    ): (lambda: _with_results(cloudwatch(_EBS_SUMS), _two_periods)),
+    ("CloudWatch, `get-metric-data`", "AWS/EBS", "a name of several words"): (
+        lambda: cloudwatch(_EBS_SUMS, "my db 1 ")
+    ),
+    ("CloudWatch, `get-metric-data`", "AWS/EBS", "times in Unix seconds"): (
+        lambda: _with_results(cloudwatch(_EBS_SUMS), _unix_times)
+    ),
+    ("CloudWatch, `get-metric-data`", "all", "two volumes of one Label"): (
+        lambda: _with_results(cloudwatch(_EBS_SUMS), _busier)
+    ),
+    ("CloudWatch, `get-metric-data`", "all", "`Messages` of the answer"): (
+        lambda: cloudwatch(_EBS_SUMS, more={"Messages": _EXCEEDED})
+    ),
+    ("CloudWatch, `get-metric-data`", "all", "`Messages` of a result"): (
+        lambda: _with_results(cloudwatch(_EBS_SUMS), _messages)
+    ),
+    ("CloudWatch, `get-metric-data`", "all", "times without a zone"): (
+        lambda: _with_results(cloudwatch(_EBS_SUMS), _without_zone)
+    ),
     ("CloudWatch, `get-metric-data`", "AWS/EBS", "Average"): lambda: cloudwatch(
         _EBS_MEANS
     ),

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.demand import QUANTITIES
 from orchestrator.analysis.observed.managed import FLEXIBLE_SERVER_STORAGE, RDS_STORAGE
+from orchestrator.histories.files.metric_points import MetricPoint, intervals
 from orchestrator.histories.files.texts import FormError
 from orchestrator.keys import strict_yaml
 from orchestrator.units import listed
@@ -23,13 +24,8 @@ _TABLES = strict_yaml.shipped(__package__, "names.yaml")
 _NAMES = _TABLES["providers"]
 _PER_SECOND = _TABLES["per_second"]
 _CLOUDWATCH_NAMES = {**_NAMES, **_PER_SECOND}
-_FLEXIBLE_SERVER = "read_iops write_iops read_throughput write_throughput"
-_NOTHING_READ = (
-    "of machines ask Azure for Data Disk Read Operations/Sec and its sisters, of flexible servers "
-    f"for {_FLEXIBLE_SERVER}; CloudWatch for VolumeReadOps or ReadIOPS and theirs"
-)
 _NOT_WHOLE = "ask for less time, and give several files"
-_PLACE = ["node", "device", "begin_s"]
+_TOO_MUCH = "ask for fewer volumes or less time, and give several files"
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
 
 
@@ -38,16 +34,6 @@ class DiskPlace(NamedTuple):
 
     node: str
     device: str
-
-
-class MetricPoint(NamedTuple):
-    """A value of one of QUANTITIES from a time on, which is written as the provider writes it."""
-
-    node: str
-    device: str
-    begin_s: str
-    quantity: str
-    value: Any
 
 
 # ------------------------------------------------------------------ Azure Monitor
@@ -62,7 +48,7 @@ def azure(content: Any) -> pd.DataFrame:
         points += _points_of_azure(metric)
     interval = pd.to_timedelta(content["interval"], errors="coerce")
     step_s = interval.total_seconds()
-    table = _intervals(points, step_s)
+    table = intervals(points, step_s)
     table[list(QUANTITIES)] *= step_s
     return table
 
@@ -155,82 +141,56 @@ def _check_apart(
 
 
 def aws(content: Any) -> pd.DataFrame:
-    """Labels are a node, its device, if it is not called the same, and a metric. FormError if a
-    part of the answer is missing, or a label is a metric alone."""
+    """Labels are a node, its device, if it is not called the same, and a metric. A longer one is a
+    name of several words. FormError if a part of the answer is missing, or a label is a metric
+    alone."""
     results = content["MetricDataResults"]
     _check_whole(content, results)
     sums = list[MetricPoint]()
     rates = list[MetricPoint]()
     for result in results:
-        *place, name = result["Label"].split()
+        *words, name = result["Label"].split()
         if name in _PER_SECOND:
             # Only RDS has these metrics.
-            rates += _points_of_aws(result, place, name, RDS_STORAGE)
+            rates += _points_of_aws(result, _place_of_label(words, name, RDS_STORAGE))
         elif name in _NAMES:
-            sums += _points_of_aws(result, place, name)
+            sums += _points_of_aws(result, _place_of_label(words, name))
     tables = []
     if rates:
-        of_rates = _intervals(rates)
+        of_rates = intervals(rates)
         step_s = of_rates["end_s"] - of_rates["begin_s"]
         of_rates[list(QUANTITIES)] = of_rates[list(QUANTITIES)].mul(step_s, axis=0)
         tables.append(of_rates)
     if sums or not rates:
-        tables.append(_intervals(sums))
+        tables.append(intervals(sums))
     return pd.concat(tables)
 
 
 def _check_whole(content: Any, results: Any) -> None:
-    """Of the parts of a label the last says whether all of it is there."""
+    """Of the parts of a label the last says whether all of it is there. With a message CloudWatch
+    answers as much as it can, which may lack series."""
+    for part in (content, *results):
+        messages = [str(message.get("Value")) for message in part.get("Messages") or ()]
+        if messages:
+            raise FormError(f"CloudWatch says of it: {'; '.join(messages)}", _TOO_MUCH)
     last = {result["Label"]: result["StatusCode"] for result in results}
     is_complete = all(status == "Complete" for status in last.values())
     if "NextToken" in content or not is_complete:
         raise FormError("a part of it is missing", _NOT_WHOLE)
 
 
-def _points_of_aws(
-    result: Any, place: Sequence[str], name: str, storage: str = ""
-) -> Iterator[MetricPoint]:
+def _place_of_label(words: Sequence[str], name: str, storage: str = "") -> DiskPlace:
     """`storage`: the device where the label names a node alone; "" if that is the device."""
-    if not place:
+    if not words:
         raise FormError(f"{name} is of no volume", f"ask with the Label {LABEL}")
-    device = place[-1]
-    if storage and len(place) == 1:
-        device = storage
+    if len(words) == 2:
+        return DiskPlace(node=words[0], device=words[1])
+    node = " ".join(words)
+    return DiskPlace(node, storage or node)
+
+
+def _points_of_aws(result: Any, place: DiskPlace) -> Iterator[MetricPoint]:
+    name = result["Label"].split()[-1]
     quantity = _CLOUDWATCH_NAMES[name]
     for begin, value in zip(result["Timestamps"], result["Values"], strict=True):
-        yield MetricPoint(place[0], device, begin, quantity, value)
-
-
-# ------------------------------------------------------------------ both
-
-
-def _intervals(
-    points: Sequence[MetricPoint], step_s: float | None = None
-) -> pd.DataFrame:
-    """step_s: of each point; otherwise the least distance of two, which is that of their period."""
-    table = pd.DataFrame(points, columns=[*_PLACE, "quantity", "value"])
-    table = table.astype({"value": float}).dropna()
-    times = pd.to_datetime(table["begin_s"], format="ISO8601", utc=True)
-    since_epoch = times - pd.Timestamp(0, tz="UTC")
-    table["begin_s"] = since_epoch.dt.total_seconds()
-    step_s = step_s or _least_distance_s(table["begin_s"])
-    if table.empty or not step_s > 0:
-        raise FormError(
-            "it does not tell what a disk read and wrote, or in how long a time",
-            _NOTHING_READ,
-        )
-    _check_all_metrics(table)
-    wide = table.pivot_table("value", _PLACE, "quantity", aggfunc="first")
-    complete = wide.dropna().reset_index()
-    return complete.assign(end_s=complete["begin_s"] + step_s)[list(INTERVALS)]
-
-
-def _least_distance_s(times_s: "pd.Series[float]") -> float:
-    """NaN of less than two."""
-    return times_s.drop_duplicates().sort_values().diff().min()
-
-
-def _check_all_metrics(table: pd.DataFrame) -> None:
-    quantities = table.groupby(_PLACE[:-1])["quantity"].nunique()
-    for node, device in quantities.index[quantities < len(QUANTITIES)]:
-        raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")
+        yield MetricPoint(place.node, place.device, begin, quantity, value)

@@ -1,23 +1,36 @@
 """Times as other programs write them → Unix seconds."""
 
+import re
 from typing import Any
 
 import pandas as pd
 
 from orchestrator.histories.files.texts import FormError
 
-_ZONED = r"(?:Z|[+-]\d\d:?\d\d)$"
+# Behind a time of the day two digits are a zone; behind a year and a month they are a day.
+_ZONED = re.compile(r"(?:Z|[+-]\d\d:?\d\d|:\d\d(?:\.\d+)?[+-]\d\d)$")
+ISO_WITH_ZONE = (
+    "write Z or +01:00 behind each time; iostat does with S_TIME_FORMAT=ISO before it"
+)
 
 
 def unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
-    """Of Unix seconds, or of ISO 8601. FormError without a zone."""
+    """Of Unix seconds, or of ISO 8601. FormError without a zone, or of another form."""
     if times.dtype.kind in "if":
         return times.astype(float)
-    if not times.str.contains(_ZONED).all():
+    written = times.astype(str)
+    if not written.map(has_zone).all():
+        raise FormError("its times have no zone", ISO_WITH_ZONE)
+    moments = pd.to_datetime(written, format="ISO8601", utc=True, errors="coerce")
+    if moments.isna().any():
+        value = written[moments.isna()].iloc[0]
         raise FormError(
-            "its times have no zone",
-            "iostat needs S_TIME_FORMAT=ISO before it; a CSV Z or +01:00 behind each time",
+            f"`{value}` is no time of ISO 8601", "write it as 2026-02-01T06:00:00Z"
         )
-    moments = pd.to_datetime(times, format="ISO8601", utc=True)
     since_epoch = moments - pd.Timestamp(0, tz="UTC")
     return since_epoch.dt.total_seconds()
+
+
+def has_zone(written: str) -> bool:
+    """Of a time in ISO 8601."""
+    return _ZONED.search(written) is not None

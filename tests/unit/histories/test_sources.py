@@ -54,7 +54,12 @@ def test_what_the_table_says_of_a_form_is_so(
             assert word in words, words
         return
     read = files.read(written(tmp_path, form), remarks.append)
-    (demand,) = demands(read)
+    demand, *others = demands(read)
+    # Another disk of the same file has the same rates, in longer intervals.
+    for other in others:
+        assert other.amounts.sum(axis=1) == pytest.approx(demand.amounts.sum(axis=1))
+        assert other.step_s.sum() == demand.step_s.sum()
+    assert len(others) == options.startswith("two volumes")
     assert (demand.node, demand.device) == form.disk
     expected = np.array(RATES) * form.seconds
     amounts = demand.amounts.sum(axis=1)

@@ -1,0 +1,107 @@
+"""Points of providers' metrics → a table with INTERVALS: the seam of all providers.
+
+One name is one disk. Where a provider's answer has two series of one name neither is taken."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.histories.files.texts import FormError
+from orchestrator.histories.files.times import unix_s
+
+_FLEXIBLE_SERVER = "read_iops write_iops read_throughput write_throughput"
+_NOTHING_READ = (
+    "of machines ask Azure for Data Disk Read Operations/Sec and its sisters, of flexible servers "
+    f"for {_FLEXIBLE_SERVER}; CloudWatch for VolumeReadOps or ReadIOPS and theirs"
+)
+_ONE_NAME_EACH = (
+    "give each a name of its own: of CloudWatch in its Label; ask Azure for one machine with "
+    "--filter \"LUN eq '*'\" alone"
+)
+_DISK = ["node", "device"]
+_PLACE = [*_DISK, "begin_s"]
+
+
+class MetricPoint(NamedTuple):
+    """A value of one of QUANTITIES from a time on, which is written as the provider writes it."""
+
+    node: str
+    device: str
+    begin_s: str
+    quantity: str
+    value: Any
+
+
+def intervals(
+    points: Sequence[MetricPoint], step_s: float | None = None
+) -> pd.DataFrame:
+    """step_s: of each point; otherwise that of each disk follows from the distances of its points.
+
+    FormError if there is none, or a disk lacks a metric or has two values of it at one time."""
+    table = pd.DataFrame(points, columns=[*_PLACE, "quantity", "value"])
+    table = table.astype({"value": float}).dropna()
+    if table.empty:
+        raise _nothing_read()
+    table["begin_s"] = unix_s(table["begin_s"])
+    table["step_s"] = step_s or _periods_s(table)
+    if not (table["step_s"] > 0).all():
+        raise _nothing_read()
+    _check_all_metrics(table)
+    _check_one_series(table)
+    wide = table.pivot_table("value", [*_PLACE, "step_s"], "quantity", aggfunc="first")
+    complete = wide.dropna().reset_index()
+    end_s = complete["begin_s"] + complete["step_s"]
+    return complete.assign(end_s=end_s)[list(INTERVALS)]
+
+
+def _nothing_read() -> FormError:
+    return FormError(
+        "it does not tell what a disk read and wrote, or in how long a time",
+        _NOTHING_READ,
+    )
+
+
+def _periods_s(table: pd.DataFrame) -> "pd.Series[float]":
+    """Of the disk of each point. One with a single point has that of the others, if it is one."""
+    periods_s = table.groupby(_DISK)["begin_s"].transform(_period_s)
+    if periods_s.nunique() == 1:
+        return periods_s.fillna(periods_s.min())
+    return periods_s
+
+
+def _period_s(times_s: "pd.Series[float]") -> float:
+    """Values may be missing, so that no two are one period apart: what all distances are multiples
+    of. NaN of less than two."""
+    distances_s = np.diff(np.unique(times_s.to_numpy(float)))
+    if not len(distances_s):
+        return float("nan")
+    return float(np.gcd.reduce(distances_s.round().astype(int)))
+
+
+def _check_all_metrics(table: pd.DataFrame) -> None:
+    quantities = table.groupby(_DISK)["quantity"].nunique()
+    for node, device in quantities.index[quantities < len(QUANTITIES)]:
+        raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")
+
+
+def _check_one_series(table: pd.DataFrame) -> None:
+    """FormError with the name of two series; the same value twice is that of two pages."""
+    values = table.groupby([*_PLACE, "quantity"])["value"].agg(
+        ["nunique", "min", "max"]
+    )
+    unlike = values[values["nunique"] > 1]
+    if unlike.empty:
+        return
+    node, device, _, quantity = unlike.index[0]
+    first = unlike.iloc[0]
+    name = f"{node} {device}"
+    if node == device:
+        name = node
+    raise FormError(
+        f"two series are called `{name}`: one has {first['min']:,g} of {quantity} where the other "
+        f"has {first['max']:,g}",
+        _ONE_NAME_EACH,
+    )
