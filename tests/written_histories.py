@@ -359,6 +359,27 @@ def _milliseconds(time_s: int) -> str:
     return str(1000 * time_s)
 
 
+def _changed_lines(old: str, new: str) -> Form:
+    """Counters, each line with another text in it."""
+    lines = []
+    for line in _lines(str):
+        lines.append(line.replace(old, new))
+    return table(lines)
+
+
+def _american_times(time_s: int) -> str:
+    return f"{datetime.fromtimestamp(time_s, UTC):%m/%d/%Y %H:%M:%S} Z"
+
+
+def _more_than_64_bits() -> Form:
+    lines = []
+    for line in _lines(str):
+        *values, read_bytes, written_bytes = line.split(",")
+        beyond = 2**64 + int(read_bytes)
+        lines.append(",".join([*values, str(beyond), written_bytes]))
+    return table(lines)
+
+
 def two_machines() -> Form:
     """Each in a file of its own, both called alike."""
     form = sums()
@@ -414,6 +435,9 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
         _KB_DISK, _american
     ),
     ("`iostat -o JSON`", "all", "without `-x`"): lambda: iostat(_WITHOUT_X),
+    ("`iostat -o JSON`", "all", "a name that is no text"): lambda: iostat(
+        {**_KB_DISK, "disk_device": ["sdc"]}
+    ),
     ("`iostat -o JSON`", "11.6 and later", "`-xts`"): lambda: iostat(_SHORT),
     ("`iostat -o JSON`", "all", "one record"): lambda: iostat(_KB_DISK, records=1),
     ("`iostat -o JSON`", "all", "its end is missing"): lambda: _changed(
@@ -494,6 +518,20 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
     ),
     ("CSV", "counters", "time in Unix seconds"): lambda: table(_lines(str)),
     ("CSV", "counters", "time in ISO 8601 with a zone"): lambda: table(_lines(_iso)),
+    ("CSV", "counters", "time in ISO 8601 with the zone `+00`"): lambda: table(
+        _lines(lambda time_s: _iso(time_s, "+00"))
+    ),
+    ("CSV", "counters", "a node called `NA`"): lambda: _changed_lines(
+        "db-1", "NA"
+    )._replace(disk=("NA", "sdc")),
+    ("CSV", "all", "time as `02/01/2026 06:00:00 Z`"): lambda: table(
+        _lines(_american_times)
+    ),
+    ("CSV", "all", "a counter of more than 64 bits"): _more_than_64_bits,
+    ("CSV", "all", "numbers as `1_000`"): lambda: _changed_lines("sdc,", "sdc,1_00"),
+    ("CSV", "all", "a comma at the end of each line"): lambda: table(
+        [f"{line}," for line in _lines(str)]
+    ),
     ("CSV", "counters", "newest first"): lambda: table(_lines(str)[::-1]),
     ("CSV", "counters", "UTF-16 with a mark"): lambda: _encoded(
         table(_lines(str)), "utf-16"

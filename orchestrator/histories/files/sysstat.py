@@ -71,11 +71,23 @@ def _records(content: Any) -> _Records:
             if is_iostat and number == 0:
                 continue
             for disk in entry.get("disk", ()):
+                _check_name(disk)
                 records.append({"node": host["nodename"], "stamp": stamp, **disk})
     rows = pd.DataFrame(records)
     if rows.empty:
         raise _no_disks(content)
     return _Records(rows, stamps)
+
+
+def _check_name(disk: Any) -> None:
+    """Of sar's disks and of iostat's; one without any is refused with what it lacks."""
+    for key in ("disk-device", "disk_device"):
+        name = disk.get(key, "")
+        if not isinstance(name, str):
+            raise FormError(
+                f"`{key}` is {name!r}, which is no name of a disk",
+                "give the file as sysstat wrote it",
+            )
 
 
 def _is_of_iostat(entry: Any) -> bool:

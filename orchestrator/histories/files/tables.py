@@ -2,22 +2,22 @@
 
 import csv
 import io
-import math
+import re
 from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
 from orchestrator.histories.files.texts import FormError, Remark
-from orchestrator.histories.files.times import unix_s
+from orchestrator.histories.files.times import has_zone, unix_s
 from orchestrator.units import listed
 
 _NAMED = ("node", "device")
 _COUNTERS = ("time", *_NAMED, *QUANTITIES)
 _SUMS = ("begin", "end", *_NAMED, *QUANTITIES)
 _TIMES = {"time", "begin", "end"}
-# What stands for no value (of pandas.read_csv).
+# What stands for no value, in any column but those of names.
 _NOTHING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None"}
 _FORMS = (
     f"a CSV has the columns {','.join(_COUNTERS)}, or begin,end in the place of time"
@@ -28,6 +28,11 @@ _UNITS = {
     1e14: ("microseconds", 10**6),
     1e17: ("nanoseconds", 10**9),
 }
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DATE_FIRST = re.compile(r"\d{4}-?\d\d-?\d\d[T ]", re.ASCII)
+# Counters of Linux have 64 bits.
+_BEYOND_COUNTERS = 2**64
+_TIME = "times are Unix seconds, or ISO 8601 with a zone: 2026-02-01T06:00:00Z"
 
 
 def read(text: str, remark: Remark) -> pd.DataFrame:
@@ -35,17 +40,44 @@ def read(text: str, remark: Remark) -> pd.DataFrame:
     columns = _columns(text)
     _check_columns(columns)
     try:
-        table = pd.read_csv(io.StringIO(text), dtype=dict.fromkeys(_NAMED, str))
+        table = _table(text, columns)
     except pd.errors.ParserError:
         _check_lines(text, columns)
         raise
     if not _is_sound(table):
         _check_lines(text, columns)
+        for name in QUANTITIES:
+            table[name] = pd.to_numeric(table[name], errors="coerce")
     for name in _TIMES & set(table):
-        table[f"{name}_s"] = unix_s(table[name])
+        table[f"{name}_s"] = _unix_s(table[name], text, columns)
     if "begin" in table:
         return table[list(INTERVALS)].dropna()
     return _grown(table, remark)
+
+
+def _table(text: str, columns: Sequence[str]) -> pd.DataFrame:
+    """A node may be called `NA`, which stands for no value elsewhere."""
+    nothing = {}
+    for name in columns:
+        if name not in _NAMED:
+            nothing[name] = sorted(_NOTHING)
+    return pd.read_csv(
+        io.StringIO(text),
+        dtype=dict.fromkeys(_NAMED, str),
+        keep_default_na=False,
+        na_values=nothing,
+    )
+
+
+def _unix_s(
+    times: "pd.Series[Any]", text: str, columns: Sequence[str]
+) -> "pd.Series[float]":
+    """FormError with the line of the first that is none."""
+    try:
+        return unix_s(times)
+    except FormError:
+        _check_lines(text, columns)
+        raise
 
 
 def _columns(text: str) -> list[str]:
@@ -74,13 +106,17 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 def _is_sound(table: pd.DataFrame) -> bool:
     """Whether no value needs to be looked for, which takes far longer than to read them all."""
-    if table[list(_NAMED)].isna().any(axis=None):
+    if not isinstance(table.index, pd.RangeIndex):
+        # Lines have more values than the first one has columns.
+        return False
+    names = table[list(_NAMED)]
+    if names.isna().any(axis=None) or (names == "").any(axis=None):
         return False
     for name in QUANTITIES:
         values = table[name]
         if values.dtype.kind not in "if":
             return False
-        if (values < 0).any() or np.isinf(values).any():
+        if (values < 0).any() or (values >= _BEYOND_COUNTERS).any():
             return False
     for name in _TIMES & set(table):
         values = table[name]
@@ -99,13 +135,21 @@ def _check_lines(text: str, columns: Sequence[str]) -> None:
         if not values:
             continue
         if len(values) != len(columns):
-            what = f"has {len(values)} values for {len(columns)} columns"
-            raise FormError(f"line {lines.line_num} {what}", _FORMS)
+            raise _other_length(lines.line_num, values, columns)
         for name, value in zip(columns, values, strict=True):
             why = _mistake(name, value.strip())
             if why:
                 place = f"line {lines.line_num}, column {name}"
                 raise FormError(f"{place}: {value!r} {why}", _advice(name, value))
+
+
+def _other_length(
+    line: int, values: Sequence[str], columns: Sequence[str]
+) -> FormError:
+    what = f"line {line} has {len(values)} values for {len(columns)} columns"
+    if len(values) == len(columns) + 1 and not values[-1]:
+        return FormError(what, "leave out the comma at the end of each line")
+    return FormError(what, _FORMS)
 
 
 def _mistake(name: str, value: str) -> str:
@@ -114,24 +158,36 @@ def _mistake(name: str, value: str) -> str:
         return "names nothing"
     if name in QUANTITIES and value not in _NOTHING:
         number = _number(value)
-        if number is None or not math.isfinite(number):
+        if number is None:
             return "is no number"
+        if number >= _BEYOND_COUNTERS:
+            return "is more than a counter of 64 bits holds"
         if number < 0:
             return "is below 0"
     if name in _TIMES:
         if value in _NOTHING:
             return "is no time"
         number = _number(value)
-        if number is not None and _unit_of_time(number):
+        if number is None:
+            return _mistake_of_time(value)
+        if _unit_of_time(number):
             return f"is {_unit_of_time(number)}, not seconds"
     return ""
 
 
+def _mistake_of_time(value: str) -> str:
+    if not _DATE_FIRST.match(value):
+        return "is no time"
+    if not has_zone(value):
+        return "has no zone"
+    return ""
+
+
 def _number(value: str) -> float | None:
-    try:
-        return float(value)
-    except ValueError:
+    """As pandas reads it: of what Python reads beyond that, as 1_000, None."""
+    if not _NUMBER.fullmatch(value):
         return None
+    return float(value)
 
 
 def _unit_of_time(number: float) -> str:
@@ -146,15 +202,15 @@ def _advice(name: str, value: str) -> str:
     """What to do about a value that is none."""
     number = _number(value)
     if name in _TIMES and number is None:
-        return "times are Unix seconds, or ISO 8601 with a zone"
+        return f"{_TIME}; write Z or +01:00 behind each"
     if name in _TIMES and number is not None:
         divisor = max(unit[1] for least, unit in _UNITS.items() if number >= least)
-        return (
-            f"divide it by {divisor:,}: times are Unix seconds, or ISO 8601 with a zone"
-        )
+        return f"divide it by {divisor:,}: {_TIME}"
     if name in _NAMED:
         return "each line names its node and its device"
-    return "a number with a point, or nothing where it is not known"
+    if number is not None and number >= _BEYOND_COUNTERS:
+        return "write it in bytes or I/Os, as the disk's own counter has it"
+    return "a number with digits and a point alone, or nothing where it is not known"
 
 
 def _grown(table: pd.DataFrame, remark: Remark) -> pd.DataFrame:

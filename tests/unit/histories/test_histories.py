@@ -255,7 +255,7 @@ def test_a_folder_of_files_is_read_whole(tmp_path: Path) -> None:
             "it has error, and none of sysstat",
         ),
         ('{"sysstat": {"hosts": []}}', "it has no disks"),
-        (f"{HEAD}\nnow,a,b,1,1,1,1\n", "its times have no zone"),
+        (f"{HEAD}\nnow,a,b,1,1,1,1\n", "line 2, column time: 'now' is no time"),
         (
             "time,node,device\n1,a,b\n2,a,b\n",
             "line 1 has no column `reads`, `writes`, `read_bytes` and `written_bytes`",
