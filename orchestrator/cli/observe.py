@@ -13,10 +13,9 @@ import pandas as pd
 from typer import Option
 
 from orchestrator import powers, report, units
-from orchestrator.analysis.observed import together
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
-from orchestrator.cli import RESULTS, init, managed_prometheus, plans, seconds
+from orchestrator.cli import RESULTS, init, managed_prometheus, plans, seconds, stripes
 from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.options import (
     ResultsOption,
@@ -113,7 +112,7 @@ def _observe(
     if not of_disks:
         raise _no_such_disk(options.device, readings)
     if options.striped:
-        of_disks = together.of_nodes(of_disks)
+        of_disks = stripes.summed(of_disks, options.device)
     observed = Observed.of(of_disks, options.at_cap / 100, source)
     offers = _offers(catalog, options, size_bytes, observed.needs)
     observed = observed.against(offers)

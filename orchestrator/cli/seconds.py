@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.analysis.observed import managed
+from orchestrator.analysis.observed import managed, together
 from orchestrator.analysis.observed.demand import Demand
 
 _FILE = "seconds.json"
@@ -29,7 +29,10 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
     if "profile" not in given and "exporter" not in given:
         devices = _of_kernel(demands)
         reading = ["iostat", "-o", "JSON", "-xt", *devices, "1", "3600"]
-        words += ["--file", _FILE, *_judging(given)]
+        words += ["--file", _FILE]
+        if devices and "device" in given:  # iostat calls them as this pattern does
+            words += ["--device", given["device"]]
+        words += _judging(given)
         return (
             f"S_TIME_FORMAT=ISO {shlex.join(reading)} > {_FILE} && {shlex.join(words)}"
         )
@@ -44,7 +47,10 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
 
 def _of_kernel(demands: Sequence[Demand]) -> Sequence[str]:
     """The disks, if iostat knows all of them by these names; else none, so that it reads all."""
-    names = sorted({demand.device for demand in demands})
+    devices: set[str] = set()
+    for demand in demands:
+        devices |= set(demand.device.split(together.JOINED))
+    names = sorted(devices)
     if all(_OF_KERNEL.fullmatch(name) for name in names):
         return names
     return ()

@@ -13,6 +13,7 @@ from orchestrator.units import gathered
 
 # Of an interval, by each of the disks, for their sum to be known in it.
 _READ_WHOLE = 0.99
+JOINED = "+"  # the names of a node's disks
 
 
 def of_nodes(demands: Sequence[Demand]) -> list[Demand]:
@@ -45,7 +46,7 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
         is_known &= _read_share(disk, coarsest) >= _READ_WHOLE
     if not is_known.any():
         return disks
-    names = "+".join(disk.device for disk in disks)
+    names = JOINED.join(disk.device for disk in disks)
     total = replace(
         coarsest,
         device=names,

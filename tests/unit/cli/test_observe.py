@@ -559,3 +559,16 @@ def test_it_can_be_had_as_json(
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert {"candidate", "word", "queues_most_pct", "with_more_pct"} <= set(answers[0])
+
+
+def test_a_stripe_with_a_partition_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk = in_seconds(np.full(600, 100.0))
+    partition = replace(disk, device=f"{disk.device}1")
+    folder = stored(tmp_path / "read", disk, partition)
+    words = ("--file", str(folder), "--striped", *SIZED, "--results", str(tmp_path))
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_USAGE
+    error = " ".join(capsys.readouterr().err.split())
+    assert f"{partition.device} of {disk.node} is part of {disk.device}" in error
+    assert "--device" in error

@@ -32,6 +32,23 @@ def test_a_disk_that_a_provider_calls_otherwise_is_not_asked_of_iostat() -> None
     )
 
 
+def test_a_stripe_is_read_and_judged_as_the_same_disks() -> None:
+    stripe = replace(MINUTES, device="sdb+sdc")
+    given = {"device": "sdb|sdc", "size": "1TiB", "striped": True}
+    assert seconds.command(given, [stripe]) == (
+        "S_TIME_FORMAT=ISO iostat -o JSON -xt sdb sdc 1 3600 > seconds.json && "
+        "tierbench observe --file seconds.json --device 'sdb|sdc' --size 1TiB --striped"
+    )
+
+
+def test_a_pattern_of_a_providers_names_is_not_held_against_those_of_iostat() -> None:
+    given = {"device": "lun.*", "size": "1TiB"}
+    assert seconds.command(given, [replace(MINUTES, device="lun0")]) == (
+        "S_TIME_FORMAT=ISO iostat -o JSON -xt 1 3600 > seconds.json && "
+        "tierbench observe --file seconds.json --size 1TiB"
+    )
+
+
 RDS = replace(MINUTES, device=managed.RDS_STORAGE)
 FLEXIBLE_SERVER = replace(MINUTES, device=managed.FLEXIBLE_SERVER_STORAGE)
 

@@ -1,0 +1,47 @@
+"""The sum of a node's disks. It counts no I/O twice: of a partition, or of a volume on them."""
+
+import re
+from collections.abc import Sequence
+
+from orchestrator.analysis.observed import together
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.errors import UsageError
+from orchestrator.units import listed
+
+# As Linux calls them: sda1, vda1, xvda1; nvme0n1p1, mmcblk0p1, md127p1.
+_PARTITION = re.compile(r"((?:s|v|xv)d[a-z]+|(?:nvme\d+n|mmcblk|md)\d+(?=p))p?\d+")
+_VOLUME = re.compile(r"(?:dm-|md)\d+")
+
+
+def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
+    """As `together.of_nodes`. UsageError if the sum of a node's disks has I/Os twice, or may have.
+
+    device: the pattern of `--device`. Who gave one has chosen volumes and disks that are apart.
+    """
+    for disks in together.by_node(demands):
+        names = [disk.device for disk in disks]
+        _refuse_partitions(disks[0].node, names)
+        if not device:
+            _refuse_volumes(disks[0].node, names)
+    return together.of_nodes(demands)
+
+
+def _refuse_partitions(node: str, names: Sequence[str]) -> None:
+    for name in names:
+        match = _PARTITION.fullmatch(name)
+        if match and match[1] in names:
+            raise _twice(f"{name} of {node} is part of {match[1]}")
+
+
+def _refuse_volumes(node: str, names: Sequence[str]) -> None:
+    volumes = [name for name in names if _VOLUME.fullmatch(name)]
+    disks = [name for name in names if name not in volumes]
+    if volumes and disks:
+        raise _twice(f"{listed(volumes)} of {node} may be made of {listed(disks)}")
+
+
+def _twice(reason: str) -> UsageError:
+    return UsageError(
+        f"--striped would count I/Os twice: {reason}",
+        "name the disks of the stripe, or its volume alone: --device 'sdb|sdc'",
+    )
