@@ -126,11 +126,12 @@ class SysbenchStock(InClient):
         if workload.warmup_s:
             warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
         middle_s = _run_phase(_MEASURE, workload.measure_s, load)
-        for number, file in enumerate(own_files.needed(workload, load.world)):
-            name = file.name
+        scripts = own_files.needed(workload, load.world)
+        for number, (name, file) in enumerate(scripts.items()):
+            copied = name.replace("/", ".")
             if number == 0:
-                name = "script.lua"
-            files.copy(file, load.out / name)
+                copied = "script.lua"
+            files.copy(file, load.out / copied)
         start_s = middle_s
         if warmup_began_s is not None:
             start_s = warmup_began_s

@@ -1,8 +1,9 @@
 """A user's script of sysbench, and the modules that it requires from its own folder.
 
 Scripts such as Percona's sysbench-tpcc are several files: `tpcc.lua` requires `tpcc_common`, which
-LuaJIT looks for in the current folder (`./?.lua` of its package.path). So the files that are
-required by name, also by one another, go into a folder of the client, and sysbench runs there."""
+LuaJIT looks for in the current folder (`./?.lua` of its package.path), and `m.lib` in `m/lib.lua`.
+So the files that are required or run by name, also by one another, go into a folder of the client,
+and sysbench runs there."""
 
 import base64
 import hashlib
@@ -10,8 +11,8 @@ import io
 import re
 import shlex
 import tarfile
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.sysbench_stock.scripts import is_path
@@ -25,6 +26,7 @@ _UNPACK = (
     f'mkdir -p {_FOLDER}; printf %s "${VARIABLE}" | base64 -d | tar -xzf - -C {_FOLDER}'
 )
 _REQUIRED = re.compile(r"""\brequire\s*\(?\s*["']([\w.-]+)["']""")
+_RUN = re.compile(r"""\b(?:dofile|loadfile)\s*\(?\s*["']([\w./-]+)["']""")
 # Linux takes no longer variable (MAX_ARG_STRLEN).
 _MOST_CHARACTERS = 128 * 1024 - 1024
 
@@ -39,37 +41,54 @@ def script(workload: Workload, world: World) -> Path | None:
     return None
 
 
-def needed(workload: Workload, world: World) -> Sequence[Path]:
-    """The user's script, and the files of its folder that it requires; none of sysbench's own."""
+def needed(workload: Workload, world: World) -> Mapping[str, Path]:
+    """The user's script, and the files of its folder that it requires or runs, by their names in
+    the client; none of sysbench's own."""
     first = script(workload, world)
     if first is None:
-        return ()
-    files = [first]
-    for file in files:
-        for required in _required(file):
-            if required not in files:
-                files.append(required)
+        return {}
+    folders = [first.parent, first.resolve().parent]  # it may be a link
+    files = {first.name: first}
+    unread = [first]
+    while unread:
+        for name in _named_in(unread.pop()):
+            file = _beside(name, folders)
+            if file and name not in files:
+                files[name] = file
+                unread.append(file)
     return files
 
 
-def _required(file: Path) -> Iterator[Path]:
-    """Those beside it. Other modules are sysbench's or LuaJIT's."""
+def _named_in(file: Path) -> Iterator[str]:
+    """The files that its text requires or runs, from the folder in which sysbench runs."""
     text = file.read_text(encoding="utf-8", errors="replace")
-    for name in _REQUIRED.findall(text):
-        beside = file.parent / f"{name}.lua"
-        if beside.is_file():
-            yield beside
+    for module in _REQUIRED.findall(text):
+        yield f"{module.replace('.', '/')}.lua"
+    for name in _RUN.findall(text):
+        yield str(PurePosixPath(name))
+
+
+def _beside(name: str, folders: Sequence[Path]) -> Path | None:
+    """None of a file that is elsewhere: it is sysbench's or LuaJIT's, or the client's."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        return None
+    for folder in folders:
+        if (folder / path).is_file():
+            return folder / path
+    return None
 
 
 def identity(workload: Workload, world: World) -> str:
     """A hash of the user's files; empty of sysbench's own, which are in the image."""
-    files = needed(workload, world)
+    files = dict(needed(workload, world))
     if not files:
         return ""
-    whole = hashlib.sha256(files[0].read_bytes())
-    for file in sorted(files[1:]):
-        whole.update(file.name.encode())
-        whole.update(file.read_bytes())
+    first = next(iter(files))
+    whole = hashlib.sha256(files.pop(first).read_bytes())
+    for name in sorted(files):
+        whole.update(name.encode())
+        whole.update(files[name].read_bytes())
     return whole.hexdigest()[:12]
 
 
@@ -100,9 +119,9 @@ def environment(workload: Workload, world: World) -> dict[str, str]:
         return {}
     files = needed(workload, world)
     packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        for file in files:
-            archive.add(file, file.name)
+    with tarfile.open(fileobj=packed, mode="w:gz", dereference=True) as archive:
+        for name, file in files.items():
+            archive.add(file, name)
     text = base64.b64encode(packed.getvalue()).decode()
     if len(text) > _MOST_CHARACTERS:
         raise UsageError(

@@ -398,6 +398,51 @@ def test_what_a_script_requires_from_its_folder_goes_with_it_to_the_client(
     assert (here / "tpcc_run.lua").read_text() == 'local c = require "tpcc_counters"\n'
 
 
+def test_a_script_that_is_a_link_goes_with_what_lies_beside_its_file(
+    tmp_path: Path,
+) -> None:
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    script = a_script_of_several_files(tmp_path / "percona")
+    (tmp_path / "here").mkdir()
+    link = tmp_path / "here" / "link.lua"
+    link.symlink_to(script)
+    files = in_client(str(link), world, tmp_path / "client")
+    assert files == {"link.lua", *NAMES[1:]}
+    assert (tmp_path / "client" / "link.lua").read_text() == script.read_text()
+
+
+def test_modules_in_folders_and_files_that_are_run_go_with_a_script(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "mine"
+    world = replace(fake_world(Log(), tmp_path), root=tmp_path)
+    (folder / "m").mkdir(parents=True)
+    script = folder / "own.lua"
+    script.write_text(
+        'require "m.lib"\ndofile("extra.lua")\ndofile "/etc/other.lua"\n'
+        'dofile("../outside.lua")\n'
+    )
+    (folder / "m" / "lib.lua").write_text('require "m.deep"\n')
+    (folder / "m" / "deep.lua").write_text("return {}\n")
+    (folder / "extra.lua").write_text("x = 1\n")
+    (tmp_path / "outside.lua").write_text("x = 2\n")
+    files = in_client(str(script), world, tmp_path / "client")
+    assert files == {"own.lua", "extra.lua", "m/lib.lua", "m/deep.lua"}
+
+
+def in_client(script: str, world: World, folder: Path) -> set[str]:
+    """The files that the client's shell has after it has unpacked them into `folder`."""
+    workload = replace(shipped("oltp_insert"), script=script)
+    line = own_files.prologue(workload, world).replace("/tmp/own", str(folder))
+    env = {**own_files.environment(workload, world), "PATH": os.environ["PATH"]}
+    subprocess.run(["bash", "-ec", line], env=env, check=True)
+    files: set[str] = set()
+    for path in folder.rglob("*"):
+        if path.is_file():  # and no link to nothing
+            files.add(str(path.relative_to(folder)))
+    return files
+
+
 def test_a_script_below_workloads_runs_in_its_own_folder(tmp_path: Path) -> None:
     world = replace(fake_world(Log(), tmp_path), root=tmp_path)
     (tmp_path / "workloads").mkdir()
