@@ -5,12 +5,11 @@ proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from orchestrator import units
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
+from orchestrator.analysis.answers.brief_reasons import settled_by, why
 from orchestrator.analysis.answers.phrases import (
     money,
     opening,
@@ -28,20 +27,15 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.analysis.answers.to_buy import stated_price
-from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.statistics import stats
-from orchestrator.planning import costs, factors
-
-# Below that a tier is not called faster: it is the usual margin.
-_FASTER_FROM = 1.05
-_LATENCIES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
+from orchestrator.planning import costs
 
 
 def campaign_brief(asked: Asked, answer: Answer) -> Brief:
     """`answer`: all of it but its brief."""
     if answer.kind == "comparison":
         brief = Brief(
-            _what(asked, answer), _why(asked, answer), _how_sure(asked, answer)
+            _what(asked, answer), why(asked, answer), _how_sure(asked, answer)
         )
     else:
         brief = _of_one_profile(asked, answer)
@@ -66,15 +60,39 @@ def _opening(asked: Asked, text: str) -> str:
 def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
     what = answer.sureness.headline or answer.sureness.text
-    repetitions = asked.campaign.plan.repetitions
-    how_sure = f"measured {units.counted(repetitions, 'time')}"
-    if repetitions == 1:
-        how_sure = "measured once; `--repeats 5` tells how much runs differ"
+    texts: list[str] = []
     if answer.sureness.word not in ("measured", "one tier"):
-        how_sure = f"{answer.sureness.word}; {how_sure}"
+        texts.append(answer.sureness.word)
+    texts += _times_measured(answer)
+    texts += _overload(asked)
+    texts += _lost(answer)
+    how_sure = "; ".join(texts)
     limits = " ".join(one_profile.limits_in_words(asked))
     price = price_in_words(_price_of_one_profile(asked))
     return Brief(what, limits, how_sure, price=price)
+
+
+def _overload(asked: Asked) -> Iterator[str]:
+    for doubt in asked.verdict.doubts:
+        if doubt.kind == "overload":
+            yield "it does not serve the rate asked for"
+            return
+
+
+def _times_measured(answer: Answer) -> Iterator[str]:
+    """By the workload with the fewest runs that count."""
+    if _is_untested(answer, "any measurement"):
+        yield "nothing was measured: a model made the figures up"
+        return
+    counts: list[int] = []
+    for part in answer.parts:
+        if part.measured is not None:
+            counts.append(part.measured.throughput.n)
+    fewest = min(counts, default=0)
+    if fewest == 1:
+        yield "measured once; `--repeats 5` tells how much runs differ"
+    elif fewest > 1:
+        yield f"measured {units.counted(fewest, 'time')}"
 
 
 def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
@@ -93,7 +111,7 @@ def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
 def _what(asked: Asked, answer: Answer) -> str:
     purchase = answer.purchase
     if purchase is not None:
-        return _named(answer, purchase)
+        return _named(asked, answer, purchase)
     parts = answer.parts
     if answer.together is not None:
         return (
@@ -110,19 +128,34 @@ def _of_workload(part: PartAnswer) -> str:
     return f"{part.purchase.tier} for {part.subject}{_for_price(part.purchase.price)}"
 
 
-def _named(answer: Answer, purchase: DisksToBuy) -> str:
+def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     price = _for_price(purchase.price)
-    untested = {untested.kind for untested in answer.untested}
-    if "any measurement" in untested or "real cluster" in untested:
+    if _is_untested(answer, "any measurement") or _is_untested(answer, "real cluster"):
         return f"{purchase.tier} is named, but do not buy by it{price}"
     word = answer.sureness.word
     if word == MOOT["assumed latency"]:
         return f"not decided: {purchase.tier} is enough if the assumed latency is right{price}"
     if word in MOOT.values():
         return f"{purchase.tier} is enough {word}{price}"
-    if word == "enough; price open":
+    if purchase.price is None or _is_price_open(asked):
         return f"{purchase.tier} is enough; whether it is the cheapest is open"
+    cheaper = units.listed(_cheaper_open(answer))
+    if cheaper:
+        return f"{purchase.tier} is enough{price}; whether {cheaper} would do is open"
     return f"buy {purchase.tier}{price}"
+
+
+def _is_price_open(asked: Asked) -> bool:
+    """Whether tiers were chosen without their prices in any decision."""
+    return any(decision.without_prices for decision in asked.verdict.decisions)
+
+
+def _cheaper_open(answer: Answer) -> list[str]:
+    """The tiers that would be preferred and are not excluded, each once."""
+    names: dict[str, None] = {}
+    for part in answer.all_parts:
+        names.update(dict.fromkeys(part.cheaper_open))
+    return [*names]
 
 
 def _for_price(price: MonthlyPrice | None) -> str:
@@ -135,168 +168,6 @@ def _for_price(price: MonthlyPrice | None) -> str:
     if price.verified is False:
         text += " (list price, not verified)"
     return text
-
-
-# ------------------------------------------------------------------ why
-
-
-def _why(asked: Asked, answer: Answer) -> str:
-    purchase = answer.purchase
-    texts: list[str] = []
-    if purchase is not None:
-        texts += _against_cheaper(asked, purchase.tier)
-        texts += _against_dearer(asked, purchase.tier)
-    if texts:
-        return "; ".join(texts)
-    return _reason(answer)
-
-
-def _reason(answer: Answer) -> str:
-    """The first sentence of the reason of the whole, or of the first part that is open."""
-    part = answer.all_parts[0]
-    for other in answer.all_parts:
-        if other.tier is None:
-            part = other
-            break
-    first, _, _ = part.why[0].partition(". ")
-    # What stands before the colon is the first line already.
-    _, colon, details = first.partition(": ")
-    if colon and part.tier is None:
-        return details
-    return first
-
-
-def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
-    """In what the next cheaper tier is proven not to be enough, where that was most."""
-    offer = _neighbour(asked, tier, cheaper=True)
-    if offer is None:
-        return
-    missed = _clause_missed(asked, offer.tier)
-    if missed:
-        yield f"{offer.tier} costs less and misses {missed}"
-        return
-    advantages: list[_Advantage] = []
-    for subject in _subjects_with_standing(asked, offer.tier, "not enough"):
-        advantages += _advantages(asked, tier, offer.tier, subject)
-    if advantages:
-        largest = max(advantages, key=_times)
-        yield f"{largest.in_words()} {offer.tier}{_for_more(asked, tier, offer)}"
-
-
-def _for_more(asked: Asked, tier: str, cheaper: Offer) -> str:
-    """`, for 525.00 USD a month more`."""
-    named = _offer(asked, tier)
-    if named is None or named.monthly_cost is None or cheaper.monthly_cost is None:
-        return ""
-    more = named.monthly_cost - cheaper.monthly_cost
-    return f", for {money(more, named.currency)} a month more"
-
-
-def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
-    """What the next dearer tier that is enough too brings: no more than the margin."""
-    dearer = _neighbour(asked, tier, cheaper=False)
-    named = _offer(asked, tier)
-    if dearer is None or not dearer.monthly_cost:
-        return
-    if named is None or not named.monthly_cost:
-        return
-    times = units.format_number(dearer.monthly_cost / named.monthly_cost)
-    if any(decision.slo for decision in asked.verdict.decisions):
-        yield f"{dearer.tier} is not needed for {times} times the price"
-        return
-    plan = asked.campaign.plan
-    margin = units.format_quantity(plan.margin_pct, "%")
-    where = ""
-    if plan.weights:
-        where = " by the weighted mean"
-    yield f"{dearer.tier} is at most {margin} faster{where} for {times} times the price"
-
-
-def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
-    """The tier that is next in price, as the first decision that has both offers it."""
-    for decision in asked.verdict.decisions:
-        names = [offer.tier for offer in decision.offers]
-        if tier not in names:
-            continue
-        place = names.index(tier)
-        cost = decision.offers[place].monthly_cost
-        others = decision.offers[place + 1 :]
-        if cheaper:
-            others = tuple(reversed(decision.offers[:place]))
-        for other in others:
-            if cost is not None and other.monthly_cost not in (None, cost):
-                return other
-    return None
-
-
-def _offer(asked: Asked, tier: str) -> Offer | None:
-    for decision in asked.verdict.decisions:
-        for offer in decision.offers:
-            if offer.tier == tier:
-                return offer
-    return None
-
-
-def _clause_missed(asked: Asked, tier: str) -> str:
-    """The first clause of an SLO that the tier is proven to miss; empty if there is none."""
-    for decision in asked.verdict.decisions:
-        for offer in decision.offers:
-            if offer.tier != tier:
-                continue
-            for result in offer.slo:
-                if result.word == "missed":
-                    return result.objective
-    return ""
-
-
-def _subjects_with_standing(asked: Asked, tier: str, standing: str) -> Iterator[str]:
-    for decision in asked.verdict.decisions:
-        for offer in decision.offers:
-            if offer.tier == tier and offer.standing == standing:
-                yield decision.workload
-
-
-@dataclass(frozen=True)
-class _Advantage:
-    """How many times a figure of the tier named is better, by the means over its runs."""
-
-    subject: str
-    times: float
-    metric: str
-
-    def in_words(self) -> str:
-        """`in tpcc 9.7 times the throughput of`, to stand before the other tier."""
-        times = units.format_number(self.times)
-        if self.metric in _LATENCIES:
-            share = units.format_number(100 / self.times)
-            return f"in {self.subject} {share} % of the {_LATENCIES[self.metric]} of"
-        return f"in {self.subject} {times} times the throughput of"
-
-
-def _times(advantage: _Advantage) -> float:
-    return advantage.times
-
-
-def _advantages(
-    asked: Asked, tier: str, other: str, subject: str
-) -> Iterator[_Advantage]:
-    """The first figure of the workload in which the tier is better by more than the margin."""
-    for load in asked.campaign.plan.workloads:
-        if factors.subject(load) != subject:
-            continue
-        for metric in asked.figures.compared_metrics(load.name).values():
-            mean = asked.figures.cell(tier, load.name, metric)
-            others_mean = asked.figures.cell(other, load.name, metric)
-            if mean is None or others_mean is None:
-                continue
-            if mean.mean <= 0 or others_mean.mean <= 0:
-                continue
-            times = mean.mean / others_mean.mean
-            if metric in _LATENCIES:
-                times = 1 / times
-            if times >= _FASTER_FROM:
-                yield _Advantage(load.name, times, metric)
-                break
 
 
 # ------------------------------------------------------------------ how sure
@@ -313,25 +184,32 @@ _OPEN: Mapping[ProofWord, str] = {
 def _how_sure(asked: Asked, answer: Answer) -> str:
     texts = list(_proven(asked, answer.parts))
     for proof, word in _OPEN.items():
-        subjects = [part.subject for part in answer.parts if part.proof == proof]
+        subjects = _subjects(answer, proof)
         if not subjects:
             continue
         text = f"{units.listed(subjects)} {_is(subjects)} {word}"
-        takes = _settled_by(asked, subjects[0])
+        takes = settled_by(asked, subjects[0])
         if takes and len(subjects) > 1:
             takes = f"for {subjects[0]} {takes}"
         if takes:
             text = f"{text}; {takes}"
         texts.append(text)
-    cheaper = dict.fromkeys(
-        tier for part in answer.all_parts for tier in part.cheaper_open
-    )
-    if cheaper:
-        texts.append(f"whether {units.listed([*cheaper])} would do is open")
+    texts += _lost(answer)
+    return "; ".join(texts)
+
+
+def _subjects(answer: Answer, proof: ProofWord) -> list[str]:
+    subjects: list[str] = []
+    for part in answer.parts:
+        if part.proof == proof:
+            subjects.append(part.subject)
+    return subjects
+
+
+def _lost(answer: Answer) -> Iterator[str]:
     tally = answer.sureness.tally
     if tally is not None and tally.runs_lost:
-        texts.append(f"{tally.runs_lost} of {tally.runs_planned} runs left no figures")
-    return "; ".join(texts)
+        yield f"{tally.runs_lost} of {tally.runs_planned} runs left no figures"
 
 
 def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
@@ -341,16 +219,15 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     level = units.format_quantity(100 * stats.CONFIDENCE, "%")
     runs = units.counted(asked.campaign.plan.repetitions, "repetition")
     whose = ""
-    if len(parts) > 1:
+    if asked.campaign.plan.weights:
+        whose = " by the weighted mean of the workloads"
+    elif len(parts) > 1:
         whose = f" for {units.listed(proven)}"
     yield f"proven{whose} at {level} confidence, by {runs}"
 
 
-def _settled_by(asked: Asked, subject: str) -> str:
-    decision = asked.decision(subject)
-    if decision is None:
-        return ""
-    return decision.settled_by
+def _is_untested(answer: Answer, kind: UntestedKind) -> bool:
+    return any(untested.kind == kind for untested in answer.untested)
 
 
 def _is(subjects: Sequence[str]) -> str:
@@ -379,7 +256,18 @@ def _not_tested(asked: Asked, answer: Answer) -> str:
             name = _nodes(asked)
         if name:
             names[name] = None
+    without_figures = list(_without_figures(asked))
+    if without_figures:
+        names[f"{units.listed(without_figures)} (no run left figures)"] = None
     return ", ".join(names)
+
+
+def _without_figures(asked: Asked) -> Iterator[str]:
+    """Tiers that were planned and that no cell is of."""
+    with_figures = {cell.profile for cell in asked.verdict.cells}
+    for profile in asked.campaign.plan.tiers:
+        if profile.name not in with_figures:
+            yield profile.name
 
 
 def _nodes(asked: Asked) -> str:

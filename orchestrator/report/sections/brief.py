@@ -2,21 +2,45 @@
 
 from dataclasses import replace
 
-from orchestrator.analysis.answers.phrases import closed
+from orchestrator.analysis.answers.phrases import closed, sentence
 from orchestrator.analysis.answers.record import Brief
+from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors
 
+# Of the first line; what is longer stands below it.
+_MOST_CHARACTERS = 160
+
 
 def brief(index: ReportIndex) -> Brief:
-    """Those of the answer. Where a factor was varied, the first says how far a tier is enough,
+    """Those of the answer. Where a factor was varied, the first says how far each tier is enough,
     because a tier for each of its values is no answer to that."""
     lines = index.answer.brief
     if index.answer.kind != "comparison":
         return lines
-    for horizon in factors.answers(index):
-        return replace(lines, what=horizon.text.removesuffix("."), why="")
-    return lines
+    horizons = [answer.text.removesuffix(".") for answer in factors.answers(index)]
+    if not horizons:
+        return lines
+    what = "; ".join(horizons)
+    if len(what) > _MOST_CHARACTERS:
+        what = horizons[0]
+    how_sure = lines.how_sure
+    word = index.answer.sureness.word
+    if word in MOOT.values():
+        how_sure = f"{sentence(word)} {how_sure}"
+    return replace(lines, what=what, why=_unvaried(index), how_sure=how_sure)
+
+
+def _unvaried(index: ReportIndex) -> str:
+    """What is named for the workloads of which no factor was varied; empty if there are none."""
+    varied = {workload.workload for workload in index.verdict.varied}
+    varied |= {workload.workload for workload in index.verdict.sweeps}
+    texts: list[str] = []
+    for part in index.answer.parts:
+        of_varied = any(part.subject.startswith(name) for name in varied)
+        if part.tier is not None and not of_varied:
+            texts.append(f"{part.tier} is enough for {part.subject}")
+    return closed("; ".join(texts))
 
 
 def status_text(index: ReportIndex) -> str:

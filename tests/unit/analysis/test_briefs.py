@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from orchestrator.analysis.answers.record import Brief
@@ -9,7 +10,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign
-from tests.decision_scenarios import failing
+from tests.decision_scenarios import RATES, failing, on
 from tests.doubted import facts
 from tests.one_profile import alone, client_at_its_limit
 
@@ -103,3 +104,59 @@ def test_a_machine_that_was_the_limit_is_why() -> None:
 
 def test_a_line_without_anything_to_say_is_left_out() -> None:
     assert Brief("x", why="y").lines == (("Why", "y"),)
+
+
+# ------------------------------------------------------------------ no more than is decided
+
+
+def test_amounts_of_two_currencies_are_not_subtracted() -> None:
+    campaign = build_campaign(repetitions=5, workloads=("tpcc",), frames=False)
+    profiles = []
+    for profile in campaign.plan.profiles:
+        price = profile.tier.price
+        if profile.name == "premium-v2" and price is not None:
+            price = replace(price, currency="EUR")
+        profiles.append(replace(profile, tier=replace(profile.tier, price=price)))
+    plan = replace(campaign.plan, profiles=tuple(profiles))
+    brief = brief_of(replace(campaign, plan=plan))
+    assert brief.what == "ultra is enough; whether it is the cheapest is open"
+    assert "525" not in brief.why and "3.06" not in brief.why
+
+
+def test_without_prices_it_does_not_say_buy_though_a_run_is_lost_too() -> None:
+    brief = compared(priced=False, failed=(3,))
+    assert not brief.what.startswith("Buy")
+
+
+def test_a_tier_without_figures_is_untested_and_compared_with_nothing() -> None:
+    brief = compared(
+        workloads=("point-select",),
+        missing=[("ultra", "point-select")],
+    )
+    assert "ultra is at most" not in brief.why
+    assert "ultra (no run left figures)" in brief.not_tested
+
+
+def test_the_reason_is_the_figure_by_which_it_was_decided() -> None:
+    """Throughput is alike; too many transactions of the cheapest fail."""
+    alike = dict.fromkeys(("premium", "premium-v2", "ultra"), RATES)
+    brief = compared(
+        workloads=("insert",),
+        values={(tier, "insert"): rates for tier, rates in alike.items()},
+        change=on("premium", failing(20)),
+    )
+    assert "premium costs less and misses failures < 1 %" in brief.why
+
+
+def test_runs_that_were_lost_do_not_count_as_measured() -> None:
+    brief = compared(
+        profiles=("ultra",), workloads=("tpcc",), repetitions=3, failed=(1, 2)
+    )
+    assert brief.how_sure.startswith("Measured once")
+    assert "2 of 3 runs left no figures" in brief.how_sure
+
+
+def test_what_it_takes_is_said_once() -> None:
+    brief = compared(workloads=("insert",), noise_pct=12.0, repetitions=4)
+    assert "more repetitions" in brief.how_sure
+    assert "more repetitions" not in brief.why

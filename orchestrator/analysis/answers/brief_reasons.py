@@ -1,0 +1,233 @@
+"""Why a tier is named, or none, in one line: what the neighbours in price lack or bring. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator import units
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
+from orchestrator.analysis.answers.phrases import money
+from orchestrator.analysis.answers.record import Answer, PartAnswer
+from orchestrator.analysis.conclusions import Decision, Offer
+from orchestrator.planning import factors
+
+# Below that a tier is not called faster: it is the usual margin.
+_FASTER_FROM = 1.05
+_LATENCIES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
+
+
+def why(asked: Asked, answer: Answer) -> str:
+    purchase = answer.purchase
+    texts: list[str] = []
+    if purchase is not None:
+        texts += _against_cheaper(asked, purchase.tier)
+        texts += _against_dearer(asked, purchase.tier)
+    if texts:
+        return "; ".join(texts)
+    return _reason(asked, answer)
+
+
+def _reason(asked: Asked, answer: Answer) -> str:
+    """The first sentence of the reason of the whole, or of the first part that is open."""
+    part = _first_in_question(answer)
+    reason, _, _ = part.why[0].partition(". ")
+    takes = settled_by(asked, part.subject)
+    if takes:  # it is in the line below
+        reason = reason.replace(f"; {takes}", "")
+    if part is answer.together and part.tier is None:
+        # What stands before the colon is the first line already.
+        _, _, details = reason.partition(": ")
+        return details or reason
+    return reason
+
+
+def _first_in_question(answer: Answer) -> PartAnswer:
+    """That of the whole; where nothing is bought the first for which no tier is named."""
+    if answer.purchase is None:
+        for part in answer.all_parts:
+            if part.tier is None:
+                return part
+    return answer.all_parts[0]
+
+
+def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
+    """In what the next cheaper tier is proven not to be enough, where that was most."""
+    offer = _neighbour(asked, tier, cheaper=True)
+    if offer is None:
+        return
+    missed = _clause_missed(asked, offer.tier)
+    if missed:
+        yield f"{offer.tier} costs less and misses {missed}"
+        return
+    advantages: list[_Advantage] = []
+    for decision in asked.verdict.decisions:
+        if _is_refused(decision, offer.tier):
+            advantages += _advantages(asked, tier, offer.tier, decision)
+    if advantages:
+        largest = max(advantages, key=_times)
+        yield f"{largest.in_words()} {offer.tier}{_for_more(asked, tier, offer)}"
+        return
+    for decision in asked.verdict.decisions:
+        # A criterion with a limit is a clause: too many transactions of the tier fail.
+        if _is_refused(decision, offer.tier) and "<" in decision.criterion:
+            yield f"{offer.tier} costs less and misses {decision.criterion}"
+            return
+
+
+def _for_more(asked: Asked, tier: str, cheaper: Offer) -> str:
+    """`, for 525.00 USD a month more`."""
+    named = _offer(asked, tier)
+    if named is None or named.monthly_cost is None or cheaper.monthly_cost is None:
+        return ""
+    more = named.monthly_cost - cheaper.monthly_cost
+    return f", for {money(more, named.currency)} a month more"
+
+
+def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
+    """What the next dearer tier that is enough too brings: no more than the margin."""
+    dearer = _neighbour(asked, tier, cheaper=False)
+    named = _offer(asked, tier)
+    if dearer is None or not dearer.monthly_cost:
+        return
+    if named is None or not named.monthly_cost:
+        return
+    times = units.format_number(dearer.monthly_cost / named.monthly_cost)
+    if asked.verdict.decisions[0].slo:
+        yield f"{dearer.tier} is not needed for {times} times the price"
+        return
+    plan = asked.campaign.plan
+    margin = units.format_quantity(plan.margin_pct, "%")
+    where = ""
+    if plan.weights:
+        where = " by the weighted mean"
+    yield f"{dearer.tier} is at most {margin} faster{where} for {times} times the price"
+
+
+def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
+    """The tier that is next in price, as the first decision that has both offers it."""
+    for decision in asked.verdict.decisions:
+        named = _offer_in(decision, tier)
+        if named is None:
+            continue
+        place = decision.offers.index(named)
+        others = decision.offers[place + 1 :]
+        if cheaper:
+            others = tuple(reversed(decision.offers[:place]))
+        for other in others:
+            if _are_prices_comparable(named, other) and _has_all_figures(asked, other):
+                return other
+    return None
+
+
+def _are_prices_comparable(offer: Offer, other: Offer) -> bool:
+    """Whether both are known, in one currency, and unlike."""
+    if offer.monthly_cost is None or other.monthly_cost is None:
+        return False
+    if offer.currency != other.currency:
+        return False
+    return offer.monthly_cost != other.monthly_cost
+
+
+def _has_all_figures(asked: Asked, offer: Offer) -> bool:
+    """Whether each decision offers the tier: of one without figures nothing is proven."""
+    return all(
+        _offer_in(decision, offer.tier) is not None
+        for decision in asked.verdict.decisions
+    )
+
+
+def _offer(asked: Asked, tier: str) -> Offer | None:
+    for decision in asked.verdict.decisions:
+        offer = _offer_in(decision, tier)
+        if offer is not None:
+            return offer
+    return None
+
+
+def _offer_in(decision: Decision, tier: str) -> Offer | None:
+    for offer in decision.offers:
+        if offer.tier == tier:
+            return offer
+    return None
+
+
+def _clause_missed(asked: Asked, tier: str) -> str:
+    """The first clause of an SLO that the tier is proven to miss; empty if there is none."""
+    for decision in asked.verdict.decisions:
+        offer = _offer_in(decision, tier)
+        if offer is None:
+            continue
+        for result in offer.slo:
+            if result.word == "missed":
+                return result.objective
+    return ""
+
+
+def _is_refused(decision: Decision, tier: str) -> bool:
+    """Whether the tier is proven not to be enough for it."""
+    offer = _offer_in(decision, tier)
+    return offer is not None and offer.standing == "not enough"
+
+
+@dataclass(frozen=True)
+class _Advantage:
+    """How many times a figure of the tier named is better, by the means over its runs."""
+
+    subject: str
+    times: float
+    metric: str
+
+    def in_words(self) -> str:
+        """`in tpcc 9.7 times the throughput of`, to stand before the other tier."""
+        times = units.format_number(self.times)
+        if self.metric in _LATENCIES:
+            share = units.format_number(100 / self.times)
+            return f"in {self.subject} {share} % of the {_LATENCIES[self.metric]} of"
+        return f"in {self.subject} {times} times the throughput of"
+
+
+def _is_criterion(metric: str, criterion: str) -> bool:
+    """Whether a decision's criterion, such as `average New-Order latency`, is of the metric."""
+    words = criterion.split()
+    if metric == LATENCY_AVG:
+        return words[:1] == ["average"] and "latency" in words
+    if metric == LATENCY_P99:
+        return words[:1] == ["p99"] and "latency" in words
+    return "latency" not in words
+
+
+def _times(advantage: _Advantage) -> float:
+    return advantage.times
+
+
+def _advantages(
+    asked: Asked, tier: str, other: str, decision: Decision
+) -> Iterator[_Advantage]:
+    """The figure of the workload by which it was decided, if the tier is better in it by more than
+    the margin."""
+    for load in asked.campaign.plan.workloads:
+        if factors.subject(load) != decision.workload:
+            continue
+        for metric in asked.figures.compared_metrics(load.name).values():
+            if not _is_criterion(metric, decision.criterion):
+                continue
+            mean = asked.figures.cell(tier, load.name, metric)
+            others_mean = asked.figures.cell(other, load.name, metric)
+            if mean is None or others_mean is None:
+                continue
+            if mean.mean <= 0 or others_mean.mean <= 0:
+                continue
+            times = mean.mean / others_mean.mean
+            if metric in _LATENCIES:
+                times = 1 / times
+            if times >= _FASTER_FROM:
+                yield _Advantage(load.name, times, metric)
+                break
+
+
+def settled_by(asked: Asked, subject: str) -> str:
+    """What would decide a workload that is open; empty where nothing is known of that."""
+    decision = asked.decision(subject)
+    if decision is None:
+        return ""
+    return decision.settled_by
