@@ -5,6 +5,7 @@ TierbenchError                  70  catch this to catch all of ours
 │   └── CutError                64  a stored file does not have its form
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
 │   ├── NotWrittenError         69  a file or a folder cannot be written; an OSError too
+│   ├── NotReadableError        69  another user's file or folder; an OSError too
 │   ├── GuardLostError          69  another campaign may be running beside this one
 │   └── LeftBehindError         69  what was rented may still be there, and cost money
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
@@ -108,6 +109,17 @@ class NotWrittenError(UnavailableError, OSError):
         super().__init__(what, advice)
         self.why = why
         self.strerror = why
+
+
+class NotReadableError(UnavailableError, OSError):
+    """A file or folder that its owner keeps from others. Also an OSError, because some go on
+    without the file."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            what, "ask its owner for the right to read it, or name another"
+        )
+        self.strerror = "you may not read it"
 
 
 class GuardLostError(UnavailableError):

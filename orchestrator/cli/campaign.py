@@ -43,7 +43,7 @@ from orchestrator.run import (
 )
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import shell, store
+from orchestrator.system import campaign_folders, shell, store
 from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
 from orchestrator.units import listed, parse_bytes
@@ -138,7 +138,7 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
     """What is called later for the campaign that was begun there since, if one was."""
 
     def newest() -> Path | None:
-        folder = store.newest(results)
+        folder = campaign_folders.newest(results)
         if folder:
             return folder.resolve()
         return None

@@ -11,8 +11,9 @@ from typing import Any
 from typer import Context, Option
 
 from orchestrator.cli import CACHE, RESULTS, root
-from orchestrator.errors import CutError
+from orchestrator.errors import CutError, NotReadableError
 from orchestrator.keys import plain_files
+from orchestrator.system import campaign_folders
 
 
 def completing(names: Callable[[Context], Iterable[str]]) -> Callable[..., list[str]]:
@@ -95,8 +96,9 @@ def _unfinished(ctx: Context) -> Iterator[str]:
 
 def _folders(ctx: Context) -> list[Path]:
     results = Path(ctx.params.get("results") or RESULTS)
-    folders = [file.parent for file in results.glob("*/plan.json")]
-    return sorted(folders, reverse=True)
+    with suppress(NotReadableError):
+        return sorted(campaign_folders.present(results), reverse=True)
+    return []
 
 
 def _baselines(ctx: Context) -> Iterable[str]:

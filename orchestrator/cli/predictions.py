@@ -36,7 +36,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
 from orchestrator.errors import UsageError
 from orchestrator.histories import files as histories
-from orchestrator.keys import strict_yaml
+from orchestrator.keys import plain_files, strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
@@ -230,7 +230,7 @@ def _campaign_and_run(text: str) -> tuple[str, str]:
     """Both names in a run's folder, in `CAMPAIGN/RUN` or in `RUN`; of a folder of a campaign the
     second is empty."""
     path = text.rstrip("/")
-    if (Path(text) / "plan.json").is_file():
+    if plain_files.kind_of(Path(text) / "plan.json") != "nothing":
         campaign = path
         slug = ""
     else:

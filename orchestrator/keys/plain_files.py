@@ -5,11 +5,13 @@ opened without following a link and without waiting, and is looked at before it 
 
 import errno
 import os
+import pwd
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orchestrator.errors import CutError
+from orchestrator.errors import CutError, NotReadableError
 from orchestrator.units import format_bytes
 
 MOST_BYTES = 64 * 2**20  # of a file of JSON; that of a run has some 50 kB
@@ -22,7 +24,8 @@ def read(
     file: Path, most_bytes: int | None = None, *, through_links: bool = False
 ) -> bytes:
     """The content of a file, of `MOST_BYTES` if nothing else is said. `through_links`: of one that
-    its user has named. CutError if it is no plain file, or larger; OSError as `open` has it."""
+    its user has named. CutError if it is no plain file, or larger; NotReadableError; other
+    OSError as `open` has it."""
     most_bytes = most_bytes or MOST_BYTES
     number = open_plain(file, through_links=through_links)
     with os.fdopen(number, "rb") as opened:
@@ -48,6 +51,8 @@ def open_plain(file: Path, *, through_links: bool = False) -> int:
     except OSError as error:
         if error.errno in _NOT_OPENED:
             raise not_plain(file) from error
+        if isinstance(error, PermissionError):
+            raise _not_readable(file) from error
         raise
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
@@ -56,6 +61,34 @@ def open_plain(file: Path, *, through_links: bool = False) -> int:
             place = file.resolve()
         raise not_plain(place)
     return number
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """What the block may not read of a file or folder is a NotReadableError."""
+    try:
+        yield
+    except NotReadableError:
+        raise
+    except PermissionError as error:
+        raise _not_readable(path) from error
+
+
+def _not_readable(path: Path) -> NotReadableError:
+    """Names the nearest folder that can be looked at: below it nothing can."""
+    for place in (path, *path.parents):
+        with suppress(OSError):
+            user = _user(place.stat().st_uid)
+            return NotReadableError(
+                f"{place} belongs to {user}, and you may not read it"
+            )
+    return NotReadableError(f"you may not read {path}")
+
+
+def _user(number: int) -> str:
+    with suppress(KeyError):  # a user of another machine, or of a container
+        return pwd.getpwuid(number).pw_name
+    return f"user {number}"
 
 
 def not_plain(path: Path) -> CutError:
@@ -79,9 +112,12 @@ _KINDS = {
 
 
 def kind_of(path: Path) -> str:
-    """`a file`, `a link`, …; of a link not what it points to. `nothing` if it is not there."""
+    """`a file`, `a link`, …; of a link not what it points to. `nothing` if it is not there;
+    NotReadableError if its folder does not tell."""
     try:
         mode = os.lstat(path).st_mode
+    except PermissionError as error:
+        raise _not_readable(path) from error
     except OSError:
         return "nothing"
     return _KINDS.get(stat.S_IFMT(mode), "a thing of no known kind")

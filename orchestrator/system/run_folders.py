@@ -64,9 +64,9 @@ def recorded(folders: Path) -> Iterator[Path]:
 
 def obstacle(folder: Path) -> str:
     """Why a run's folder cannot be read, or an empty text."""
-    if not plain_files.is_folder(folder):
-        return f"is {plain_files.kind_of(folder)}"
     try:
+        if not plain_files.is_folder(folder):
+            return f"is {plain_files.kind_of(folder)}"
         for path in plain_files.others_below(folder):
             name = _shown(str(path.relative_to(folder)))
             return f"has {plain_files.kind_of(path)}, {name}"
@@ -97,7 +97,8 @@ def _names_in(runs: Path) -> list[str]:
         return []
     if kind != "a folder":
         raise plain_files.not_plain(runs)
-    return sorted([path.name for path in runs.iterdir()])
+    with plain_files.reading(runs):
+        return sorted([path.name for path in runs.iterdir()])
 
 
 def _shown(name: str) -> str:

@@ -22,13 +22,19 @@ import pandas as pd
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters import Samples
-from orchestrator.errors import CutError, UnavailableError, UsageError
+from orchestrator.errors import (
+    CutError,
+    NotReadableError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.keys import plain_files
 from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
 from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
 from orchestrator.system import (
+    campaign_folders,
     clock,
     files,
     parquet,
@@ -67,11 +73,19 @@ def create(
     save_fingerprint(folder, 1, fingerprint)
     # Some file systems have no symbolic links (exFAT, drvfs): `newest` works without.
     with contextlib.suppress(OSError):
-        link = results / f".latest-{folder.name[-40:]}"
-        link.unlink(missing_ok=True)
-        link.symlink_to(folder.name)
-        link.replace(results / "latest")
+        _point_latest_at(folder)
     return folder
+
+
+def _point_latest_at(folder: Path) -> None:
+    """OSError if that is not possible, also where `latest` is a folder; then no link stays."""
+    link = folder.with_name(f".latest-{folder.name[-40:]}")
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder.name)
+    try:
+        link.replace(folder.with_name("latest"))
+    finally:
+        link.unlink(missing_ok=True)
 
 
 def save_plan(campaign: Path, plan: Plan) -> None:
@@ -110,14 +124,6 @@ def fresh_folder(results: Path, name: str) -> Path:
     raise UnavailableError(f"{results} has a thousand folders named {name}")
 
 
-def newest(results: Path) -> Path | None:
-    """Returns the folder of the newest campaign: `latest`, else the last by its time."""
-    if (results / "latest" / "plan.json").is_file():
-        return results / "latest"
-    folders = [file.parent for file in results.glob("*/plan.json")]
-    return max(folders, default=None)
-
-
 def run_folder(campaign: Path, run: Run) -> Path:
     """Returns the folder of a run, and makes it with its `raw/`. UsageError if it would be
     elsewhere than in the campaign's; NotWrittenError."""
@@ -154,7 +160,7 @@ _CHANGES = "limit-changes.jsonl"
 
 def unfinished_run(results: Path, name: str) -> Path:
     """Returns the run in progress, by its slug or "latest". UsageError if there is no such run."""
-    campaign = newest(results) or results / "latest"
+    campaign = campaign_folders.newest(results) or results / "latest"
     unfinished = in_progress(campaign)
     if unfinished is None:
         raise UsageError(f"no run is going on in {campaign}")
@@ -416,10 +422,11 @@ def _record(folder: Path, changed: list[str]) -> Record:
 
 
 def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _Read:
-    """What is read; `otherwise` if its file was cut, which is then said in `remarks`."""
+    """What is read; `otherwise` if its file was cut or may not be read, which is then said in
+    `remarks`."""
     try:
         return read()
-    except CutError as error:
+    except (CutError, NotReadableError) as error:
         remarks.left_out.append(error.what)
         return otherwise
 

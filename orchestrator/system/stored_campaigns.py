@@ -9,7 +9,8 @@ from pathlib import Path
 from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import CutError, TierbenchError, UsageError
-from orchestrator.system import files, store, stored_json
+from orchestrator.keys import plain_files
+from orchestrator.system import campaign_folders, files, store, stored_json
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
@@ -21,13 +22,11 @@ _SCHEMA_VERSION = 1
 
 def folders(results: Path) -> tuple[Path, ...]:
     """The folders of all campaigns, the newest first; also those that are broken: with a time in
-    their name but no plan. Links such as `latest` are left out."""
-    campaigns = []
-    for path in results.glob("*/"):
-        if path.is_symlink():
-            continue
-        if (path / "plan.json").is_file() or from_stamp(path.name) is not None:
-            campaigns.append(path)
+    their name but no plan, or closed to this user. Links such as `latest` are left out, and so is
+    its copy. NotReadableError for `results` itself."""
+    campaigns = campaign_folders.begun(results)
+    if len(campaigns) > 1:
+        campaigns = [path for path in campaigns if path.name != campaign_folders.LATEST]
     return tuple(sorted(campaigns, key=attrgetter("name"), reverse=True))
 
 
@@ -51,7 +50,7 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
 
 def resolve(results: Path, text: str) -> Path:
     """The folder of a campaign named by path, by its folder's name, as `latest`, or by a baseline's
-    name, alone or after `baseline:`. UsageError if there is none."""
+    name, alone or after `baseline:`. UsageError if there is none; NotReadableError."""
     if not text.startswith(_PREFIX):
         folder = _unnamed(results, text)
         if folder is not None:
@@ -61,7 +60,7 @@ def resolve(results: Path, text: str) -> Path:
     if name not in saved:
         raise _no_campaign(results, text, saved)
     folder = results / saved[name]  # a full path stays as it is
-    if not (folder / "plan.json").is_file():
+    if plain_files.kind_of(folder / "plan.json") == "nothing":
         raise UsageError(
             f"the baseline {name} was {folder}, which is no campaign any more",
             advice=f"`tierbench baseline remove {name}`, or set it anew",
@@ -71,16 +70,17 @@ def resolve(results: Path, text: str) -> Path:
 
 def _unnamed(results: Path, text: str) -> Path | None:
     """The folder of a campaign by `latest`, a path, or its own name; None if there is none such.
-    UsageError if there is no campaign at all, of which the latest is asked for."""
+    UsageError if there is no campaign at all, of which the latest is asked for;
+    NotReadableError."""
     if text == "latest":
-        newest = store.newest(results)
+        newest = campaign_folders.newest(results)
         if newest is None:
             raise _no_campaign_yet(results)
+        plain_files.kind_of(newest / "plan.json")  # raises if it may not be read
         return newest
     for path in (Path(text), results / text):
-        with suppress(OSError):  # a name that is too long is that of nothing
-            if (path / "plan.json").is_file():
-                return path
+        if plain_files.kind_of(path / "plan.json") != "nothing":
+            return path
     return None
 
 

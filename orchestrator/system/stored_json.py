@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from orchestrator.errors import CutError, UsageError
+from orchestrator.errors import CutError, NotReadableError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import files, results_formats
@@ -198,9 +198,13 @@ def _require_number(name: str, value: float) -> None:
 
 @contextlib.contextmanager
 def in_form(file: Path) -> Iterator[None]:
-    """CutError if the block, which reads `file`, cannot do so or finds it in another form."""
+    """CutError if the block, which reads `file`, cannot do so or finds it in another form;
+    NotReadableError if it may not."""
     try:
-        yield
+        with plain_files.reading(file):
+            yield
+    except NotReadableError:
+        raise
     except (ValueError, LookupError, TypeError, AttributeError, OSError) as error:
         why = f"({type(error).__name__}: {error})"
         if isinstance(error, ValidationError):

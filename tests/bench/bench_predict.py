@@ -45,7 +45,7 @@ from orchestrator.analysis.telemetry import counters
 from orchestrator.errors import UsageError
 from orchestrator.metrics import measured
 from orchestrator.model import Plan, Run
-from orchestrator.system import store
+from orchestrator.system import campaign_folders, store
 from orchestrator.tier import Tier
 from tests.bench.reference_system import Outcome, Reference, ReferenceDisk, observe
 from tests.campaign_tables import Shape, held, unit_of
@@ -297,7 +297,7 @@ def measured_campaign(folder: Path, workload: str, kind: str) -> Results:
     """The campaign of one workload: three runs on each tier, or a quiet one. It is measured if the
     folder has none."""
     results = folder.resolve() / f"{workload}-{kind}"
-    if store.newest(results) is None:
+    if campaign_folders.newest(results) is None:
         folder.mkdir(parents=True, exist_ok=True)
         tiers = ",".join((*SHIPPED[:1], str(_p30(folder)), *SHIPPED[1:]))
         words = f"compare --profiles {tiers} --workloads {workload} --results {results}"
@@ -305,7 +305,7 @@ def measured_campaign(folder: Path, workload: str, kind: str) -> Results:
         subprocess.run(
             [sys.executable, "-m", "orchestrator", *words.split()], check=False
         )
-    newest = store.newest(results)
+    newest = campaign_folders.newest(results)
     assert newest is not None, f"no campaign was measured in {results}"
     return store.load(newest)
 

@@ -27,7 +27,7 @@ from orchestrator.planning import published_study
 from orchestrator.planning.published_study import STATEMENT, DeltaKey
 from orchestrator.report import campaign_tables
 from orchestrator.report.rendering import markdown
-from orchestrator.system import store
+from orchestrator.system import campaign_folders, store
 from tests import ROOT, golden
 from tests.apps import an_app
 from tests.campaign_tables import sampled_in
@@ -357,7 +357,9 @@ def test_another_study_is_carried_in_and_reported(tmp_path: Path) -> None:
     assert studies.compared(study, verdict) == [
         "0 of 0 printed changes follow from its figures"
     ]
-    assert store.newest(tmp_path / "results") == tmp_path / "results" / "latest"
+    assert (
+        campaign_folders.newest(tmp_path / "results") == tmp_path / "results" / "latest"
+    )
 
 
 # ------------------------------------------------------------------ the document

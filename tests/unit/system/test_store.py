@@ -11,7 +11,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import UsageError
 from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import RESULTS_FORMAT, Doubt, Phase, Record
-from orchestrator.system import at_once, store
+from orchestrator.system import at_once, campaign_folders, store
 from orchestrator.system.clock import stamp
 from orchestrator.tier import Gate, GateCheck
 from tests.campaign_tables import sampled_in
@@ -72,7 +72,7 @@ def test_the_time_of_an_interval_keeps_its_milliseconds(tmp_path: Path) -> None:
 
 
 def test_latest_points_at_the_newest_and_names_never_clash(tmp_path: Path) -> None:
-    assert store.newest(tmp_path) is None
+    assert campaign_folders.newest(tmp_path) is None
     first = store.create(tmp_path, a_plan(), {}, NOW_S)
     second = store.create(tmp_path, a_plan(), {}, NOW_S)
     assert first.name == "20261121T020210Z-test"
@@ -94,7 +94,10 @@ def test_results_need_no_links(tmp_path: Path) -> None:
         (tmp_path / f".latest-{stamp(start_s)}-test").mkdir()
     store.create(tmp_path, a_plan(), {}, NOW_S)
     second = store.create(tmp_path, a_plan(), {}, NOW_S + 1)
-    assert store.newest(tmp_path) == second and not (tmp_path / "latest").exists()
+    assert (
+        campaign_folders.newest(tmp_path) == second
+        and not (tmp_path / "latest").exists()
+    )
     store.run_folder(second, a_plan().runs[0])
     assert store.unfinished_run(tmp_path, "latest").parent.parent == second
 
