@@ -2,8 +2,8 @@
 folder that names them; and checksums by which a file that was cut or changed is told later.
 
 All that a campaign leaves is written here. A file appears whole or not at all, is for its user
-alone, and is never written through a link: a folder that somebody else has packed may have links to
-any file of the user."""
+alone, also if root writes it in a user's folder, and is never written through a link: a folder that
+somebody else has packed may have links to any file of the user."""
 
 import contextlib
 import hashlib
@@ -61,17 +61,32 @@ def replacing(
 
 
 def _opened_new(new_file: Path, file: Path, private: bool) -> int:
-    """A descriptor of a new file that is to take the place of `file`."""
+    """A descriptor of a new file that is to take the place of `file`, and has its owner."""
     mode = _TO_ALL
     if private:
         mode = _TO_ITS_USER
     number = os.open(new_file, _NEW, mode)
+    like = file.parent.stat()
     with contextlib.suppress(FileNotFoundError):
         before = file.lstat()
         if stat.S_ISREG(before.st_mode):
             shared = stat.S_IMODE(before.st_mode) & _READABLE_BY_ALL
             os.fchmod(number, shared | _TO_ITS_USER)
+            like = before
+    _give(number, like)
     return number
+
+
+def _give(made: int | Path, like: os.stat_result) -> None:
+    """Gives what root has made to the user and group of `like`: who owns a folder reads on what
+    root writes in it. `made`: a descriptor, or a folder."""
+    if os.geteuid() != 0:
+        return
+    with contextlib.suppress(OSError):  # a server of files may refuse it
+        if isinstance(made, int):
+            os.fchown(made, like.st_uid, like.st_gid)
+        else:
+            os.lchown(made, like.st_uid, like.st_gid)
 
 
 @contextlib.contextmanager
@@ -129,8 +144,11 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
         return
     content = kept.encode("utf-8", errors="backslashreplace")
     with writing(file):
+        is_new = not os.path.lexists(file)
         number = os.open(file, _ADDING, _TO_ITS_USER)
         with os.fdopen(number, "ab") as opened:
+            if is_new:
+                _give(number, file.parent.stat())
             opened.write(content)
 
 
@@ -145,7 +163,9 @@ def make_folder(above: Path, *names: str) -> Path:
         if folder.is_symlink():
             raise _is_a_link(folder)
         with writing(folder, "made"):
-            folder.mkdir(0o700, exist_ok=True)
+            if not folder.is_dir():
+                folder.mkdir(0o700, exist_ok=True)
+                _give(folder, folder.parent.stat())
     return folder
 
 
@@ -203,6 +223,7 @@ def write_new(file: Path, text: str, private: bool = True) -> None:
     except OSError as error:
         raise _not_written(file, "written", error) from error
     with writing(file), os.fdopen(number, "w", encoding="utf-8") as opened:
+        _give(number, file.parent.stat())
         opened.write(text)
         opened.flush()
         os.fsync(number)

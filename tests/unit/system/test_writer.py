@@ -174,3 +174,51 @@ def test_a_text_that_is_no_utf_8_is_written_with_its_bytes_shown(
     file = tmp_path / "note.txt"
     files.write_text(file, name)
     assert file.read_text(encoding="utf-8") == r"gr\udcf6sse"
+
+
+# ------------------------------------------------------------------ whose it is
+
+NOBODY = 65534
+
+
+def owner(path: Path) -> tuple[int, int]:
+    status = path.lstat()
+    return status.st_uid, status.st_gid
+
+
+def new(file: Path) -> None:
+    files.write_new(file, "new")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("write", [*ALL, new])
+def test_root_takes_nothing_away_from_the_owner_of_a_folder(
+    write: Write, tmp_path: Path
+) -> None:
+    os.chown(tmp_path, NOBODY, NOBODY)
+    file = files.make_folder(tmp_path, "runs", "01") / "record.json"
+    write(file)
+    for path in (tmp_path / "runs", file.parent, file):
+        assert owner(path) == (NOBODY, NOBODY)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("write", ALL)
+def test_root_takes_no_file_away_from_its_owner(write: Write, tmp_path: Path) -> None:
+    file = tmp_path / "verdict.json"
+    file.write_text("old")
+    os.chown(file, NOBODY, NOBODY)
+    write(file)
+    assert owner(file) == (NOBODY, NOBODY)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_a_link_names_gives_no_owner(tmp_path: Path) -> None:
+    """Whoever makes the link may have a file anywhere."""
+    victim = tmp_path / "victim.txt"
+    victim.write_text(PRECIOUS)
+    os.chown(victim, NOBODY, NOBODY)
+    file = tmp_path / "verdict.json"
+    file.symlink_to(victim)
+    write_text(file)
+    assert owner(file) == owner(tmp_path)
