@@ -18,6 +18,7 @@ from typing import IO, Any
 
 from orchestrator.errors import UNREADABLE, CutError, NotWrittenError, UsageError
 from orchestrator.keys import plain_files
+from orchestrator.system import byte_names
 from orchestrator.system.redaction import hidden, hidden_in
 
 Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
@@ -77,16 +78,16 @@ def _opened_new(new_file: Path, file: Path, private: bool) -> int:
     return number
 
 
-def _give(made: int | Path, like: os.stat_result) -> None:
+def _give(target: int | Path, like: os.stat_result) -> None:
     """Gives what root has made to the user and group of `like`: who owns a folder reads on what
-    root writes in it. `made`: a descriptor, or a folder."""
+    root writes in it. `target`: a descriptor, or a folder."""
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):  # a server of files may refuse it
-        if isinstance(made, int):
-            os.fchown(made, like.st_uid, like.st_gid)
+        if isinstance(target, int):
+            os.fchown(target, like.st_uid, like.st_gid)
         else:
-            os.lchown(made, like.st_uid, like.st_gid)
+            os.lchown(target, like.st_uid, like.st_gid)
 
 
 @contextlib.contextmanager
@@ -125,8 +126,15 @@ def write_text(file: Path, text: str, private: bool = True) -> None:
 
 def write_json(file: Path, content: Any) -> None:
     """The same for any JSON. Passwords in URLs and connection strings are left out."""
-    text = json.dumps(hidden_in(content), indent=1, ensure_ascii=False, default=str)
-    write_text(file, text + "\n")
+    write_text(file, json_text(content, indent=1) + "\n")
+
+
+def json_text(content: Any, indent: int | None = None) -> str:
+    """JSON without passwords. A byte of a name that is not UTF-8 is shown (see `byte_names`)."""
+    text = json.dumps(
+        hidden_in(content), indent=indent, ensure_ascii=False, default=str
+    )
+    return byte_names.shown_in_json(text)
 
 
 def write_below(folder: Path, texts: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Tables in parquet files, written and read in parts, so that none needs to be in memory whole."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -32,9 +33,15 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
             writer.write_table(table)
 
 
+def _opened(file: Path) -> pa.OSFile:
+    """By the bytes of its name, which may not be UTF-8."""
+    return pa.OSFile(os.fsencode(file), mode="rb")
+
+
 def rows(file: Path) -> int:
     """How many rows the table of a file has, by its end alone. ValueError if it was cut."""
-    return int(pq.read_metadata(file).num_rows)
+    with _opened(file) as opened:
+        return int(pq.read_metadata(opened).num_rows)
 
 
 def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
@@ -42,15 +49,19 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
     one with a damaged part. `categories`: columns of texts that come so, a tenth as large."""
     if not plain_files.is_file(file):
         return
-    columns = pq.read_schema(file).names
+    with _opened(file) as opened:
+        columns = pq.read_schema(opened).names
     as_categories = [name for name in categories if name in columns]
     # Reading ahead, which is usual, keeps the bytes of the whole file until the last part.
-    with pq.ParquetFile(
-        file,
-        read_dictionary=as_categories,
-        pre_buffer=False,
-        page_checksum_verification=True,
-    ) as table:
+    with (
+        _opened(file) as opened,
+        pq.ParquetFile(
+            opened,
+            read_dictionary=as_categories,
+            pre_buffer=False,
+            page_checksum_verification=True,
+        ) as table,
+    ):
         try:
             for batch in table.iter_batches(batch_size=_ROWS):
                 yield batch.to_pandas()

@@ -10,7 +10,7 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import CutError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
-from orchestrator.system import campaign_folders, files, store, stored_json
+from orchestrator.system import byte_names, campaign_folders, files, store, stored_json
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
@@ -59,7 +59,9 @@ def resolve(results: Path, text: str) -> Path:
     saved = baselines(results)
     if name not in saved:
         raise _no_campaign(results, text, saved)
-    folder = results / saved[name]  # a full path stays as it is
+    folder = byte_names.path_of(
+        str(results / saved[name])
+    )  # a full path stays as it is
     if plain_files.kind_of(folder / "plan.json") == "nothing":
         raise UsageError(
             f"the baseline {name} was {folder}, which is no campaign any more",

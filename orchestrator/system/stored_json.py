@@ -19,7 +19,6 @@ from orchestrator.errors import CutError, NotReadableError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import files, results_formats
-from orchestrator.system.redaction import hidden_in
 from orchestrator.units import short
 
 SCHEMA_VERSION = 1  # of gates.json, predictions.json and baselines.json
@@ -53,8 +52,7 @@ def write(file: Path, content: Mapping[str, Any]) -> None:
 def text_of(file: Path, content: Mapping[str, Any]) -> str:
     """JSON without passwords, and with the checksum by which `read_json` tells whether the content
     was changed since."""
-    text = json.dumps(hidden_in(content), default=str)
-    as_read = _parsed(file, text)
+    as_read = _parsed(file, files.json_text(content))
     sealed = {**as_read, CHECKSUM: _checksum(as_read)}
     return json.dumps(sealed, indent=1, ensure_ascii=False) + "\n"
 

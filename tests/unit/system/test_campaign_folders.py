@@ -12,16 +12,27 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from orchestrator.analysis.results import left_out
 from orchestrator.cli.campaign import begun_since_now
 from orchestrator.errors import EXIT_UNAVAILABLE, NotReadableError
-from orchestrator.system import campaign_folders, store, stored_campaigns
+from orchestrator.system import (
+    campaign_folders,
+    files,
+    parquet,
+    store,
+    stored_campaigns,
+    stored_json,
+)
 from tests.campaigns import build_campaign, later, stored
 
 NOBODY = 65534
+OLD_NAME = os.fsdecode(b"gr\xf6sse")  # of a disk whose names are ISO 8859-1
 
 
 @pytest.fixture
@@ -82,6 +93,15 @@ def test_a_private_campaign_is_a_line_and_hides_no_other(
         assert stored_campaigns.resolve(results, other.name) == other
 
 
+def test_a_baseline_in_a_closed_folder_says_whose_it_is(results: Path) -> None:
+    folder = results / "deeper"
+    campaign = shutil.copytree(newest_by_name(results), folder / "campaign")
+    stored_campaigns.save_baseline(results, "theirs", str(campaign))
+    (results / "baselines.json").chmod(0o644)
+    with closed(folder), pytest.raises(NotReadableError, match="deeper belongs to"):
+        stored_campaigns.resolve(results, "theirs")
+
+
 def test_a_plan_that_may_not_be_read_is_no_plan_of_another_form(results: Path) -> None:
     private = newest_by_name(results)
     with (
@@ -133,3 +153,49 @@ def test_a_renamed_campaign_is_not_the_newest(results: Path) -> None:
     (results / "latest").unlink()
     first.rename(results / "zzz-old")
     assert campaign_folders.newest(results) == last
+
+
+# ------------------------------------------------------------------ names that are not UTF-8
+
+
+def test_a_campaign_keeps_the_folder_where_it_was_begun(tmp_path: Path) -> None:
+    results = tmp_path / OLD_NAME
+    campaign = build_campaign(workloads=["insert"], frames=False)
+    facts = {"directory": str(results), "command": f"tierbench run {OLD_NAME}"}
+    folder = stored(replace(campaign, fingerprint=facts), results)
+    read = store.load(folder)
+    assert left_out(read) == ()
+    assert read.fingerprint["command"] == r"tierbench run gr\xf6sse"
+
+
+def test_a_table_is_read_below_such_a_folder(tmp_path: Path) -> None:
+    file = tmp_path / OLD_NAME / "samples.parquet"
+    file.parent.mkdir()
+    parquet.write(
+        file, [pd.DataFrame({"value": [1.0]}), pd.DataFrame({"value": [2.0]})]
+    )
+    assert parquet.rows(file) == 2
+    assert pd.concat(parquet.parts(file))["value"].tolist() == [1.0, 2.0]
+
+
+def test_a_baseline_in_such_a_folder_is_found_and_hides_no_other(
+    tmp_path: Path,
+) -> None:
+    campaign = build_campaign(workloads=["insert"], frames=False)
+    results = tmp_path / "results"
+    here = stored(campaign, results)
+    there = stored(campaign, tmp_path / OLD_NAME)
+    stored_campaigns.save_baseline(results, "here", here.name)
+    stored_campaigns.save_baseline(results, "there", str(there))
+    assert stored_campaigns.resolve(results, "here") == here
+    assert stored_campaigns.resolve(results, "there") == there
+    assert stored_campaigns.baselines(results)["there"].endswith(
+        rf"gr\xf6sse/{there.name}"
+    )
+
+
+def test_what_is_judged_beside_is_read_back(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    files.write_json(file, {"path": OLD_NAME, "other": "\ud800", "plain": "größe"})
+    written = {"path": r"gr\xf6sse", "other": r"\ud800", "plain": "größe"}
+    assert stored_json.plain(file) == written
