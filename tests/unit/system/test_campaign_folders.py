@@ -98,6 +98,8 @@ def test_a_baseline_in_a_closed_folder_says_whose_it_is(results: Path) -> None:
     campaign = shutil.copytree(newest_by_name(results), folder / "campaign")
     stored_campaigns.save_baseline(results, "theirs", str(campaign))
     (results / "baselines.json").chmod(0o644)
+    # Also has Python's own files read that another user may not reach.
+    assert stored_campaigns.resolve(results, "theirs") == campaign
     with closed(folder), pytest.raises(NotReadableError, match="deeper belongs to"):
         stored_campaigns.resolve(results, "theirs")
 
