@@ -15,7 +15,7 @@ from orchestrator.cli.app import App
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import slo
 from orchestrator.run import status
-from orchestrator.system import files, store
+from orchestrator.system import files, saved_verdicts, store
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
@@ -123,8 +123,12 @@ def where_the_page_is(folder: Path, verdict: Verdict) -> str:
     if not page.is_file():
         return f"report: none is written; {again} writes it"
     line = f"report: {page.resolve()}"
-    if not store.is_saved(folder, verdict):
+    saved = saved_verdicts.kind(folder, verdict)
+    if saved == "another":
         return f"{line} does not have this answer; {again} writes it again"
+    if saved == "of an earlier version":
+        earlier = "was written by an earlier version of tierbench"
+        return f"{line} {earlier}; {again} writes it again"
     return line
 
 

@@ -272,29 +272,21 @@ def save_verified(campaign: Path, verified: Verified) -> None:
     stored_json.write(campaign / _VERIFIED, content)
 
 
-_VERDICT = "verdict.json"
+VERDICT = "verdict.json"
 
 
 def save_verdict(campaign: Path, verdict: Verdict) -> None:
-    files.write_text(campaign / _VERDICT, verdict_text(verdict))
+    files.write_text(campaign / VERDICT, verdict_text(verdict))
 
 
 def verdict_text(verdict: Verdict) -> str:
     """What verdict.json is."""
-    return stored_json.text_of(Path(_VERDICT), asdict(verdict))
-
-
-def is_saved(campaign: Path, verdict: Verdict) -> bool:
-    """Whether verdict.json has this verdict."""
-    with contextlib.suppress(OSError, CutError):
-        content = plain_files.read(campaign / _VERDICT)
-        return content == verdict_text(verdict).encode()
-    return False
+    return stored_json.text_of(Path(VERDICT), asdict(verdict))
 
 
 def decisions(campaign: Path) -> tuple[Decision, ...]:
     """Those of verdict.json as it stands; none if the campaign was not judged yet."""
-    file = campaign / _VERDICT
+    file = campaign / VERDICT
     return stored_json.read_json(
         file,
         tuple[Decision, ...],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -89,6 +90,28 @@ def test_report_says_where_the_page_is_or_how_it_is_written(
     assert tierbench(app, "report", str(folder)) == EXIT_DONE
     assert capsys.readouterr().out.splitlines()[-1] == f"report: {folder / PAGE}"
     (folder / "verdict.json").write_text("{}")
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    assert "does not have this answer" in capsys.readouterr().out
+
+
+def test_an_earlier_version_s_page_is_not_said_to_have_another_answer(
+    folder: Path, app: CampaignApp, capsys: Capture
+) -> None:
+    """Format 2 had neither of these keys (tests/fixtures/results-format-2)."""
+    assert tierbench(app, "analyze", str(folder)) == EXIT_DONE
+    file = folder / "verdict.json"
+    verdict = json.loads(file.read_text())
+    verdict["schema_version"] = 2
+    del verdict["content_sha256"], verdict["answer"]
+    for decision in verdict["decisions"]:
+        del decision["settled_by"], decision["moot"], decision["missed"]
+    file.write_text(json.dumps(verdict))
+    capsys.readouterr()
+    assert tierbench(app, "report", str(folder)) == EXIT_DONE
+    shown = capsys.readouterr().out
+    assert f"{PAGE} was written by an earlier version of tierbench; `tier" in shown
+    verdict["decisions"][0]["tier"] = "another"
+    file.write_text(json.dumps(verdict))
     assert tierbench(app, "report", str(folder)) == EXIT_DONE
     assert "does not have this answer" in capsys.readouterr().out
 
