@@ -14,13 +14,14 @@ from typing import Any
 from orchestrator import facts, powers
 from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
+from orchestrator.keys import plain_files
 from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import GoesOnMeasuring, Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
 from orchestrator.run import campaign_time
 from orchestrator.system import files, run_folders, store
-from orchestrator.units import counted, format_moment
+from orchestrator.units import counted, format_moment, listed
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
 
@@ -130,7 +131,26 @@ class Resumption:
             if aspect not in self.despite
         }
         if refused:
-            raise _other_place(self.folder.name, refused)
+            raise _other_place(self.folder.name, refused, self._advice(refused))
+
+    def _advice(self, refused: Mapping[str, str]) -> str:
+        """What to do if these aspects differ. A file that no version wrote cannot be put back."""
+        options = " ".join(f"--despite {aspect}" for aspect in refused)
+        goes_on = f"go on with `{options}`, which is a doubt of the report"
+        never_kept = self._never_kept()
+        if never_kept and "machine" in refused:
+            names = listed(never_kept)
+            return f"{goes_on}; or, if somebody removed {names}, put that back"
+        return f"put that back; or {goes_on}"
+
+    def _never_kept(self) -> list[str]:
+        """The fingerprints of later parts that are not there. Earlier versions kept none."""
+        names: list[str] = []
+        for part in range(2, 2 + len(self.before.later_fingerprints)):
+            name = store.fingerprint_name(part)
+            if plain_files.kind_of(self.folder / name) == "nothing":
+                names.append(name)
+        return names
 
     def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
         """How the campaign was left and what became of its unfinished runs, in words."""
@@ -216,11 +236,17 @@ class Resumption:
         """Parts of which nothing says what measured them: a file that is missing, was cut, or is
         not as it was written."""
         remarks = results.left_out(self.before)
+        never_kept = self._never_kept()
         fingerprints = (self.before.fingerprint, *self.before.later_fingerprints)
         for part, fingerprint in enumerate(fingerprints, start=1):
             name = store.fingerprint_name(part)
             if f"{results.CHANGED}{name}" in remarks:
                 yield f"{name} was changed after it was written"
+            elif name in never_kept:
+                yield (
+                    f"{name} is not there; earlier versions of tierbench kept no "
+                    f"fingerprint of part {part}"
+                )
             elif not facts.group(fingerprint, "host").get("hostname"):
                 yield f"{name} does not say what measured part {part}"
 
@@ -278,12 +304,13 @@ def _unknown_aspect(name: str) -> UsageError:
     )
 
 
-def _other_place(campaign: str, differences: Mapping[str, str]) -> UsageError:
+def _other_place(
+    campaign: str, differences: Mapping[str, str], advice: str
+) -> UsageError:
     words = "; ".join(f"{aspect}: {text}" for aspect, text in differences.items())
-    options = " ".join(f"--despite {aspect}" for aspect in differences)
     return UsageError(
         f"the rest of {campaign} would not be measured as its runs were: {words}",
-        advice=f"put that back; or go on with `{options}`, which is a doubt of the report",
+        advice,
     )
 
 

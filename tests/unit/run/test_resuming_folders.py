@@ -121,8 +121,16 @@ def test_without_the_fingerprint_of_a_later_part_nothing_goes_on(make: Make) -> 
     folder = killed(make)
     killed_again(make)
     gone(folder / "fingerprint-02.json")
-    with pytest.raises(UsageError, match=r"machine: fingerprint-02\.json"):
+    with pytest.raises(UsageError, match=r"machine: fingerprint-02\.json") as refused:
         go_on(make())
+    assert "earlier versions of tierbench kept no fingerprint of part 2" in str(
+        refused.value
+    )
+    advice = refused.value.advice
+    assert advice.startswith("go on with `--despite machine`"), "nothing to put back"
+    campaign = make()
+    go_on(campaign, despite=("machine",))
+    assert campaign.outcomes() == ["done"] * 4
 
 
 def test_a_later_campaign_is_held_against_the_machines_of_all_parts(
