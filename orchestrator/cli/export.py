@@ -64,9 +64,9 @@ def export(
 
 
 def _write(text: str, output: Path) -> None:
-    """Into a file whole or not at all; what is no file, such as a pipe, takes it as it comes."""
+    """Into a file, or what is no file, such as a pipe, which takes it as it comes."""
     if not output.exists() or output.is_file():
-        files.write_text(output, text, private=False)
+        files.write_named(output, text)
         return
     try:
         output.write_bytes(text.encode("utf-8", errors="backslashreplace"))

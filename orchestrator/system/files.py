@@ -6,13 +6,14 @@ alone, also if root writes it in a user's folder, and is never written through a
 somebody else has packed may have links to any file of the user."""
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -235,6 +236,32 @@ def write_new(file: Path, text: str, private: bool = True) -> None:
         opened.write(text)
         opened.flush()
         os.fsync(number)
+
+
+# What a folder, or a file that is mounted alone, says to what would replace the file.
+_NOT_REPLACED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV)
+
+
+def _replaced(file: Path, text: str) -> None:
+    write_text(file, text, private=False)
+
+
+def write_named(
+    file: Path, text: str, replace: Callable[[Path, str], None] = _replaced
+) -> None:
+    """Writes a file that its user has named, where its link points to. Whole or not at all, unless
+    the file alone may be written and not its folder: then in its place. NotWrittenError.
+    `replace`: another way only in tests."""
+    target = Path(os.path.realpath(file))
+    try:
+        replace(target, text)
+    except NotWrittenError as error:
+        cause = error.__cause__
+        may_be_written = isinstance(cause, OSError) and cause.errno in _NOT_REPLACED
+        if not (may_be_written and target.is_file()):
+            raise
+        with writing(file):
+            target.write_bytes(text.encode("utf-8", errors="backslashreplace"))
 
 
 def copy(source: Path, file: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,7 +14,7 @@ import pytest
 
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
-from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
+from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE, NotWrittenError
 from orchestrator.report.exports import FORMATS
 from orchestrator.system import files, store
 from tests import ROOT
@@ -59,6 +62,47 @@ def test_a_named_folder_goes_to_a_file_judged_by_an_slo(
     assert export(folder, *options, "--slo", "new_order average < 1 min") == EXIT_DONE
     assert "<testsuites" in file.read_text() and "premium" in file.read_text()
     assert "new_order average &lt; 60 s" in file.read_text()
+
+
+def test_a_link_that_was_named_stays_and_its_file_is_written(
+    results: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text("of before")
+    link = tmp_path / "link.csv"
+    link.symlink_to("out.csv")
+    assert export(results / "latest", "--format", "csv", "--output", link) == EXIT_DONE
+    assert link.is_symlink() and file.read_text().startswith("run,profile,")
+
+
+def refusing(number: int) -> Callable[[Path, str], None]:
+    """What fails to replace a file as rename(2) and open(2) do."""
+
+    def refuse(file: Path, _: str) -> None:
+        with files.writing(file):
+            raise OSError(number, os.strerror(number))
+
+    return refuse
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EBUSY, errno.EROFS])
+def test_a_file_that_cannot_be_replaced_is_written_in_its_place(
+    number: int, tmp_path: Path
+) -> None:
+    """In a folder of somebody else's, or mounted alone into a container."""
+    file = tmp_path / "out.csv"
+    file.write_text("of before")
+    inode = file.stat().st_ino
+    files.write_named(file, "new", refusing(number))
+    assert file.read_text() == "new" and file.stat().st_ino == inode
+
+
+def test_a_file_that_was_there_stays_if_the_disk_is_full(tmp_path: Path) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text("of before")
+    with pytest.raises(NotWrittenError):
+        files.write_named(file, "new", refusing(errno.ENOSPC))
+    assert file.read_text() == "of before"
 
 
 @pytest.mark.parametrize(
