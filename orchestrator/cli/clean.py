@@ -66,6 +66,10 @@ def _clean_of(app: App, owner: str, yes: bool, dry_run: bool) -> None:
     def steps(only_list: bool) -> list[Callable[[], Iterable[object]]]:
         return [partial(other_caches.forget, app.cache, owner, only_list)]
 
+    for other in other_caches.found(app.cache):
+        if other.owner.name == owner:
+            warning = other.warning(app.clock.now())
+            app.out.print(warning, soft_wrap=True, markup=False)
     outcome = _clean(app, steps, yes, dry_run)
     if outcome.failed:
         raise outcome.failed[0]

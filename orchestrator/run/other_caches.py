@@ -35,6 +35,14 @@ class OtherCache:
             f"(`tierbench clean --owner {self.owner.name}` removes it)"
         )
 
+    def warning(self, now_s: float) -> str:
+        """What is to be said before it is removed. Locks are of one machine alone."""
+        age = format_seconds(max(0.0, now_s - self.used_s))
+        return (
+            f"{self.owner.name} may be using {self.folder} now, which cannot be seen from here; "
+            f"its newest file changed {age} ago"
+        )
+
 
 def found(cache: Path) -> Iterator[OtherCache]:
     """Those beside the `cache` of this machine that hold something."""

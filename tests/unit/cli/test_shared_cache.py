@@ -211,13 +211,17 @@ def test_what_another_owner_left_is_shown_and_removed_by_its_marks(
     assert exit_code(["clean", "--owner", "nobody", "--yes"], app) == EXIT_USAGE
 
 
-def test_what_another_owner_left_is_removed_after_asking(on: On) -> None:
+def test_what_another_owner_left_is_removed_after_asking(
+    on: On, capsys: pytest.CaptureFixture[str]
+) -> None:
     gone = on("gone", "1")
     signed(gone)
     theirs = left_by(gone.machine, gone.cache)
     for answer, stays in (("n\n", True), ("y\n", False)):
         app = replace(on("vm2", "2"), stdin=Terminal(answer))
         exit_code(["clean", "--owner", "gone"], app)
+        said = " ".join("".join(capsys.readouterr()).split())
+        assert "gone may be using" in said and "its newest file changed " in said
         assert theirs.exists() == stays
 
 
