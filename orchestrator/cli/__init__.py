@@ -16,8 +16,17 @@ from orchestrator import IS_CHECKOUT as IS_CHECKOUT
 from orchestrator import PROJECT
 from orchestrator.system import files
 
+
+def _current_folder() -> Path:
+    """Of one that was removed its name is not known; then `main` refuses every command."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path()
+
+
 # Where the user's profiles, workloads and results are.
-OWN = Path.cwd()
+OWN = _current_folder()
 if IS_CHECKOUT:
     OWN = PROJECT
 

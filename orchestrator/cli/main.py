@@ -337,11 +337,22 @@ def main() -> NoReturn:
 def started(make_app: Callable[[], CampaignApp]) -> int:
     """The same, of the app that is made now; returns the exit code."""
     try:
+        _require_current_folder()
         app = make_app()
-    except errors.TierbenchError as error:  # there is no folder for what was shipped
+    except errors.TierbenchError as error:  # also of no folder for what was shipped
         _complain(error, CampaignApp(root=PROJECT))
         return error.exit_code
     return exit_code(sys.argv[1:], app)
+
+
+def _require_current_folder() -> None:
+    """UnavailableError if somebody has removed the folder in which the command is given."""
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise errors.UnavailableError(
+            "the current folder is not there any more", "change to another folder"
+        ) from error
 
 
 def exit_code(words: Sequence[str], app: CampaignApp) -> int:

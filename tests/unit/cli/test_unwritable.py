@@ -328,3 +328,22 @@ def test_a_profile_whose_name_the_locale_cannot_spell_is_refused(
     assert "no letters for the name of this profile file: set LC_ALL=C.UTF-8" in (
         ended.stderr
     )
+
+
+def test_a_folder_that_was_removed_is_said_to_be(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = f"rmdir {gone}; exec {sys.executable} -m orchestrator history"
+    ended = subprocess.run(
+        ["sh", "-c", command],
+        cwd=gone,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == EXIT_UNAVAILABLE
+    assert ended.stderr.splitlines() == [
+        "tierbench: the current folder is not there any more",
+        "  → change to another folder",
+    ]
