@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import UsageError
+from orchestrator.system.http_client import names_a_user
 from orchestrator.system.redaction import remember
 
 TOKEN = "TIERBENCH_PROMETHEUS_TOKEN"
@@ -15,11 +16,16 @@ TOKEN_FILE = "TIERBENCH_PROMETHEUS_TOKEN_FILE"
 TENANT = "TIERBENCH_PROMETHEUS_TENANT"
 
 
-def headers(environment: Mapping[str, str]) -> dict[str, str]:
+def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
     """Of each request, by the environment; none without these variables. UsageError for a file
-    that cannot be read, or a token that is no line of text."""
+    that cannot be read, a token that is no line of text, or one beside a user in the address."""
     sent = {}
     token = _token(environment)
+    if token and names_a_user(url):
+        raise UsageError(
+            "a token and a user are both given, and a request takes one of them",
+            f"unset {TOKEN} and {TOKEN_FILE}, or take the user out of --prometheus",
+        )
     if token:
         remember(token)
         sent["Authorization"] = f"Bearer {token}"

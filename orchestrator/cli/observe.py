@@ -308,7 +308,7 @@ def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> N
 def _of_server(url: str, options: Read, begin_s: float, end_s: float) -> pd.DataFrame:
     device = options.device or ".+"
     try:
-        headers = managed_prometheus.headers(os.environ)
+        headers = managed_prometheus.headers(os.environ, url)
         get = partial(http_client.get_history, headers=headers)
         return prometheus.read(url, options.match, device, begin_s, end_s, get)
     except OSError as error:

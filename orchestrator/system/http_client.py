@@ -107,6 +107,10 @@ def host_of(url: str) -> str:
     return urllib.parse.urlsplit(url).hostname or ""
 
 
+def names_a_user(url: str) -> bool:
+    return "@" in urllib.parse.urlsplit(url).netloc
+
+
 def hung_up(error: OSError) -> bool:
     """Whether `get` failed because what listens there ended the connection, or speaks no HTTP."""
     cause: object = error.__cause__
@@ -246,12 +250,19 @@ def get_history(
     question: Mapping[str, object],
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Samples of hours, as `get_json`. With headers that sign in it may be a public service, behind
-    the machine's proxy."""
-    opener = _opener
-    if headers:
-        opener = _signed_in
+    """Samples of hours, as `get_json`, through `history_opener`."""
+    opener = history_opener(url, headers)
     return get_json(url, timeout_s, opener, question, HISTORY_BYTES, headers)
+
+
+def history_opener(
+    url: str, headers: Mapping[str, str] | None
+) -> urllib.request.OpenerDirector:
+    """With a user in the address, or headers that sign in, it may be a public service, behind the
+    machine's proxy."""
+    if headers or names_a_user(url):
+        return _signed_in
+    return _opener
 
 
 @contextmanager

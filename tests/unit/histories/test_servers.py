@@ -33,6 +33,7 @@ from tests.written_histories import (
     WRITTEN_BYTES_PER_S,
 )
 
+URL = "https://prometheus.example"
 TABLE = table_below("SOURCES.md", "Servers", "tool")
 MATCH = 'job="node"'
 STEP_S = 15
@@ -252,7 +253,7 @@ def test_a_token_of_the_environment_or_a_file_is_sent_and_not_shown(
         (by_variable, "of-the-environment-1"),
         (by_file, "ey.of-a-file-12345"),
     ):
-        headers = managed_prometheus.headers(environment)
+        headers = managed_prometheus.headers(environment, URL)
         get = partial(http_client.get_history, headers=headers)
         with (
             serving(401, f"no such token {token}".encode()) as (url, heard),
@@ -262,11 +263,31 @@ def test_a_token_of_the_environment_or_a_file_is_sent_and_not_shown(
         assert heard.headers["authorization"] == f"Bearer {token}"
         assert token not in str(refused.value)
     assert heard.headers["x-scope-orgid"] == "db"
-    assert managed_prometheus.headers({}) == {}
+    assert managed_prometheus.headers({}, URL) == {}
+
+
+def test_a_server_that_takes_a_user_is_asked_through_the_proxy() -> None:
+    """Grafana Cloud is one: its user stands in the address. A node's own server is no such."""
+    with_token = {"Authorization": "Bearer secret-token-1"}
+    by_proxy = http_client.history_opener("https://p.example", with_token)
+    direct = http_client.history_opener("http://10.0.0.1:9090", None)
+    assert by_proxy is not direct
+    of_user = http_client.history_opener("https://12345:key-1@p.example", {})
+    assert of_user is by_proxy
+
+
+def test_a_token_and_a_user_are_refused_together() -> None:
+    """One header has either: the token was not sent, and nobody was told."""
+    environment = {managed_prometheus.TOKEN: "secret-token-1"}
+    with pytest.raises(UsageError, match="a token and a user") as refused:
+        managed_prometheus.headers(environment, "https://12345:key-1@p.example")
+    assert "key-1" not in str(refused.value) and "token-1" not in str(refused.value)
+    assert managed_prometheus.headers(environment, "https://p.example/a@b")
 
 
 def test_a_redirect_does_not_get_the_token() -> None:
-    headers = managed_prometheus.headers({managed_prometheus.TOKEN: "secret-token-1"})
+    environment = {managed_prometheus.TOKEN: "secret-token-1"}
+    headers = managed_prometheus.headers(environment, URL)
     get = partial(http_client.get_history, headers=headers)
     answer = json.dumps({"data": {"result": []}}).encode()
     with (
@@ -281,4 +302,4 @@ def test_a_redirect_does_not_get_the_token() -> None:
 def test_a_token_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     environment = {managed_prometheus.TOKEN_FILE: str(tmp_path / "absent")}
     with pytest.raises(UsageError, match="absent, which cannot be read"):
-        managed_prometheus.headers(environment)
+        managed_prometheus.headers(environment, URL)
