@@ -63,11 +63,18 @@ goals = $(or $(MAKECMDGOALS),help)
 given := $(foreach one,$(.VARIABLES),$(if $(filter command,$(origin $(one))),$(one)))
 # How the virtual environment is made, and by which shell: every target takes them.
 for-every-target = PYTHON UNLOCKED VENV SHELL
-unknown := $(filter-out $(variables) $(for-every-target),$(given))
-meant = $(shell $(PYTHON) -c 'import difflib, sys; name, *names = sys.argv[1:]; print(*difflib.get_close_matches(name.upper(), names, n=1))' $(1) $(variables) 2>/dev/null)
+# What tierbench and its tools read of their environment, where make puts all that it is given.
+of-the-environment = PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST PIP_CERT \
+	HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy SSL_CERT_FILE REQUESTS_CA_BUNDLE \
+	DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_CONTEXT KUBECONFIG \
+	PGSSLMODE PGSSLROOTCERT BENCHBASE_HOME BENCHBASE_IMAGE SYSBENCH_IMAGE \
+	TIERBENCH_CACHE TIERBENCH_LEASE_S TIERBENCH_REGISTRY TIERBENCH_RENT_S TIERBENCH_UNPROTECTED
+passed = $(for-every-target) $(of-the-environment)
+unknown := $(filter-out $(variables) $(passed),$(given))
+meant = $(shell $(PYTHON) -c 'import difflib, sys; name, *names = sys.argv[1:]; print(*difflib.get_close_matches(name.upper(), names, n=1, cutoff=0.7))' $(1) $(variables) $(of-the-environment) 2>/dev/null)
 did-you-mean = $(if $(1), Did you mean $(1)?)
 $(if $(unknown),$(error make knows no variable $(firstword $(unknown)).$(call did-you-mean,$(call meant,$(firstword $(unknown)))) docs/OPTIONS.md lists them))
-refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))) $(for-every-target),$(given))
+refused := $(filter-out $(foreach goal,$(goals),$(takes-$(goal))) $(passed),$(given))
 $(if $(refused),$(error make $(goals) takes no $(refused): docs/OPTIONS.md has the variables, and `tierbench --help` all options))
 # PROFILE and DB have a default for the workloads; other commands are told only what was asked for.
 asked = $(if $(filter command environment,$(origin $(1))),$(1))

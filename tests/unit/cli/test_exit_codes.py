@@ -215,6 +215,7 @@ def made(target: str, given: set[str]) -> subprocess.CompletedProcess[str]:
         ("PROFIL", "Did you mean PROFILE?"),
         ("profile", "Did you mean PROFILE?"),
         ("XYZ", "docs/OPTIONS.md lists them"),
+        ("DOCKER_HOTS", "Did you mean DOCKER_HOST?"),
     ],
 )
 @pytest.mark.parametrize("target", ["tpcc", "compare", "help", "check"])
@@ -225,6 +226,29 @@ def test_a_variable_that_no_target_knows_is_refused(
     ended = made(target, {given})
     assert ended.returncode != EXIT_DONE and not ended.stdout
     assert f"make knows no variable {given}." in ended.stderr and hint in ended.stderr
+
+
+def test_a_name_that_resembles_none_is_not_guessed() -> None:
+    assert "Did you mean" not in made("tpcc", {"CPUS"}).stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PIP_INDEX_URL", "DOCKER_HOST", "KUBECONFIG", "HTTPS_PROXY", "no_proxy",
+        "SYSBENCH_IMAGE", "TIERBENCH_CACHE",
+    ],
+)  # fmt: skip
+def test_a_variable_of_the_environment_may_stand_behind_make(
+    name: str, tmp_path: Path
+) -> None:
+    """It reaches the commands: make gives them all that stands there."""
+    (tmp_path / "Makefile").write_text(f"{TEXT}\nshown:\n\t@printenv {name}\n")
+    argv = ["make", "--silent", "shown", f"{name}=given"]
+    ended = subprocess.run(
+        argv, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (ended.stdout, ended.stderr) == ("given\n", "")
 
 
 @pytest.mark.parametrize("target", [one for one in TARGETS if one != "help"])
