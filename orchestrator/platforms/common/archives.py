@@ -1,6 +1,7 @@
 """Files on their way into a container and out of it, as tar archives."""
 
 import io
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Mapping
@@ -11,23 +12,39 @@ from typing import IO, Any
 from orchestrator.errors import RunError
 
 _IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
-MOST_BYTES = 64 * 2**30  # of one run: 24 hours at 30,000 transactions a second
+MOST_BYTES = 2**40  # of one run: five days at 100,000 transactions a second
 MOST_FILES = 100_000
 
 
 class Arriving(tempfile.SpooledTemporaryFile[bytes]):
     """An archive that comes out of a container, if it is large on the disk of `target`, where its
     files go: a folder of temporary files may be in memory. RunError if it is larger than any
-    run's."""
+    run's, or than half of what that disk has free: its files come to be beside it."""
 
-    def __init__(self, target: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(
+        self,
+        target: Path,
+        most_bytes: int = MOST_BYTES,
+        room_bytes: int | None = None,
+    ) -> None:
+        """`room_bytes`: if it is not what `target` has free."""
         target.mkdir(parents=True, exist_ok=True)
         super().__init__(_IN_MEMORY_BYTES, dir=str(target))
+        self._target = target
         self._most_bytes = most_bytes
+        if room_bytes is None:
+            room_bytes = shutil.disk_usage(target).free
+        self._room_bytes = room_bytes // 2
 
     def write(self, piece: Any) -> int:
-        if self.tell() + len(piece) > self._most_bytes:
+        length = self.tell() + len(piece)
+        if length > self._most_bytes:
             raise _untrusted(f"gives more than {self._most_bytes:,} bytes")
+        if length > self._room_bytes:
+            raise RunError(
+                f"{self._target} has room for {self._room_bytes:,} bytes, and more came",
+                advice="make room there, or write results to a larger disk: --results",
+            )
         return super().write(piece)
 
 

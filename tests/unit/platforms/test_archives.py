@@ -125,8 +125,25 @@ def test_an_archive_has_a_limit_of_bytes(tmp_path: Path) -> None:
     """An image may be anybody's, and what it gives goes to a disk of this computer."""
     with archives.Arriving(tmp_path, most_bytes=1000) as content:
         content.write(b"x" * 1000)
-        with pytest.raises(RunError, match="gives more than 1,000 bytes"):
+        with pytest.raises(RunError, match="gives more than 1,000 bytes") as refused:
             content.write(b"x")
+    assert "not to be trusted" in str(refused.value.advice)
+
+
+def test_records_that_the_disk_has_no_room_for_are_no_fault_of_the_image(
+    tmp_path: Path,
+) -> None:
+    """They are there twice while they are unpacked."""
+    with archives.Arriving(tmp_path, room_bytes=2000) as content:
+        content.write(b"x" * 1000)
+        with pytest.raises(RunError, match="has room for 1,000 bytes") as refused:
+            content.write(b"x")
+    assert "--results" in str(refused.value.advice)
+
+
+def test_records_of_a_long_and_fast_run_are_below_the_limit() -> None:
+    """Three days at 100,000 transactions a second, 24 bytes each (docs/SCALE.md)."""
+    assert archives.MOST_BYTES > 100_000 * 72 * 3600 * 24
 
 
 def test_a_sparse_file_is_refused(tmp_path: Path) -> None:
