@@ -25,16 +25,16 @@ class Arriving(tempfile.SpooledTemporaryFile[bytes]):
         self,
         target: Path,
         most_bytes: int = MOST_BYTES,
-        room_bytes: int | None = None,
+        free_bytes: int | None = None,
     ) -> None:
-        """`room_bytes`: if it is not what `target` has free."""
+        """`free_bytes`: if it is not what `target` has free."""
         target.mkdir(parents=True, exist_ok=True)
         super().__init__(_IN_MEMORY_BYTES, dir=str(target))
         self._target = target
         self._most_bytes = most_bytes
-        if room_bytes is None:
-            room_bytes = shutil.disk_usage(target).free
-        self._room_bytes = room_bytes // 2
+        if free_bytes is None:
+            free_bytes = shutil.disk_usage(target).free
+        self._room_bytes = free_bytes // 2
 
     def write(self, piece: Any) -> int:
         length = self.tell() + len(piece)

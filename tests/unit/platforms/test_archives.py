@@ -134,7 +134,7 @@ def test_records_that_the_disk_has_no_room_for_are_no_fault_of_the_image(
     tmp_path: Path,
 ) -> None:
     """They are there twice while they are unpacked."""
-    with archives.Arriving(tmp_path, room_bytes=2000) as content:
+    with archives.Arriving(tmp_path, free_bytes=2000) as content:
         content.write(b"x" * 1000)
         with pytest.raises(RunError, match="has room for 1,000 bytes") as refused:
             content.write(b"x")
