@@ -380,6 +380,25 @@ def _more_than_64_bits() -> Form:
     return table(lines)
 
 
+def _line_by_line() -> Form:
+    """Two disks that are called alike, at the same seconds."""
+    lines = []
+    for second in range(61):
+        for reads in (0, 50 * second + 7):
+            begin = f"{BEGIN_S + second},db-1,sdc"
+            lines.append(f"{begin},{_amounts(second, reads)}")
+    return table(lines)
+
+
+def _in_turn() -> Form:
+    """Two disks that are called alike, one half a second behind the other."""
+    lines = []
+    for second in range(61):
+        lines.append(f"{BEGIN_S + second},db-1,sdc,{_amounts(second)}")
+        lines.append(f"{BEGIN_S + second}.5,db-1,sdc,{_amounts(second, 10**6)}")
+    return table(lines)
+
+
 def two_machines() -> Form:
     """Each in a file of its own, both called alike."""
     form = sums()
@@ -547,5 +566,7 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
         _lines(str), _HEAD.replace("device", "disk")
     ),
     ("CSV", "counters", "one reading of a disk"): lambda: table(_lines(str, 0)),
+    ("CSV", "counters", "two disks of one name, line by line"): _line_by_line,
+    ("CSV", "counters", "two disks of one name in turn"): _in_turn,
     ("CSV", "all", "two disks of one name at the same time"): two_machines,
 }

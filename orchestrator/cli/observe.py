@@ -15,7 +15,15 @@ from typer import Option
 from orchestrator import powers, report, units
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
-from orchestrator.cli import RESULTS, init, managed_prometheus, plans, seconds, stripes
+from orchestrator.cli import (
+    RESULTS,
+    addresses,
+    init,
+    managed_prometheus,
+    plans,
+    seconds,
+    stripes,
+)
 from orchestrator.cli.app import PLATFORM, App, sweeping
 from orchestrator.cli.options import (
     ResultsOption,
@@ -88,6 +96,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
     _check_something_is_read(options)
+    addresses.check(options.exporter or (), options.prometheus)
     catalog = project_files.catalog(app.root)
     source = _source_limits(app, options)
     size_bytes = _size_bytes(app, options)

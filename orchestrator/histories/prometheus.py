@@ -16,7 +16,6 @@ Thanos and Mimir answer `warnings` beside `success` where a store was not reache
 whole, and is refused."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.system.http_client import get_history, understood
+from orchestrator.system.redaction import hidden
 from orchestrator.units import listed
 
 # A request: below the server's 50 million samples for hundreds of disks.
@@ -118,6 +118,7 @@ def _add_samples(
         question = {"query": query, "time": until_s}
         answer = selection.get(page, _TIMEOUT_S, question=question)
         with understood(selection.url):
+            _refuse_other_form(selection.url, answer)
             _refuse_partial(selection.url, answer)
             for result in answer["data"]["result"]:
                 scraped_s, values = np.array(result["values"], dtype=float).T
@@ -174,6 +175,18 @@ def _grown(disk: _ServedDisk) -> pd.DataFrame:
 # ------------------------------------------------------------------ what is refused
 
 
+def _refuse_other_form(url: str, answer: Any) -> None:
+    """What answers with other JSON is no server of this kind, or something before it."""
+    answered_series = None
+    if isinstance(answer, dict) and isinstance(answer.get("data"), dict):
+        answered_series = answer["data"].get("result")
+    if not isinstance(answered_series, list):
+        raise UnavailableError(
+            f"the answer of {hidden(url)} has no list of series, as Prometheus' API has",
+            "give --prometheus the address before /api/v1/query",
+        )
+
+
 def _refuse_partial(url: str, answer: Any) -> None:
     words = list(answer.get("warnings") or ())
     if answer.get("isPartial"):
@@ -196,23 +209,39 @@ def _refuse_lacking(
 
 
 def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
-    """UsageError if two series of one device of one node are of the same time."""
+    """UsageError if two series of one device of one node are of the same time. One whose labels
+    changed and changed back lies in a gap of the other, and is not."""
     by_name: dict[tuple[str, str], list[_ServedDisk]] = {}
     for disk in disks:
         by_name.setdefault((disk.node, disk.device), []).append(disk)
     for (node, device), alike in by_name.items():
         ordered = sorted(alike, key=_begin_s)
-        for earlier, later in pairwise(ordered):
-            if _begin_s(later) < _end_s(earlier):
-                raise _two_at_once(node, device, ordered, match)
+        at_once = _at_once(ordered)
+        if at_once:
+            raise _two_at_once(node, device, at_once, match)
+
+
+def _at_once(disks: Sequence[_ServedDisk]) -> list[_ServedDisk]:
+    """Those that were read while another of them was."""
+    at_once = []
+    for disk in disks:
+        for neighbour in disks:
+            if neighbour is not disk and _interleave(disk, neighbour):
+                at_once.append(disk)
+                break
+    return at_once
 
 
 def _begin_s(disk: _ServedDisk) -> float:
     return float(disk.table.index[0])
 
 
-def _end_s(disk: _ServedDisk) -> float:
-    return float(disk.table.index[-1])
+def _interleave(disk: _ServedDisk, neighbour: _ServedDisk) -> bool:
+    disk_s = disk.table.index.to_numpy(float)
+    neighbour_s = neighbour.table.index.to_numpy(float)
+    if series.lies_within(disk_s, neighbour_s):
+        return True
+    return series.lies_within(neighbour_s, disk_s)
 
 
 def _two_at_once(

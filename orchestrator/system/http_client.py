@@ -236,6 +236,8 @@ def get_json(
         url = f"{url}?{words}"
     try:
         body = get(url, timeout_s, opener, headers, most_bytes=most_bytes)
+        if not body.strip():
+            raise OSError(f"{hidden(url)}: the answer is empty")
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise OSError(f"{hidden(url)}: not JSON") from error

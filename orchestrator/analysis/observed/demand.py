@@ -149,7 +149,7 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read, in the order
     in which they came. Where one fell it began anew, and nothing is known; where a reading is
     missing neither, nor where the clock was set: before and after it counters grow as they do.
-    UsageError if their times are in no order."""
+    UsageError if their times are in no order, or two disks have one name."""
     table = series.in_order_of_arrival(readings)
     names = [table["node"], table["device"]]
     set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
@@ -157,6 +157,7 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     disk = [*names, part]
     growth = table[["time_s", *QUANTITIES]].groupby(disk).diff()
     step_s = growth.pop("time_s")
+    series.refuse_two_disks(table, step_s, growth)
     usual_s = step_s.groupby(disk).transform("median")
     is_step = (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
     is_growth = (growth >= 0).all(axis=1)

@@ -18,7 +18,16 @@ _ROUNDING_S = 1e-6
 # Of the readings of a disk: a clock is set back now and then, and those times are there twice.
 _MOST_TWICE = 0.1
 _FEW = 3
+_GAP = 1.5  # times the usual step: a reading is missing in between
 _MOST_BACK = 0.25
+# Of the readings of a disk: its counters begin anew now and then.
+_MOST_FALLING = 0.25
+_SAME_TIME = "have the time of the one before and other figures"
+_FALLING = "have less than the one before"
+_EACH_ITS_NAME = (
+    "if two disks have that name, give each its own: `node` or `device` of a CSV; if it is one "
+    "disk, write times with fractions of a second"
+)
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Times = np.ndarray[Any, np.dtype[np.float64]]
@@ -41,6 +50,35 @@ def in_order_of_arrival(readings: pd.DataFrame) -> pd.DataFrame:
         node, device = unordered.index[0]
         raise _in_no_order(str(node), str(device))
     return readings.reset_index(drop=True)
+
+
+def refuse_two_disks(
+    readings: pd.DataFrame, step_s: pd.Series[float], growth: pd.DataFrame
+) -> None:
+    """UsageError where readings of two disks of one name stand beside one another: with one time
+    and other figures, or with counters that fall again and again. step_s, growth: since the reading
+    before."""
+    has_same_time = (step_s == 0) & (growth != 0).any(axis=1)
+    has_fallen = (step_s > 0) & (growth < 0).any(axis=1)
+    _refuse_often(readings, has_same_time, _MOST_TWICE, _SAME_TIME)
+    _refuse_often(readings, has_fallen, _MOST_FALLING, _FALLING)
+
+
+def _refuse_often(
+    readings: pd.DataFrame, flags: pd.Series[bool], most: float, what: str
+) -> None:
+    if not flags.any():
+        return
+    by_disk = flags.groupby([readings["node"], readings["device"]])
+    counts = by_disk.agg(["sum", "mean"])
+    often = counts[(counts["sum"] > _FEW) & (counts["mean"] > most)]
+    if often.empty:
+        return
+    node, device = often.index[0]
+    count = int(often["sum"].iloc[0])
+    raise UsageError(
+        f"{count:,} readings of {node} {device} {what}", advice=_EACH_ITS_NAME
+    )
 
 
 def _in_no_order(node: str, device: str) -> UsageError:
@@ -92,6 +130,19 @@ def _there_twice(node: str, device: str, count: int) -> UsageError:
         advice="if two machines have that name, give each its own: `node` of a CSV, `nodename` of "
         "sysstat's JSON; if one disk was read by two tools, give the files of one",
     )
+
+
+def lies_within(times_s: Times, others_s: Times) -> bool:
+    """Whether more of these readings than a clock explains are between two of another series that
+    are next to one another, both ascending. In its gaps they may be."""
+    steps_s = np.diff(others_s)
+    if not len(steps_s):
+        return False
+    is_read = steps_s <= _GAP * np.median(steps_s)
+    later = np.searchsorted(others_s, times_s)
+    is_between = (later > 0) & (later < len(others_s))
+    step_before = later[is_between] - 1
+    return bool(is_read[step_before].sum() > _MOST_TWICE * len(times_s))
 
 
 def differing(labels: list[Mapping[str, str]]) -> dict[str, list[str]]:

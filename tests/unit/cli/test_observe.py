@@ -324,6 +324,12 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
         ),
         (("--file", str(CSV), "--source", "azure/P99"), "unknown tier"),
         (("--file", str(CSV), "--last", "1x"), "a time such as 30s"),
+        (
+            ("--prometheus", "prom:9090"),
+            "--prometheus does not begin with http:// or https:// → write --prometheus "
+            "http://prom:9090",
+        ),
+        (("--exporter", "db-1:9100"), "write --exporter http://db-1:9100"),
         (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),
         (
             ("--file", str(CSV), "--calibrate", "24x5m"),

@@ -97,11 +97,21 @@ def of_pods() -> Callable[..., Any]:
     )
 
 
+def of_versions() -> Callable[..., Any]:
+    """A version was rolled out, and back: two series, of which one lies in a gap of the other."""
+    first = exporter(range(10), version="1.5")
+    again = exporter(range(30, SCRAPES), version="1.5")
+    for metric, later in zip(first, again, strict=True):
+        metric["values"] += later["values"]
+    return answering(first, exporter(range(10, 30), version="1.6"))
+
+
 SERVERS: dict[tuple[str, str, str], Callable[[], Callable[..., Any]]] = {
     ("Prometheus", "2 and 3", "one series of each device"): lambda: answering(
         exporter()
     ),
     ("Prometheus", "2 and 3", "labels that changed, as a pod's"): of_pods,
+    ("Prometheus", "2 and 3", "labels that changed and changed back"): of_versions,
     ("Prometheus", "2 and 3", "the same instance in two clusters"): lambda: answering(
         exporter(cluster="prod-eu"), exporter(times=0.01, cluster="prod-us")
     ),
@@ -144,8 +154,10 @@ def test_what_the_table_says_of_a_server_is_so(row: tuple[str, ...]) -> None:
     (demand,) = demands(asked(get))
     seconds = float(demand.step_s.sum())
     # Between two series is a gap of one scrape.
-    series = 2 if "labels" in options else 1
-    assert seconds == pytest.approx(STEP_S * (SCRAPES - series))
+    stretches = 1
+    if "labels" in options:
+        stretches = 3 if "back" in options else 2
+    assert seconds == pytest.approx(STEP_S * (SCRAPES - stretches))
     rates = np.array(list(RATES.values())[1:])
     assert demand.amounts.sum(axis=1) == pytest.approx(rates * seconds)
 
@@ -172,6 +184,27 @@ def test_a_jump_of_a_counter_is_a_gap_that_is_counted() -> None:
     assert demand.bytes.sum() == pytest.approx(
         (READ_BYTES_PER_S + WRITTEN_BYTES_PER_S) * STEP_S * (SCRAPES - 2)
     )
+
+
+@pytest.mark.parametrize(
+    "answer", [[], {}, None, {"data": []}, {"data": {"result": 1}}]
+)
+def test_an_answer_that_is_none_of_prometheus_is_refused_in_plain_words(
+    answer: Any,
+) -> None:
+    with pytest.raises(UnavailableError) as refused:
+        asked(lambda *_words, **_question: answer)
+    assert refused.value.what == (
+        "the answer of http://prom:9090 has no list of series, as Prometheus' API has"
+    )
+
+
+def test_an_empty_answer_is_called_so() -> None:
+    with (
+        serving(200, b"") as (url, _),
+        pytest.raises(OSError, match="the answer is empty"),
+    ):
+        asked(http_client.get_history, url)
 
 
 # ------------------------------------------------------------------ how a server is asked
