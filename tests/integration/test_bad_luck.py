@@ -218,7 +218,7 @@ def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -
     )
     program.until("measuring")
     (volume,) = subprocess.run(
-        ["docker", "volume", "ls", "-q", "--filter", "label=tierbench=1"],
+        ["docker", "volume", "ls", "-q", "--filter", "name=-node-1"],
         capture_output=True,
         text=True,
         check=True,
