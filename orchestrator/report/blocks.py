@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import NO_BRIEF, Brief, SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.units import shortened
@@ -211,9 +212,9 @@ class ShownAnswer:
     @property
     def first_sentence(self) -> str:
         """What is shown of the text until a reader asks for all of it."""
-        first, stop, _ = self.text.partition(". ")
-        if not stop:
-            return self.text
+        first = phrases.first_sentence(self.text)
+        if first == self.text:
+            return first
         return f"{first}."
 
     @property

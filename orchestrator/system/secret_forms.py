@@ -120,7 +120,8 @@ _OF_COMMANDS = (
         rf"\1{HIDDEN}",
     ),
 )
-_NAMED_VALUES = (
+# Lines of YAML go before commands, whose options they may look like.
+_NAMED_LINES = (
     _form(  # a block of YAML
         rf"(?im)^([ \t]*)((?:- )?[\w.\"'-]*{_NAMED}[\"']?\s*:[ \t]*[|>][-+\d]*[ \t]*)"
         r"(?:\n\1[ \t]+\S[^\n]*)+",
@@ -130,6 +131,8 @@ _NAMED_VALUES = (
         rf"(?im)^([ \t]*(?:- )?[\w.-]*{_NAMED}:[ \t]+)(?![\"'|>*])[^\s][^\n]*$",
         rf"\1{HIDDEN}",
     ),
+)
+_NAMED_VALUES = (
     _form(  # Hadoop's settings
         rf"(?i)(<name>[^<]*{_NAMED}[^<]*</name>\s*<value>)[^<]*", rf"\1{HIDDEN}"
     ),
@@ -155,7 +158,7 @@ FORMS = (
     *_OF_THEMSELVES,
     *_IN_URLS,
     *_IN_HEADERS,
-    *_NAMED_VALUES[:2],
+    *_NAMED_LINES,
     *_OF_COMMANDS,
-    *_NAMED_VALUES[2:],
+    *_NAMED_VALUES,
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator import units
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
-from orchestrator.analysis.answers.phrases import money
+from orchestrator.analysis.answers.phrases import first_sentence, money
 from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.conclusions import Decision, Offer
 from orchestrator.planning import factors
@@ -30,7 +30,7 @@ def why(asked: Asked, answer: Answer) -> str:
 def _reason(asked: Asked, answer: Answer) -> str:
     """The first sentence of the reason of the whole, or of the first part that is open."""
     part = _first_in_question(answer)
-    reason, _, _ = part.why[0].partition(". ")
+    reason = first_sentence(part.why[0])
     takes = settled_by(asked, part.subject)
     if takes:  # it is in the line below
         reason = reason.replace(f"; {takes}", "")
