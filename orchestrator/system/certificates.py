@@ -1,5 +1,6 @@
 """When certificates of this computer end. The only module that looks into a file of them."""
 
+import warnings
 from pathlib import Path
 
 from orchestrator.powers import CertificateFile
@@ -9,13 +10,20 @@ def end_s(certificate: CertificateFile) -> float | None:
     """Returns Unix seconds; None for a file that cannot be read as certificates in PEM.
 
     A client's file begins with its own certificate, and has those that signed it after that. A
-    bundle of authorities is of use as long as one of them is."""
+    bundle of authorities is of use as long as one of them is.
+
+    Bundles of operating systems hold certificates that RFC 5280 no longer allows, with a serial
+    number of zero for example. Their end is read all the same; whether to trust them is for the
+    program that connects."""
     # Imported here: most commands look at no certificate.
     from cryptography import x509
+    from cryptography.utils import CryptographyDeprecationWarning
 
     try:
         content = Path(certificate.file).read_bytes()
-        in_file = x509.load_pem_x509_certificates(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            in_file = x509.load_pem_x509_certificates(content)
     except (OSError, ValueError):
         return None
     ends_s: list[float] = []

@@ -21,6 +21,7 @@ from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.powers import CertificateFile, World
 from orchestrator.run import expiry
+from orchestrator.system import certificates
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from tests import ROOT
 from tests.cluster.pki import Authority
@@ -32,6 +33,21 @@ from tests.plans import a_plan
 
 DAY_S = 86400.0
 SHORT_AND_LONG = pytest.mark.parametrize(("days", "warned"), [(29, False), (31, True)])
+
+# Made with `openssl req -x509 -newkey ed25519 -set_serial 0`: bundles of operating systems hold
+# such certificates, and the library that reads them warns of each.
+SERIAL_OF_ZERO = """\
+-----BEGIN CERTIFICATE-----
+MIIBLzCB4qADAgECAgEAMAUGAytlcDAWMRQwEgYDVQQDDAtzZXJpYWwgemVybzAg
+Fw0yNjExMjkxNzQ4NDZaGA8yMTI2MTEwNTE3NDg0NlowFjEUMBIGA1UEAwwLc2Vy
+aWFsIHplcm8wKjAFBgMrZXADIQDR+ZRkCMKynQV6Anl8FiO4v471n0roSlaU0tVv
+0pMqW6NTMFEwHQYDVR0OBBYEFJ/0jsCSsZUM36CRlFOGWUwZX5WCMB8GA1UdIwQY
+MBaAFJ/0jsCSsZUM36CRlFOGWUwZX5WCMA8GA1UdEwEB/wQFMAMBAf8wBQYDK2Vw
+A0EAPCFwoSgkiz2tcuVJgzLyCwjuiaRsxl3QPf6qH5xQvTyGzBbotLbB2wHHG7ns
+loskhW3tjCvhqR5PmI+m9ARqCw==
+-----END CERTIFICATE-----
+"""
+ITS_END_S = 4949574526.0
 
 
 class Reached(FakePlatform):
@@ -159,3 +175,10 @@ def test_the_doctor_says_when_they_end(signed: Signed) -> None:
     found = doctor.examine_platform(Reached([certificate]), ROOT)
     texts = {finding.subject: finding.text for finding in found}
     assert texts["the client certificate"].endswith("UTC, and must outlive a campaign")
+
+
+def test_a_serial_number_of_zero_in_a_bundle_is_no_fault_of_ours(tmp_path: Path) -> None:
+    bundle = tmp_path / "bundle.crt"
+    bundle.write_text(SERIAL_OF_ZERO)
+    certificate = CertificateFile("the authority", str(bundle), is_authority=True)
+    assert certificates.end_s(certificate) == ITS_END_S
