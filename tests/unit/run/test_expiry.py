@@ -177,7 +177,9 @@ def test_the_doctor_says_when_they_end(signed: Signed) -> None:
     assert texts["the client certificate"].endswith("UTC, and must outlive a campaign")
 
 
-def test_a_serial_number_of_zero_in_a_bundle_is_no_fault_of_ours(tmp_path: Path) -> None:
+def test_a_serial_number_of_zero_in_a_bundle_is_no_fault_of_ours(
+    tmp_path: Path,
+) -> None:
     bundle = tmp_path / "bundle.crt"
     bundle.write_text(SERIAL_OF_ZERO)
     certificate = CertificateFile("the authority", str(bundle), is_authority=True)
