@@ -165,7 +165,7 @@ doctor: $(VENV)/.ready ## what this machine offers and lacks; DB=yugabytedb: its
 	@$(TIERBENCH) doctor $(if $(call asked,PROFILE),--profile $(PROFILE)) $(call given_of,PLATFORM $(call asked,DB))
 
 yugabyte-image: setup ## pack a downloaded distribution of YugabyteDB into an image: TARBALL=
-	@$(TIERBENCH) yugabyte-image "$(TARBALL)"
+	@$(TIERBENCH) admin yugabyte-image "$(TARBALL)"
 
 list: $(VENV)/.ready ## profiles, workloads, databases, load generators
 	@$(TIERBENCH) list

@@ -99,12 +99,12 @@ def _check_owner(file: Path) -> None:
 
 def _options(program: Any) -> dict[str, Any]:
     """The options of all commands, and of those in a group, as a file spells them."""
+    from orchestrator.cli.commands import with_members
+
     options: dict[str, Any] = {}
     for name in program.commands:
-        command = program.loaded(name)
-        # A group of commands has no options of its own.
-        for member in getattr(command, "commands", {"": command}).values():
-            for parameter in member.params:
+        for command in with_members(program.loaded(name)):
+            for parameter in command.params:
                 is_option = parameter.opts[0].startswith("-")
                 if is_option:
                     options[parameter.name.replace("_", "-")] = parameter

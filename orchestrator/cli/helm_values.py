@@ -1,4 +1,4 @@
-"""`tierbench helm-values` and `storage-class`: a profile's cluster and its disks, as files for
+"""`tierbench admin helm-values` and `storage-class`: a profile's cluster and its disks, as files for
 people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
 
 from dataclasses import replace

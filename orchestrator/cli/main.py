@@ -232,20 +232,6 @@ def _write_bundle(
     return bundle.show(app, file, plans.placed(app, profile, platform))
 
 
-@program.command(name="yugabyte-image")
-@takes()
-def yugabyte_image(app: App, tarball: Path) -> None:
-    """Packs a downloaded distribution of YugabyteDB into an image."""
-    from orchestrator.databases.yugabytedb import image
-
-    def show_line(line: str) -> None:
-        app.progress.step(line[:100])
-
-    tag = image.pack(tarball.resolve(), app.root, app.connect(), show_line)
-    app.progress.done()
-    app.out.print(f"built {tag}")
-
-
 @program.command(name="list")
 @takes(in_json=True)
 def show_list(app: App) -> None:

@@ -212,7 +212,7 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     saved = stored_campaigns.baselines(results)
     lines = [f"{name} = {folder}" for name, folder in saved.items()]
     if not lines:
-        lines = ["no baseline yet: `tierbench baseline set NAME FOLDER`"]
+        lines = ["no baseline yet: `tierbench admin baseline set NAME FOLDER`"]
     app.out.show(saved, *lines)
 
 

@@ -65,7 +65,7 @@ def resolve(results: Path, text: str) -> Path:
     if plain_files.kind_of(folder / "plan.json") == "nothing":
         raise UsageError(
             f"the baseline {name} was {folder}, which is no campaign any more",
-            advice=f"`tierbench baseline remove {name}`, or set it anew",
+            advice=f"`tierbench admin baseline remove {name}`, or set it anew",
         )
     return folder
 
@@ -113,7 +113,7 @@ def baselines(results: Path) -> dict[str, str]:
         )
     except CutError as error:
         error.advice = (
-            "mend it, or name a campaign anew with `tierbench baseline set`: "
+            "mend it, or name a campaign anew with `tierbench admin baseline set`: "
             f"that puts this file aside as {_ASIDE}"
         )
         raise

@@ -67,7 +67,7 @@ def completed(*words: str) -> list[str]:
         (["history", "--profile", "ul"], ["ultra"]),
         (["history", "-w", "tp"], ["tpcc", "tpcc-yugabyte"]),
         (["history", "--database", "p"], ["postgresql"]),
-        (["schema", "p"], ["profile", "price-list"]),
+        (["admin", "schema", "p"], ["profile", "price-list"]),
     ],
 )
 def test_names_are_completed(words: list[str], found: list[str]) -> None:
@@ -113,7 +113,7 @@ def test_campaigns_are_offered_by_every_name(tmp_path: Path) -> None:
     results = ("--results", str(tmp_path))
     assert completed("report", *results, "") == ["latest", *reversed(names), "january"]
     assert completed("compare-results", *results, "jan") == ["january"]
-    assert completed("baseline", "remove", *results, "") == ["january"]
+    assert completed("admin", "baseline", "remove", *results, "") == ["january"]
     (tmp_path / "baselines.json").write_text("{")
     assert completed("report", *results, "") == ["latest", *reversed(names)]
 

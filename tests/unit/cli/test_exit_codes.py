@@ -152,7 +152,7 @@ def test_all_codes_are_documented_and_no_other() -> None:
             ["run", "--help"],
             ["list"],
             ["list", "--json"],
-            ["schema", "profile"],
+            ["admin", "schema", "profile"],
         ),
         *(
             ["--version"],

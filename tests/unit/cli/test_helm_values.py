@@ -49,7 +49,7 @@ def tierbench(*words: str) -> int:
 def test_the_values_of_a_profile(
     name: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert tierbench("helm-values", *words) == EXIT_DONE
+    assert tierbench("admin", "helm-values", *words) == EXIT_DONE
     golden.compare(f"helm-values/{name}.yaml", capsys.readouterr().out)
 
 
@@ -93,7 +93,7 @@ def test_a_cluster_of_others_has_no_values(tmp_path: Path) -> None:
         "tier: {type: azure/P15, enforcement: existing}\n"
         "cluster: {database: existing, replication_factor: 3, existing: {hosts: a b c}}\n"
     )
-    assert tierbench("helm-values", str(profile)) == EXIT_USAGE
+    assert tierbench("admin", "helm-values", str(profile)) == EXIT_USAGE
 
 
 @pytest.mark.parametrize(

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import typer
 
 from orchestrator.cli import main, options
-from orchestrator.cli.commands import COMMANDS
 from orchestrator.yugabyte import versions
+from tests.asked import commands
 
 PROGRAM: Any = typer.main.get_command(main.program)
 
 
-def commands() -> Iterator[tuple[str, Any]]:
-    """Each command with its words: `disk up`."""
-    for name in COMMANDS:
-        command = PROGRAM.loaded(name)
-        for own, member in getattr(command, "commands", {"": command}).items():
-            yield f"{name} {own}".strip(), member
-
-
 def said() -> set[str]:
     return {
-        getattr(p, "help", "") or "" for _, member in commands() for p in member.params
+        getattr(p, "help", "") or ""
+        for _, member in commands(PROGRAM)
+        for p in member.params
     }
 
 
 def test_something_is_said_of_each() -> None:
     silent = [
         f"{words} {parameter.name}"
-        for words, member in commands()
+        for words, member in commands(PROGRAM)
         for parameter in member.params
         if parameter.name != "tarball" and not getattr(parameter, "help", None)
     ]
@@ -44,7 +37,10 @@ def test_each_text_is_said_of_one() -> None:
 
 def test_a_command_may_mean_something_else() -> None:
     of_data = {
-        words: p.help for words, m in commands() for p in m.params if p.name == "data"
+        words: p.help
+        for words, m in commands(PROGRAM)
+        for p in m.params
+        if p.name == "data"
     }
     assert of_data["compare"].startswith("Size of the data sets")
     assert of_data["disk up"].startswith("The file of its data")
@@ -53,6 +49,9 @@ def test_a_command_may_mean_something_else() -> None:
 def test_the_checklists_default_is_the_release_that_is_started() -> None:
     release, _, _ = versions.DEFAULT.partition("-")
     said_of_doctor = {
-        p.name: p.help for words, m in commands() for p in m.params if words == "doctor"
+        p.name: p.help
+        for words, m in commands(PROGRAM)
+        for p in m.params
+        if words == "doctor"
     }
     assert said_of_doctor["version"].endswith(f"the profile's, else {release}.")

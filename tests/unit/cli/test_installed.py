@@ -108,7 +108,7 @@ def test_what_was_shipped_is_known(installed: Installed) -> None:
     assert shown.returncode == 0, shown.stderr
     for name in ("premium-v2", "ultra", "tpcc", "disk-matrix"):
         assert name in shown.stdout
-    schema = installed.run("schema", "cluster")
+    schema = installed.run("admin", "schema", "cluster")
     assert schema.stdout == (ROOT / "docs/schema/cluster.json").read_text(), (
         schema.stderr
     )

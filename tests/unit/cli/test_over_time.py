@@ -54,7 +54,7 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
         stored(campaign(day, rate), tmp_path).name
         for day, rate in ((0, 100.0), (7, 100.0), (14, 80.0))
     )
-    assert tierbench("baseline", "set", "weekly", before) == EXIT_DONE
+    assert tierbench("admin", "baseline", "set", "weekly", before) == EXIT_DONE
     assert tierbench("compare-results", "weekly", same) == EXIT_DONE
     assert tierbench("compare-results", "weekly", "latest") == EXIT_DONE
     assert (

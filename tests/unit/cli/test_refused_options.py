@@ -143,7 +143,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--bundle": "--bundle bundle.txt",
         **JSON,
     },
-    "yugabyte-image": {},
+    "admin yugabyte-image": {},
     "list": JSON,
     "validate": JSON,
     "check": dict.fromkeys(
@@ -207,7 +207,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--vm": "mine --existing db.example --vm azure/Standard_D16s_v5",
         "--workload": "",
     },
-    "schema": {},
+    "admin schema": {},
     "allow": {},
     "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
     "status": {"--results": "", **JSON},
@@ -229,7 +229,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         ),
         "--markdown": "a b --json --markdown",
     },
-    "helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
+    "admin helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
     "storage-class": {"--scale": ""},
     "clean": dict.fromkeys(
         ("--platform", "--profile", "--owner", "--yes", "--dry-run"), ""
@@ -259,8 +259,8 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "prices update": dict.fromkeys(
         ("--provider", "--region", "--currency", "--file"), ""
     ),
-    **{f"baseline {name}": {"--results": ""} for name in ("set", "remove")},
-    "baseline list": {"--results": "", **JSON},
+    **{f"admin baseline {name}": {"--results": ""} for name in ("set", "remove")},
+    "admin baseline list": {"--results": "", **JSON},
 }
 REHEARSED = (
     "--profiles ultra",

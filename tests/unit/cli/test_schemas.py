@@ -72,7 +72,7 @@ def test_the_kept_schema_is_the_readers(
     kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     golden.compare(str(SCHEMAS / f"{kind}.json"), json_schemas.json_schema(kind))
-    assert exit_code(["schema", kind], CampaignApp()) == EXIT_DONE
+    assert exit_code(["admin", "schema", kind], CampaignApp()) == EXIT_DONE
     assert capsys.readouterr().out == (SCHEMAS / f"{kind}.json").read_text()
 
 
@@ -93,7 +93,7 @@ def test_each_key_has_words_and_no_words_are_left_over() -> None:
 
 
 def test_a_schema_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert exit_code(["schema", "tier"], CampaignApp()) == EXIT_USAGE
+    assert exit_code(["admin", "schema", "tier"], CampaignApp()) == EXIT_USAGE
     assert "profile, cluster, workload, price-list" in capsys.readouterr().err
 
 

@@ -26,7 +26,7 @@ LISTINGS = {
     "list": (),
     "tiers list": ("azure",),
     "history": ("--results", "{results}"),
-    "baseline list": ("--results", "{results}"),
+    "admin baseline list": ("--results", "{results}"),
     "status": ("--results", "{results}"),
     "verify": ("--results", "{results}"),
     "report": ("--results", "{results}"),

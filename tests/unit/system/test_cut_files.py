@@ -175,7 +175,7 @@ def test_names_of_campaigns_that_were_cut_stop_nothing(
             UsageError, match=r"baselines\.json does not have the form"
         ) as refused:
             stored_campaigns.resolve(tmp_path, "weekly")
-        assert "`tierbench baseline set`" in refused.value.advice
+        assert "`tierbench admin baseline set`" in refused.value.advice
         stored_campaigns.save_baseline(tmp_path, "new", sound.name)
         assert stored_campaigns.baselines(tmp_path) == {"new": sound.name}
         assert (tmp_path / "baselines.json.unreadable").read_bytes() == whole[:left]
