@@ -1,5 +1,5 @@
-"""`tierbench admin helm-values` and `storage-class`: a profile's cluster and its disks, as files for
-people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
+"""`tierbench admin helm-values` and `storage-class`: a profile's cluster and its disks, as files
+for people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
 
 from dataclasses import replace
 from typing import Annotated
