@@ -13,7 +13,7 @@ STANDS_IN = "PostgreSQL stands in for YugabyteDB"
 NoteKind = Literal[
     "published figures", "reading",
     "fallback database", "preferred database", "fewer nodes", "nodes as asked", "other scale",
-    "approximate limits", "burst scaled", "longer windows", "many windows", "rehearsal",
+    "burst scaled", "longer windows", "many windows", "rehearsal",
     "campaign cost", "unlike disks", "one disk of several", "no effect", "prices", "left behind",
     "unfinished", "data as asked", "planned in time", "probes",
     "interrupted", "gone on despite", "other",
@@ -41,7 +41,7 @@ BottleneckCause = Literal[
 DoubtKind = Literal[
     # about the campaign
     "published figures",
-    "one repetition", "missing cell", "emulated tier", "cgroup tier", "none tier", "unlike disks",
+    "one repetition", "missing cell", "emulated tier", "none tier", "unlike disks",
     "VM caps the disk", "one disk of several", "fewer nodes", "unlike runs", "not compared",
     "rehearsal",
     "old price", "price not verified", "equal tiers told apart", "below the noise floor",
@@ -313,7 +313,6 @@ _LIMITING: tuple[DoubtKind, ...] = (
     # of the campaign
     "rehearsal",
     "none tier",
-    "cgroup tier",
     "unlike disks",
     "fewer nodes",
     "gate failed afterwards",

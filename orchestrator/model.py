@@ -320,20 +320,9 @@ def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class DeviceCap:
-    """Limits that a control group puts on one block device; None: it puts none."""
-
-    device: str
-    read_iops: int | None
-    write_iops: int | None
-    read_bytes_per_s: int | None
-    write_bytes_per_s: int | None
-
-
-@dataclass(frozen=True)
 class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
-    the container that serves it, if any, and the limits that its node's container must carry.
+    and the container that serves it, if any.
 
     `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
     host path and block device of the node's second disk, for its WAL; "" if it has none.
@@ -345,7 +334,6 @@ class Volume:
     device: str
     restored: bool
     server: Node | None = None
-    caps: tuple[DeviceCap, ...] = ()
     kept: bool = True
     wal: str = ""
     wal_device: str = ""

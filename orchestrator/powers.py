@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
-from orchestrator import guards, model
+from orchestrator import guards
 
 
 class Clock(Protocol):
@@ -75,7 +75,6 @@ class ContainerSpec:
 
     `folders` (path → name → content) are its own, and there before its command begins: for a few
     small files, as any other can be `put` into it later. It may write into one without any.
-    `io_caps` are read back from its control group once it runs; GateError if they differ.
     `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them. `note` is only for
     containers that stand (`Platform.stand`) and is kept with them. Containers of one `placement`
     run on one machine; those of a node and of its disk's server have the same ("node-1"), and
@@ -103,7 +102,6 @@ class ContainerSpec:
     init: bool = False
     host_devices: bool = False
     capabilities: tuple[str, ...] | None = None
-    io_caps: tuple[model.DeviceCap, ...] = ()
     stop_timeout_s: int = 20
     note: str = ""
     placement: str = ""

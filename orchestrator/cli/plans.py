@@ -36,7 +36,7 @@ from orchestrator.planning import notes as plan_notes
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.run import forecast
-from orchestrator.tier import Cgroup, ClassVolumes
+from orchestrator.tier import ClassVolumes
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
 # Where --until may add some, and --max-repeats does not say how many.
@@ -295,7 +295,6 @@ def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
     name = asked or PLATFORM
     if name != PLATFORM:
         app.connection(name)  # UsageError for an unknown one
-        _check_control_groups(profiles, name)
         return name
     claimed = []
     for profile in profiles:
@@ -315,17 +314,6 @@ def _one_platform(profiles: Sequence[Profile], request: Request) -> str | None:
     if request.platform is None and len(set(platforms.values())) > 1:
         raise _several_platforms(platforms)
     return next(iter(platforms.values()), None)
-
-
-def _check_control_groups(profiles: Sequence[Profile], platform: str) -> None:
-    for profile in profiles:
-        if isinstance(profile.tier.disk, Cgroup):
-            raise UsageError(
-                f"the disk of {profile.name} is limited by a control group, which {platform} "
-                "does not do",
-                advice="say --enforcement emulated or storage-class (ENFORCEMENT=emulated), or "
-                "--platform docker",
-            )
 
 
 def _check_placings(profiles: Sequence[Profile]) -> None:

@@ -27,7 +27,7 @@ class MountPoint:
 
 @dataclass(frozen=True)
 class RealDisk:
-    """`device`: as in /proc/diskstats, maybe a partition; `whole`: what a control group limits."""
+    """`device`: as in /proc/diskstats, maybe a partition; `whole`: the disk that it is part of."""
 
     path: Path
     mount: MountPoint

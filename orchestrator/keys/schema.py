@@ -92,6 +92,11 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
         raise ValueError(
             "`dry` is for rehearsals: `tierbench rehearse` needs no change here"
         )
+    if name == "cgroup" and name not in kinds:
+        raise ValueError(
+            "`cgroup` is gone, because control groups hold neither latency nor burst: "
+            "say `emulated`, or `mounted` for a real disk"
+        )
     if str(name) not in kinds:
         names = ", ".join([kind for kind in kinds if kind != DRY])
         raise ValueError(f"unknown; known: {names}")
@@ -185,10 +190,6 @@ class TierYaml(AnyTierYaml):
         has_rates = self.iops and self.throughput
         if kind == "emulated" and not has_rates and not self.on_real_disks:
             raise ValueError("an emulated tier needs `iops` and `throughput`")
-        if kind == "cgroup" and not (self.iops or self.throughput):
-            raise ValueError(
-                "a tier held by control groups needs `iops` or `throughput`"
-            )
         if kind == "storage-class" and not self.storage_class:
             raise ValueError(
                 "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"

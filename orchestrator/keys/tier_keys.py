@@ -8,35 +8,31 @@ A key that its kind of disk does not use is refused: who wrote `path` believes t
 was measured, and without `enforcement: mounted` it would have been an emulated one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from orchestrator.keys.strict_yaml import ReadBy, Strict
-from orchestrator.tier import Cgroup, DiskKind, Latencies, NodeDisks, Snapshots, Tier
+from orchestrator.tier import DiskKind, NodeDisks, Snapshots
 
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
 
 _DECLARED: tuple[DiskKind, ...] = (
     "emulated",
-    "cgroup",
     "mounted",
     "storage-class",
     "existing",
 )
-# Control groups hold rates alone.
-_JUDGED: tuple[DiskKind, ...] = ("emulated", "mounted", "storage-class", "existing")
 # Key → the kinds of disk that use it; all other keys are used by every kind.
 _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "type": _DECLARED,
     "iops": _DECLARED,
     "throughput": _DECLARED,
-    "read_latency": _JUDGED,
-    "write_latency": _JUDGED,
-    "burst": _JUDGED,
-    "io_unit": _JUDGED,
+    "read_latency": _DECLARED,
+    "write_latency": _DECLARED,
+    "burst": _DECLARED,
+    "io_unit": _DECLARED,
     "burst_time_scale": ("emulated",),
     "recorded": ("emulated",),
     "storage_class": ("storage-class",),
@@ -50,7 +46,7 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "cloud": ("mounted",),
     "wal": ("mounted",),
     "snapshots": ("mounted", "storage-class"),
-    "count": ("emulated", "cgroup", "mounted"),
+    "count": ("emulated", "mounted"),
     "shared_limit": ("emulated",),
 }
 # Those that the tier of a log's disks does not have: where they are is in `disks`, and the
@@ -221,12 +217,3 @@ def of_logs(
 def unused_by(kind: DiskKind) -> tuple[str, ...]:
     """The keys that it does not use."""
     return tuple(key for key, users in _USED_BY.items() if kind not in users)
-
-
-def as_held(tier: Tier) -> Tier:
-    """Without what a control group does not hold, which a catalog row or a VM brings along: burst
-    and latency; and it counts a request once, however large."""
-    if not isinstance(tier.disk, Cgroup):
-        return tier
-    rates = replace(tier.limits, burst=None, io_unit_bytes=2**30)
-    return replace(tier, limits=rates, latency=Latencies(model=tier.latency.model))

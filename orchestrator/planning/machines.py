@@ -9,10 +9,7 @@ from orchestrator.model import Placing, Profile
 from orchestrator.tier import DiskKind
 
 _KINDS: tuple[DiskKind, ...] = ("emulated", "mounted", "none")
-_NO_DISK_OF_MACHINES = (
-    "disks of several machines are `emulated`, `mounted` or `none`: "
-    "limits of control groups hold on one only"
-)
+_NO_DISK_OF_MACHINES = "disks of several machines are `emulated`, `mounted` or `none`"
 # Docker's rule for the name of a context, and beside it what is an address of IPv4.
 _CONTEXT = re.compile(r"(?!\d+(\.\d+){3}$)[a-zA-Z0-9][a-zA-Z0-9_.+-]+")
 _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address

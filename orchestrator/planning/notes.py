@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import costs, node_disks, plan, windows
-from orchestrator.tier import Cgroup, ClassVolumes, Tier
+from orchestrator.tier import ClassVolumes, Tier
 from orchestrator.units import counted, gathered, listed
 
 MANY_WINDOWS = "many windows"  # `windows` given as `many`, which has rules of its own
@@ -19,12 +19,6 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
     """What about a tier differs from the disk one buys, and about tiers from each other."""
     for profile in profiles:
         tier = profile.tier
-        if isinstance(tier.disk, Cgroup):
-            text = (
-                "limits by control group, approximate: no latency, no burst, reads and "
-                "writes capped apart"
-            )
-            yield Note("approximate limits", text, profile.name)
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)

@@ -79,7 +79,6 @@ def read_profile(
     disks = replace(disks, tier=tier_catalog.striped(disks))
     _check_disks(source.where, read, checked.scale, disks)
     tier = _scaled(on_vm(disks, read.cluster.vm, catalog), source.where)
-    tier = tier_keys.as_held(tier)
     if read.machines:
         tier = node_disks.of_each(tier)
     tier = _claimed(tier, read.cluster, checked.scale)
@@ -274,7 +273,7 @@ def read_row(
         catalog, asked, row.replace("/", "-"), "", row, mechanisms
     )
     scaled = _scaled(tier_catalog.striped(chosen), row)
-    return replace(chosen, tier=tier_keys.as_held(scaled))
+    return replace(chosen, tier=scaled)
 
 
 def _check_cluster(

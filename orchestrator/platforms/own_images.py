@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 
 from orchestrator import PROJECT as PROJECT
 from orchestrator.errors import UnavailableError
-from orchestrator.model import DeviceCap
 from orchestrator.platforms.common import architectures
 from orchestrator.powers import ContainerSpec, Mount, Platform, Progress, World
 
@@ -108,7 +107,6 @@ def container(
     network: str | None = None,
     address: str | None = None,
     capabilities: tuple[str, ...] | None = None,
-    io_caps: tuple[DeviceCap, ...] = (),
     init: bool = False,
     stop_timeout_s: int = ContainerSpec.stop_timeout_s,
     placement: str = "",
@@ -128,7 +126,6 @@ def container(
         network=network,
         address=address,
         capabilities=capabilities,
-        io_caps=io_caps,
         init=init,
         stop_timeout_s=stop_timeout_s,
         placement=placement,

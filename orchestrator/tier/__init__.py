@@ -13,7 +13,6 @@ from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.tier import tier_file
 from orchestrator.tier.disks import DISKS as DISKS
 from orchestrator.tier.disks import AnyDisk as AnyDisk
-from orchestrator.tier.disks import Cgroup as Cgroup
 from orchestrator.tier.disks import ClassVolumes as ClassVolumes
 from orchestrator.tier.disks import ClassWanted as ClassWanted
 from orchestrator.tier.disks import DiskKind as DiskKind

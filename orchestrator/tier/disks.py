@@ -1,4 +1,4 @@
-"""The disk of a tier: devices of ours, control groups, real disks, volumes, others' disks.
+"""The disk of a tier: devices of ours, real disks, volumes, others' disks.
 
 A tier has exactly one of these records; what is true of its kind is asked of the record."""
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
-DiskKind = Literal[
-    "emulated", "cgroup", "mounted", "storage-class", "existing", "none", "dry"
-]
+DiskKind = Literal["emulated", "mounted", "storage-class", "existing", "none", "dry"]
 
 
 # `reflink` is read of campaigns of earlier releases.
@@ -110,14 +108,6 @@ class Emulated(Disk):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cgroup(Disk):
-    """Rates held by control groups, on files of ours."""
-
-    kind: Literal["cgroup"] = "cgroup"
-    enforcement: str = "cgroup"
-
-
-@dataclass(frozen=True, kw_only=True)
 class RealDisks(Disk):
     """Real disks as they are, mounted at the one `path` of all nodes, or where `disks` says
     (see `planning.node_disks`).
@@ -185,9 +175,7 @@ class NoDisk(Disk):
     has_gate: ClassVar[bool] = False
 
 
-AnyDisk = (
-    Emulated | Cgroup | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
-)
+AnyDisk = Emulated | RealDisks | ClassVolumes | OthersDisks | Unlimited | NoDisk
 DISKS: Mapping[DiskKind, type[AnyDisk]] = {
     kind.kind: kind for kind in get_args(AnyDisk)
 }

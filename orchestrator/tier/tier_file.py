@@ -6,6 +6,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from orchestrator.errors import UsageError
+
 
 class _Place(NamedTuple):
     """Where a tier has what a key of its file says.
@@ -50,6 +52,8 @@ _PLACES: Mapping[str, _Place] = {
     "storage_class": _Place("disk", "storage_class"),
     "in_memory": _Place("disk", "in_memory"),
 }
+# A kind of disk that earlier releases had.
+_CONTROL_GROUP = "cgroup"
 # These have the same name in both.
 _OF_THE_TIER = ("name", "title", "count", "shared", "wal")
 
@@ -84,7 +88,10 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parts(content: Any) -> Any:
-    """The content of a tier with its parts, of that of a file; anything else as it is."""
+    """The content of a tier with its parts, of that of a file; anything else as it is.
+
+    UsageError if its disk is of a kind that only earlier releases judge.
+    """
     if not isinstance(content, Mapping) or "disk" in content:
         return content
     tier: dict[str, Any] = {
@@ -103,5 +110,16 @@ def parts(content: Any) -> Any:
         if place.part:
             part = tier[place.part]
         part[place.name] = content[key]
-    tier["disk"]["kind"] = content.get("like") or content["enforcement"]
+    kind = content.get("like") or content["enforcement"]
+    if kind == _CONTROL_GROUP:
+        raise _of_control_groups(content.get("name"))
+    tier["disk"]["kind"] = kind
     return tier
+
+
+def _of_control_groups(name: object) -> UsageError:
+    return UsageError(
+        f"the disks of {name} were limited by control groups, which this version cannot judge",
+        advice="read these results with the version that wrote them, or measure again with "
+        "`enforcement: emulated`",
+    )

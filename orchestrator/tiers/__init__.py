@@ -9,7 +9,6 @@ def tier_mechanisms() -> Mapping[str, TierMechanism]:
     return Members(
         {
             "emulated": _emulated,
-            "cgroup": _cgroup,
             "mounted": _mounted,
             "storage-class": _storage_class,
             "existing": _existing,
@@ -23,12 +22,6 @@ def _emulated() -> TierMechanism:
     from orchestrator.tiers.emulated import EmulatedTier
 
     return EmulatedTier()
-
-
-def _cgroup() -> TierMechanism:
-    from orchestrator.tiers.cgroup import CgroupTier
-
-    return CgroupTier()
 
 
 def _mounted() -> TierMechanism:

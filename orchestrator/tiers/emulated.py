@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
-from orchestrator.parts import Disks, Levers, NodesData
+from orchestrator.model import Volume
+from orchestrator.parts import Disks, Levers, MadeOnMachines, NodesData
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
@@ -47,9 +48,12 @@ _LEVERS = {
 Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
-class EmulatedTier(disk_server.OnFiles):
+class EmulatedTier(MadeOnMachines):
     name = "emulated"
     kind: DiskKind = "emulated"
+
+    places = staticmethod(disk_files.places)
+    snapshots = staticmethod(disk_files.snapshots)
 
     def check(self, tier: Tier, world: World) -> None:
         if tier.shared and len(of_nodes(world.platform)) > 1:
@@ -65,6 +69,15 @@ class EmulatedTier(disk_server.OnFiles):
     def gate_identity(self, world: World) -> Mapping[str, Any]:
         return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
 
+    @contextmanager
+    def loading(
+        self, tier: Tier, data: NodesData, world: World
+    ) -> Iterator[tuple[Volume, ...]]:
+        """The devices are those of the snapshots themselves."""
+        files = disk_files.of_load(data)
+        with disk_server.devices("raw", files, {}, world) as disks:
+            yield disks.volumes
+
     def attached(
         self, tier: Tier, data: NodesData, world: World
     ) -> AbstractContextManager[Disks]:
@@ -75,7 +88,9 @@ class EmulatedTier(disk_server.OnFiles):
 
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
         limits = limits_of(tier)
-        settings = {name: limits.get(name, 0) for name in _liftable(tier)}
+        settings: dict[str, int | float] = {}
+        for name in _liftable(tier):
+            settings[name] = limits.get(name, 0)
         if _CREDIT in limits:
             settings[_CREDIT] = limits[_CREDIT]
         _set(disks, settings, world)
@@ -89,7 +104,10 @@ class EmulatedTier(disk_server.OnFiles):
         limits = limits_of(tier)
 
         def change_by(names: Sequence[str], times: float) -> None:
-            _set(disks, {name: round(times * limits[name]) for name in names}, world)
+            settings: dict[str, int | float] = {}
+            for name in names:
+                settings[name] = round(times * limits[name])
+            _set(disks, settings, world)
 
         levers: dict[str, Callable[[float], None]] = {}
         for lever, all_names in _LEVERS.items():
@@ -99,6 +117,9 @@ class EmulatedTier(disk_server.OnFiles):
             if names:
                 levers[lever] = partial(change_by, names)
         return levers
+
+    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        return self.gate_on("node-1", tier, world, thorough)
 
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False

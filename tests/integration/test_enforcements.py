@@ -1,6 +1,6 @@
 """A database measured on each way to make a tier true that is not the emulated disk.
 
-Goal: profile to verdict on `cgroup` and on `mounted`. The emulated disk has every other test.
+Goal: profile to verdict on `mounted`. The emulated disk has every other test.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from orchestrator.powers import World
 from orchestrator.system import store
 from orchestrator.tiers.common.real import node_places, removal, restoring, snapshots
 from tests.file_systems import file_system
-from tests.integration.conftest import HERE, measured, tierbench
+from tests.integration.conftest import HERE, tierbench
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("nothing_left")]
 
@@ -49,17 +49,6 @@ def figure(verdict: Verdict, metric: str) -> float:
         one for one in verdict.cells if (one.metric, one.scope) == (metric, "all")
     ]
     return cell.mean
-
-
-@pytest.mark.slow
-@measured
-def test_reads_beyond_memory_sit_at_the_control_groups_cap(tmp_path: Path) -> None:
-    tier = f"{{enforcement: cgroup, iops: {CAP_IOPS}, throughput: 100MB/s}}"
-    campaign, verdict = run_on(tmp_path, "held", tier, "point-select")
-    assert figure(verdict, "disk_iops") == pytest.approx(CAP_IOPS, rel=0.10)
-    (run,) = campaign.runs
-    assert run.record.gate is not None and run.record.gate.passed
-    assert "cgroup tier" in {doubt.kind for doubt in verdict.doubts}
 
 
 def content(folder: Path) -> dict[str, str]:

@@ -17,16 +17,14 @@ import pytest
 
 from orchestrator import tier_catalog, units
 from orchestrator.errors import GateError, RunError, UsageError
-from orchestrator.model import DeviceCap, Volume
+from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
-from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Limits, Tier
 from orchestrator.tiers import emulated
-from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import fio_jobs, shared_limit, truth_gate
 from orchestrator.tiers.common.real import node_places, recording
@@ -195,50 +193,6 @@ def test_a_limit_that_hides_behind_another_does_not_fail_the_gate(
     assert taken.passed, [check for check in taken.checks if not check.passed]
     reach = "not reachable" if row is FAR_AWAY else "ok"
     assert of(taken, "IOPS, 4 KiB random read").verdict == reach
-
-
-@pytest.mark.slow
-@measured
-def test_control_group_holds_the_rates_each_way(world: World) -> None:
-    tier = changed(
-        SMALL, enforcement="cgroup", read_latency_s=None, write_latency_s=None
-    )
-    mechanism = CgroupTier()
-    mechanism.check(tier, world)
-    taken = calm(lambda: mechanism.gate(tier, world))
-    assert taken.passed, taken
-    for way in ("read", "write"):
-        assert of(taken, f"IOPS, 4 KiB random {way}").measured == pytest.approx(
-            800, rel=0.05
-        )
-    mixed = of(taken, "IOPS, 4 KiB random mixed")
-    assert mixed.verdict == "not declared"
-    assert mixed.measured > 1200, "if one total held, this blind spot would be gone"
-    assert taken.device["approximate"] and taken.device["host_cpu_pct"] > 0
-    assert any("buffered" in blind for blind in taken.device["blind_spots"])
-
-
-def test_limits_that_the_kernel_does_not_hold_are_refused(world: World) -> None:
-    cap = DeviceCap("/dev/loop0", 500, 500, 10_000_000, 10_000_000)
-    tier = changed(SMALL, enforcement="cgroup", iops=500, bytes_per_s=10_000_000)
-    with CgroupTier().attached(tier, NodesData([SIZE]), world) as disks:
-        (volume,) = disks.volumes
-        (held,) = volume.caps
-        assert replace(held, device=cap.device) == cap
-        with fio_jobs.fio_on(volume, world) as fio:
-            pid = _process(fio.container.name)
-            limits.read_back(volume.caps, pid, fio.container.name, world.machine)
-            more = replace(held, read_iops=600)
-            with pytest.raises(
-                GateError, match=r"limits read_iops of .* to 500, expected 600"
-            ):
-                limits.read_back([more], pid, fio.container.name, world.machine)
-        assert fio.container.state() == "gone"
-
-
-def _process(container: str) -> int:
-    argv = ["docker", "inspect", "-f", "{{.State.Pid}}", container]
-    return int(subprocess.run(argv, capture_output=True, text=True, check=True).stdout)
 
 
 @contextmanager

@@ -165,7 +165,7 @@ def test_a_tier_mechanism(tmp_path: Path) -> None:
     "tier", ["{enforcement: magic}", "{type: azure/P15, enforcement: magic}"]
 )
 def test_a_tier_mechanism_that_is_not_there(tmp_path: Path, tier: str) -> None:
-    known = "emulated, cgroup, mounted, storage-class, existing, none"
+    known = "emulated, mounted, storage-class, existing, none"
     with pytest.raises(UsageError) as refused:
         planned(tier, tmp_path)
     (mistake,) = refused.value.mistakes

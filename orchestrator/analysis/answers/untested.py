@@ -13,7 +13,6 @@ _OF_DOUBTS: Mapping[str, UntestedKind] = {
     "rehearsal": "any measurement",
     "published figures": "any measurement",
     "emulated tier": "real disks",
-    "cgroup tier": "real disks",
     "none tier": "real disks",
     "fewer nodes": "number of nodes",
 }

@@ -290,15 +290,6 @@ def _emulated_tier(tiers: str, tails: str) -> Doubt:
     )
 
 
-def _cgroup_tier(tiers: str, tails: str) -> Doubt:
-    return limits_the_answer(
-        "cgroup tier",
-        f"the disks of {tiers} are limited by control groups: neither the tier's latency nor "
-        f"its burst is there, and buffered writes may escape the limit{tails}",
-        advice="use `enforcement: emulated` where FUSE and loop devices are to be had",
-    )
-
-
 def _none_tier(tiers: str, tails: str) -> Doubt:
     return limits_the_answer(
         "none tier",
@@ -411,6 +402,5 @@ def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
 # Of each kind of disk that is not the tier's own: the doubt, by its profiles and their tails.
 _NOT_THE_REAL_DISK: Mapping[DiskKind, Callable[[str, str], Doubt]] = {
     "emulated": _emulated_tier,
-    "cgroup": _cgroup_tier,
     "none": _none_tier,
 }

@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry import counters, node_values
 from orchestrator.analysis.telemetry.node_values import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
-from orchestrator.tier import Burst, Cgroup, Limits, Tier
+from orchestrator.tier import Burst, Limits, Tier
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -376,9 +376,7 @@ def _two_levels(rate: Array) -> tuple[float, float]:
 
 def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
-    do more without it. Control groups hold them back above the device, which does not see it."""
-    if isinstance(tier.disk, Cgroup):
-        return True
+    do more without it."""
     if assumed(values.held_back_pct, if_unknown=100.0) < HELD_BACK_PCT:
         return False
     await_s = values.disk_await_s

@@ -174,7 +174,6 @@ def of_node(
         address=network.addresses[number - 1],
         cpus=spec.size.cpus,
         memory_bytes=spec.size.memory_bytes,
-        io_caps=volume.caps,
         placement=f"node-{number}",
     )
 
@@ -304,7 +303,6 @@ def on_its_disks(
         address=None,
         ports={},
         ulimits={},
-        io_caps=(),
         folders={},
     )
     return world.platform.once(bare, most_s)

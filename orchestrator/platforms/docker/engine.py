@@ -80,7 +80,9 @@ class DockerPlatform:
             "Host": self._engine.host,
             "ID": info.get("ID"),
         }
-        return {**which, **{key: info.get(key) for key in keys}}
+        for key in keys:
+            which[key] = info.get(key)
+        return which
 
     def examine(self) -> tuple[Finding, ...]:
         """Returns what the engine is; makes nothing."""
@@ -258,9 +260,16 @@ class DockerPlatform:
 
     def _host_options(self, spec: powers.ContainerSpec) -> dict[str, Any]:
         """What docker-py has as the configuration of the host for a container."""
+        binds: list[str] = []
+        mounts: list[Any] = []
+        for mount in spec.mounts:
+            if mount.alone:
+                mounts.append(_alone(mount))
+            else:
+                binds.append(_bind(mount))
         options: dict[str, Any] = {
-            "binds": [_bind(mount) for mount in spec.mounts if not mount.alone],
-            "mounts": [_alone(mount) for mount in spec.mounts if mount.alone],
+            "binds": binds,
+            "mounts": mounts,
             "port_bindings": {
                 port: (self.reach.address, local) for port, local in spec.ports.items()
             },
@@ -283,7 +292,6 @@ class DockerPlatform:
         if spec.host_devices:
             self._rights.add_to(options)
         options |= limits.named(spec)
-        options |= limits.io_limits(spec.io_caps)
         return options
 
     def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
@@ -293,8 +301,6 @@ class DockerPlatform:
             what = f"{spec.name} stopped as soon as it was started (exit {state.get('ExitCode')})"
             raise errors.NodeError(what, evidence=handle.logs(tail=30))
         process = int(state["Pid"])
-        if spec.io_caps:
-            limits.read_back(spec.io_caps, process, spec.name, self._machine)
         return replace(
             handle,
             id=container.id,

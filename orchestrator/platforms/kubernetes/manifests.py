@@ -10,7 +10,7 @@ from typing import Any
 
 from kubernetes.utils.quantity import parse_quantity
 
-from orchestrator import errors, model
+from orchestrator import model
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
     RentedVolume,
@@ -43,11 +43,6 @@ def pod(
     """The pod of a container. `claims`: of the volumes that its mounts name; one that has none is
     a folder that ends with the pod. `rules`: which choose its machine. UnavailableError if it asks
     for what no pod can have."""
-    if spec.io_caps:
-        raise errors.UnavailableError(
-            f"{spec.name}: a pod cannot have limits of its disk in its control group",
-            advice="on Kubernetes use `enforcement: emulated` or a storage class",
-        )
     image = own_images.name_in_registry(spec.image)
     volumes, mounts = _volumes(spec, claims)
     return manifest(

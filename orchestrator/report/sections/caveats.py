@@ -32,7 +32,6 @@ STUDY_NODES = 3
 # By a `DoubtKind`; doubts may be of other kinds too.
 _LABELS_OF_DOUBTS: Mapping[str, str] = {
     "emulated tier": "Emulated disks",
-    "cgroup tier": "Limited by control group",
     "none tier": "No disk limits",
     "rehearsal": "Rehearsal: nothing was measured",
     "published figures": "Published by others, not measured here",

@@ -58,7 +58,6 @@ def _runs(index: ReportIndex, profile: str) -> list[RunData]:
 
 HELD_BY: Mapping[DiskKind, str] = {
     "emulated": "emulated block device",
-    "cgroup": "control-group limits",
     "mounted": "real disk, not throttled",
     "storage-class": "volume of a StorageClass, not throttled",
     "existing": "not held to it: another's disk",

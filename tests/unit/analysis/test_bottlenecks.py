@@ -24,7 +24,6 @@ from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign, build_tier
-from tests.tiers import changed
 
 QUIET: Mapping[str, float] = {
     "iops_of_cap_pct": 40.0,
@@ -379,11 +378,6 @@ def test_with_unknown_idle_latency_the_queue_decides() -> None:
     shallow = judged({**AT_CAP, "disk_queue_depth": 1.5}, without="idle_disk_latency_s")
     assert (deep.name, shallow.name) == ("iops_cap", "unattributed")
     assert "instead of" not in deep.text
-
-
-def test_control_groups_hold_ios_back_where_the_device_does_not_see_it() -> None:
-    cgroup = changed(TIER, enforcement="cgroup")
-    assert judged({**AT_CAP, "disk_await_s": 0.0001}, cgroup).name == "iops_cap"
 
 
 def test_what_was_not_sampled_is_no_limit() -> None:

@@ -24,29 +24,29 @@ RUNS = "R"
 REFUSED = "-"
 # What these lack is a cluster or a disk, which no test without them has; not a combination.
 NOT_HERE = ("mounted", "existing")
-TIERS = ("emulated", "cgroup", "mounted", "storage-class", "none", "existing")
+TIERS = ("emulated", "mounted", "storage-class", "none", "existing")
 # Generator, platform → a letter for each of TIERS.
 # `machines` are several engines, of which each node has one.
 TABLE = {
-    ("sysbench", "docker"): "RRR-RR",
-    ("sysbench", "kubernetes"): "R-RRRR",
-    ("sysbench", "machines"): "R-R-R-",
-    ("sysbench-stock", "docker"): "RRR-RR",
-    ("sysbench-stock", "kubernetes"): "R-RRRR",
-    ("sysbench-stock", "machines"): "R-R-R-",
-    ("benchbase", "docker"): "RRR-RR",
-    ("benchbase", "kubernetes"): "R-RRRR",
-    ("benchbase", "machines"): "R-R-R-",
-    ("fio", "docker"): "RRR-R-",
-    ("fio", "kubernetes"): "R-RRR-",
-    ("fio", "machines"): "R-R-R-",
-    ("tera", "docker"): "RRR-R-",
-    ("tera", "kubernetes"): "R-RRR-",
-    ("tera", "machines"): "------",
+    ("sysbench", "docker"): "RR-RR",
+    ("sysbench", "kubernetes"): "RRRRR",
+    ("sysbench", "machines"): "RR-R-",
+    ("sysbench-stock", "docker"): "RR-RR",
+    ("sysbench-stock", "kubernetes"): "RRRRR",
+    ("sysbench-stock", "machines"): "RR-R-",
+    ("benchbase", "docker"): "RR-RR",
+    ("benchbase", "kubernetes"): "RRRRR",
+    ("benchbase", "machines"): "RR-R-",
+    ("fio", "docker"): "RR-R-",
+    ("fio", "kubernetes"): "RRRR-",
+    ("fio", "machines"): "RR-R-",
+    ("tera", "docker"): "RR-R-",
+    ("tera", "kubernetes"): "RRRR-",
+    ("tera", "machines"): "-----",
 }
 # Words of a refusal that says what does not go together; another would be a mistake of this test.
 UNFIT = re.compile(
-    "StorageClass, which docker does not have|control group, which kubernetes does not do"
+    "StorageClass, which docker does not have"
     "|disks of several machines are|others run this cluster|measures a disk by itself"
     "|cluster that others run|HDFS runs on one Docker engine or on Kubernetes"
 )

@@ -39,7 +39,11 @@ def test_engines_of_nodes_and_clients_are_read() -> None:
             EMULATED,
             "leave out `kubernetes`",
         ),
-        ("machines: [vm1, vm2]\n", "{enforcement: cgroup, iops: 9}", "enforcement"),
+        (
+            "machines: [vm1, vm2]\n",
+            "{enforcement: storage-class, storage_class: fast}",
+            "enforcement",
+        ),
         ("machines: [vm1, 10.0.0.6]\n", EMULATED, "write ssh://user@10.0.0.6"),
         ("machines: [me@vm1, vm2]\n", EMULATED, "write ssh://user@vm1"),
         (

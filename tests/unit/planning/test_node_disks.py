@@ -145,7 +145,7 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
             "`enforcement: mounted`",
         ),
         (
-            "enforcement: cgroup, iops: 9",
+            "enforcement: none",
             "file_system: xfs",
             "tier.file_system",
             "is of `enforcement: mounted`",

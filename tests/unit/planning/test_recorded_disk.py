@@ -218,7 +218,7 @@ def test_slow_epochs_of_the_file_are_in_the_model() -> None:
             "tier.recorded: is of `enforcement: emulated`",
         ),
         (
-            "{recorded: disks/p15.json, enforcement: cgroup}",
+            "{recorded: disks/p15.json, enforcement: none}",
             "tier.recorded: is of `enforcement: emulated`",
         ),
         ("{recorded: 5}", "tier.recorded"),

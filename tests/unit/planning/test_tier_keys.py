@@ -30,7 +30,7 @@ CATALOG = tier_catalog.read(
     {file.name: file.read_text() for file in (ROOT / "profiles/catalog").glob("*.yaml")}
 )
 THEIRS = "{database: existing, replication_factor: 1, existing: {hosts: a}}"
-KINDS = ("emulated", "cgroup", "mounted", "storage-class", "existing", "none")
+KINDS = ("emulated", "mounted", "storage-class", "existing", "none")
 PRICE = {
     "monthly": 9,
     "currency": "USD",
@@ -44,27 +44,25 @@ BURST = {"iops": 900, "duration": "5min"}
 # What makes a whole tier of each kind.
 LEAST: dict[str, dict[str, Any]] = {
     "emulated": LIMITS,
-    "cgroup": LIMITS,
     "mounted": {"disks": {"data": "/mnt/{node}", "wal": "/wal/{node}"}},
     "storage-class": {"storage_class": "fast"},
     "existing": {},
     "none": {},
 }
-HELD_OR_JUDGED = ("emulated", "mounted", "storage-class", "existing")
-DECLARED = (*HELD_OR_JUDGED, "cgroup")
+DECLARED = ("emulated", "mounted", "storage-class", "existing")
 
 # key → a value, and the kinds that use it.
 OWN: dict[str, tuple[Any, tuple[str, ...]]] = {
     "iops": (800, DECLARED),
     "throughput": ("80MB/s", DECLARED),
-    "read_latency": ("2ms", HELD_OR_JUDGED),
-    "write_latency": ("2ms", HELD_OR_JUDGED),
-    "burst": (BURST, HELD_OR_JUDGED),
-    "count": (2, ("emulated", "cgroup", "mounted")),
+    "read_latency": ("2ms", DECLARED),
+    "write_latency": ("2ms", DECLARED),
+    "burst": (BURST, DECLARED),
+    "count": (2, ("emulated", "mounted")),
     "shared_limit": ({"iops": 900}, ("emulated",)),
     "burst_time_scale": (60, ("emulated",)),
     "recorded": ("disk.json", ("emulated",)),
-    "io_unit": ("64KiB", HELD_OR_JUDGED),
+    "io_unit": ("64KiB", DECLARED),
     "storage_class": ("other", ("storage-class",)),
     "size": ("100GiB", ("storage-class",)),
     "allow_retained_volumes": (True, ("storage-class",)),
@@ -85,9 +83,9 @@ ROWS: dict[str, tuple[Any, tuple[str, ...]]] = {
     **{key: one for key, one in OWN.items() if key in Reference.model_fields},
     "iops": (4000, DECLARED),
     "throughput": ("200MB/s", DECLARED),
-    "read_latency": ("2ms", HELD_OR_JUDGED),
-    "write_latency": ("2ms", HELD_OR_JUDGED),
-    "burst": ("full", HELD_OR_JUDGED),
+    "read_latency": ("2ms", DECLARED),
+    "write_latency": ("2ms", DECLARED),
+    "burst": ("full", DECLARED),
     "size": ("128GiB", DECLARED),
     "performance_plus": (True, DECLARED),
     "region": ("westus", DECLARED),
@@ -155,7 +153,7 @@ def base(form: str, key: str, kind: str) -> dict[str, Any]:
         )
         return {"type": ROW_OF.get(key, "azure/P15"), **sized, **row}
     least = dict(LEAST[kind])
-    if key == "burst_time_scale" and kind in HELD_OR_JUDGED:
+    if key == "burst_time_scale" and kind in DECLARED:
         least |= {**LIMITS, "burst": BURST}
     return least
 
@@ -193,7 +191,7 @@ def test_each_key_takes_effect_or_is_refused_at_its_place(
     assert f"here it is `{kind}`" in said[place]
 
 
-@pytest.mark.parametrize("way", ["", ", enforcement: cgroup"])
+@pytest.mark.parametrize("way", ["", ", enforcement: emulated"])
 def test_the_disk_at_a_path_is_not_replaced_by_one_of_ours(way: str) -> None:
     """What `tier: {type: azure/P15, path: …}` says, with the line that is missing."""
     text = (
@@ -206,23 +204,11 @@ def test_the_disk_at_a_path_is_not_replaced_by_one_of_ours(way: str) -> None:
     assert "write `enforcement: mounted`" in mistake.what
 
 
-def test_what_control_groups_do_not_hold_is_not_declared_of_them() -> None:
-    """A row brings latency and burst, which no analysis may take for those of this disk."""
-    tier = read({"type": "azure/P15"}, "cgroup", over=False)
-    assert tier.limits.iops == 1100
-    assert (tier.limits.burst, tier.latency.read_s, tier.latency.write_s) == (
-        None,
-        None,
-        None,
-    )
-
-
 @pytest.mark.parametrize(
     ("kind", "places", "real"),
     [
         ("mounted", {"path": "/a"}, True),
         ("mounted", {"disks": {"node-1": NodeDisks("/a")}}, True),
-        ("cgroup", {}, False),
         ("storage-class", {}, True),
         ("existing", {}, True),
         ("emulated", {}, False),
@@ -279,13 +265,6 @@ def test_a_bucket_is_scaled_down_with_the_run() -> None:
     assert not list(notes.of_tiers([replace(profile, tier=whole)]))
 
 
-def test_control_groups_are_stamped_as_approximate() -> None:
-    tier = profile_tier("{enforcement: cgroup, iops: 500}")
-    (note,) = notes.of_tiers([replace(a_profile(), tier=tier)])
-    assert note.kind == "approximate limits"
-    assert str(note).startswith("premium: limits by control group, approximate")
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -302,7 +281,7 @@ def test_control_groups_are_stamped_as_approximate() -> None:
         (BURSTING.replace("3500", "1100") + "}", "`burst.iops` is not above `iops`"),
         (BURSTING.replace("30min", "0s") + "}", "tier.burst.duration"),
         ("{iops: 500, throughput: -1MB/s}", "tier.throughput"),
-        ("{enforcement: cgroup}", "needs `iops` or `throughput`"),
+        ("{enforcement: cgroup, iops: 500}", "`cgroup` is gone, because"),
         ("{enforcement: mounted}", "needs `disks`"),
         (BURSTING.replace("50 %", "150 %") + "}", "tier.burst.start"),
         ("{enforcement: mounted, path: /a, disks: {node-1: /mnt/b}}", "not both"),

@@ -21,7 +21,6 @@ from orchestrator.metrics import INTERVAL_COLUMNS, measured
 from orchestrator.model import (
     ClusterSpec,
     Dataset,
-    DeviceCap,
     NodeSize,
     Note,
     Phase,
@@ -32,7 +31,7 @@ from orchestrator.model import (
 )
 from orchestrator.planning import disk_matrix, node_disks, plan
 from orchestrator.platforms import own_images
-from orchestrator.powers import Network
+from orchestrator.powers import Mount, Network
 from orchestrator.tiers.common.real import node_places
 from tests import ROOT
 from tests.apps import an_app
@@ -159,16 +158,16 @@ def test_no_database_is_not_to_be_chosen_for_others() -> None:
 ONE = ClusterSpec("none", 1, 1, NodeSize(1.0, 2**28, 2**30))
 
 
-def test_the_one_disk_is_measured_with_its_limits() -> None:
-    """Else a tier that control groups limit passes its gate and is measured without limits."""
-    caps = (DeviceCap("/dev/loop3", 1000, 1000, None, None),)
+def test_one_disk_is_measured() -> None:
     engine = FakePlatform(images=[own_images.tag(ROOT, "disk")])
     world = fake_world(platform=engine)
     with pytest.raises(UsageError, match="one disk to measure, not 3"):
         NoDatabase().check(replace(ONE, nodes=3), world)
-    volume = Volume("v", "/dev/loop3", False, caps=caps)
+    volume = Volume("v", "/dev/loop3", False)
     with NoDatabase().running(ONE, [volume], Network("net", ("10.0.0.11",)), world):
-        assert [spec.io_caps for spec in engine.specs.values()] == [caps]
+        assert [spec.mounts for spec in engine.specs.values()] == [
+            (Mount("v", "/tier"),)
+        ]
 
 
 # ------------------------------------------------------------------ carrying out

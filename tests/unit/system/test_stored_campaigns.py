@@ -78,6 +78,26 @@ def test_a_renamed_folder_has_the_time_of_its_first_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["plan.json", "runs/01-premium-insert-r1/record.json"])
+def test_disks_that_control_groups_limited_are_refused_in_plain_words(
+    tmp_path: Path, file: str
+) -> None:
+    folder = stored(build_campaign(workloads=["insert"], frames=False), tmp_path)
+    text = (folder / file).read_text()
+    assert '"enforcement": "emulated"' in text
+    content = json.loads(
+        text.replace('"enforcement": "emulated"', '"enforcement": "cgroup"')
+    )
+    del content["content_sha256"]
+    (folder / file).write_text(json.dumps(content))
+    (entry,) = entries(tmp_path)
+    assert "limited by control groups, which this version cannot judge" in entry.fault
+    with pytest.raises(UsageError) as refused:
+        store.load(folder)
+    assert "the disks of premium were limited by control groups" in refused.value.what
+    assert "with the version that wrote them" in refused.value.advice
+
+
+@pytest.mark.parametrize("file", ["plan.json", "runs/01-premium-insert-r1/record.json"])
 @pytest.mark.parametrize(
     ("version", "said"),
     [

@@ -21,7 +21,6 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Completed, ContainerEntry
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
-from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import expected, truth_gate
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
@@ -272,8 +271,6 @@ def test_each_limit_gets_its_verdict() -> None:
         (1100, "slow"),
         (1100, faster),
     ]
-    apart = changed(PREMIUM, enforcement="cgroup")
-    assert verdicts(truth_gate._rates(apart, jobs, 32))[2] == (None, "not declared")
 
 
 def test_a_disk_that_answers_sooner_than_declared_is_faster() -> None:
@@ -352,7 +349,7 @@ def test_a_calm_machine_has_no_excuse() -> None:
     assert host_load.since(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
 
 
-# ------------------------------------------------------------------ control groups
+# ------------------------------------------------------------------ what disks are kept in
 
 
 def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
@@ -361,7 +358,6 @@ def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     assert [file.name for file in files] == [
         f"node-{number}.img" for number in range(1, 13)
     ]
-    assert CgroupTier().snapshots(PREMIUM, [1] * 12, "key", world) == files
     real = changed(PREMIUM, enforcement="mounted", path=str(tmp_path))
     (directory,) = mounted.MountedTier().snapshots(real, [1], "key", world)
     assert directory.is_relative_to(tmp_path / "tierbench-snapshots")
@@ -378,7 +374,6 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
     real = changed(PREMIUM, enforcement="mounted")
     spread, here = changed(real, disks=disks), changed(real, path="/mnt/a")
     assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
-    assert CgroupTier().places(PREMIUM, 3, world) == {tmp_path: 6}
     assert mounted.MountedTier().places(here, 3, world) == {Path("/mnt/a"): 3}
     assert mounted.MountedTier().places(spread, 3, world) == {
         Path("/mnt/a"): 1,

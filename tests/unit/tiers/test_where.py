@@ -13,7 +13,6 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.tier import NodeDisks, Snapshots
-from orchestrator.tiers.cgroup import CgroupTier
 from orchestrator.tiers.common.real import snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
@@ -22,7 +21,6 @@ from tests.fakes import FakePlatform, FarMachine, fake_world
 from tests.tiers import a_tier, changed
 
 REAL = a_tier("p15", "P15", "mounted", 1100, None, path="/mnt/p15")
-V1 = "/sys/fs/cgroup/blkio/blkio.throttle.read_iops_device"
 MOUNTS = (
     "24 1 8:1 / / rw - ext4 /dev/sda1 rw\n36 24 8:16 / /mnt/p15 rw - xfs /dev/sdb rw\n"
 )
@@ -74,25 +72,6 @@ def test_real_disks_by_path_need_one_machine() -> None:
         MountedTier().check(
             tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3")))
         )
-
-
-def test_control_groups_of_all_machines_are_looked_at() -> None:
-    tier = a_tier("slow", "Slow", "cgroup", 100, None)
-    loop = {"/dev/loop-control": ""}
-    v2 = {"/sys/fs/cgroup/cgroup.controllers": "cpu io memory"}
-    with pytest.raises(
-        UnavailableError, match="no control group of vm2 limits block devices"
-    ):
-        CgroupTier().check(tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", loop)))
-    with pytest.raises(
-        UnavailableError, match=r"different versions \(vm1: 1, vm2: 2\)"
-    ):
-        CgroupTier().check(
-            tier, world_of(Vm("vm1", {**loop, V1: ""}), Vm("vm2", {**loop, **v2}))
-        )
-    CgroupTier().check(
-        tier, world_of(Vm("vm1", {**loop, **v2}), Vm("vm2", {**loop, **v2}))
-    )
 
 
 def test_commands_of_a_profile_run_where_its_disks_are() -> None:

@@ -21,14 +21,14 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.model import Node, Volume
-from orchestrator.parts import Disks, MadeOnMachines, NodesData
+from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import as_node, kernels, of_nodes
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once, files
 from orchestrator.system.clock import wait_until
-from orchestrator.tier import Gate, LatencyModel, Quantiles, Tier
+from orchestrator.tier import LatencyModel, Quantiles
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
 from orchestrator.tiers.common.real import removal
@@ -101,24 +101,6 @@ def create(file: Path, size_bytes: int, world: World) -> None:
     done = world.platform.once(spec, 60)
     if done.exit_code != 0:
         raise RunError(f"no file system could be made in {file}: {done.out.strip()}")
-
-
-class OnFiles(MadeOnMachines):
-    """What tiers on files of ours have in common: of `Restorable` and `TakesSpace`, and a gate."""
-
-    places = staticmethod(disk_files.places)
-    snapshots = staticmethod(disk_files.snapshots)
-
-    @contextmanager
-    def loading(
-        self, tier: Tier, data: NodesData, world: World
-    ) -> Iterator[tuple[Volume, ...]]:
-        """The devices are those of the snapshots themselves."""
-        with devices("raw", disk_files.of_load(data), {}, world) as disks:
-            yield disks.volumes
-
-    def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        return self.gate_on("node-1", tier, world, thorough)
 
 
 @contextmanager
@@ -371,7 +353,7 @@ def _message(text: str) -> str:
 
 
 def fio_container(name: str, role: str, volume: Volume, world: World) -> ContainerSpec:
-    """A container with fio, our jobs and the volume, held to the volume's caps as a database is."""
+    """A container with fio, our jobs and the volume."""
     return own_images.container(
         "disk",
         name,
@@ -382,7 +364,6 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         stop_timeout_s=1,
         mounts=(Mount(volume.name, "/tier"),),
         folders={"/fio": _fio_jobs(world.root)},
-        io_caps=volume.caps,
         capabilities=("DAC_OVERRIDE",),  # what is on the disk may be a database's
         placement=volume.placement,
     )

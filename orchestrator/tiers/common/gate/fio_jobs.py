@@ -52,7 +52,7 @@ StartFio = Callable[
 
 @contextmanager
 def fio_on(volume: model.Volume, world: powers.World) -> Iterator[FioContainer]:
-    """A container with fio and the volume, held to the volume's caps as a database would be."""
+    """A container with fio and the volume."""
     spec = disk_server.fio_container(f"{world.scope}-gate", "client", volume, world)
     with world.platform.running(spec) as container:
         yield FioContainer(container)

@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Cgroup, Gate, GateCheck, Tier
+from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import host_load
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
@@ -85,8 +85,6 @@ def take(
             checked_s[check.quantity] = world.clock.now()
     load = host_load.since(before, host_load.read(volume, world))
     device = dict(disks.facts)
-    if isinstance(tier.disk, Cgroup):
-        device["total_cap"] = False
     device |= load
     device["checked_s"] = checked_s
     if credit:
@@ -306,13 +304,7 @@ def _rates(tier: Tier, jobs: Jobs, depth: int) -> Iterator[GateCheck]:
             yield _rate(tier, rate, bytes_per_s, _LARGE_BYTES, depth)
             continue
         iops = bytes_per_s / IOPS_BLOCK_BYTES
-        # Control groups cap reads and writes apart: no cap holds for both.
-        if rate.quantity == "iops_mixed" and isinstance(tier.disk, Cgroup):
-            yield GateCheck(
-                rate.title, "1/s", None, iops, None, "not declared", rate.quantity
-            )
-        else:
-            yield _rate(tier, rate, iops, IOPS_BLOCK_BYTES, depth)
+        yield _rate(tier, rate, iops, IOPS_BLOCK_BYTES, depth)
 
 
 def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.errors import UnavailableError
-from orchestrator.model import DeviceCap, Placing
+from orchestrator.model import Placing
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, space
@@ -210,14 +209,6 @@ def test_machines_that_may_be_used(node: dict[str, Any], usable: bool) -> None:
     assert placing.usable(thing, loads) is usable
     assert not placing.usable(thing, loads, ("client-1",))
     assert placing.rules("client-1", loads)["nodeSelector"] == {"pool": "loads"}
-
-
-def test_a_pod_cannot_have_limits_of_a_disk() -> None:
-    spec = ContainerSpec(
-        "x", "i", (), "database", io_caps=(DeviceCap("/dev/sda", 1, 1, None, None),)
-    )
-    with pytest.raises(UnavailableError, match="control group"):
-        pod(spec)
 
 
 def test_names_are_those_of_dns_and_stay_apart() -> None:
