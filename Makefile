@@ -88,7 +88,7 @@ TEST_PACKAGES = lua-check luajit sysbench
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden man bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
+.PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -196,9 +196,6 @@ test-programs: ## Debian's programs that checks and tests use, and leave out wit
 
 golden: $(VENV)/.ready ## rewrite the golden files of the tests; look at the difference before keeping it
 	@UPDATE_GOLDEN=1 $(VENV)/bin/pytest -q $$(grep -rl 'golden\.compare' tests/unit)
-
-man: $(VENV)/.ready ## write the manual page docs/tierbench.1 anew, which the wheel installs: `man tierbench`
-	@$(VENV)/bin/python -m tests.manual
 
 bench: setup ## one of the benchmarks, NAME=decisions ARGS="--repeats 3"; without NAME their list
 	@$(if $(NAME),$(VENV)/bin/python -m tests.bench.bench_$(NAME) $(ARGS),grep -m1 -H '^"""' tests/bench/bench_*.py | sed 's/.*bench_\(.*\)\.py:"""/  make bench NAME=\1  # /')

@@ -97,12 +97,6 @@ def test_it_is_not_the_checkout_that_runs(installed: Installed) -> None:
     ).is_file()
 
 
-def test_the_manual_page_comes_with_it(installed: Installed) -> None:
-    """Where `man` looks, beside the programs of the environment."""
-    (page,) = installed.site.rglob("share/man/man1/tierbench.1")
-    assert page.read_text() == (ROOT / "docs" / "tierbench.1").read_text()
-
-
 def test_what_was_shipped_is_known(installed: Installed) -> None:
     shown = installed.run("list")
     assert shown.returncode == 0, shown.stderr
