@@ -26,6 +26,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.powers import CertificateFile, Network, World
+from orchestrator.registry.references import referenced
 from orchestrator.tier import DiskKind, Gate, Tier
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
@@ -398,15 +399,18 @@ class Members(Mapping[str, Member]):
 
     A member is made when it is first asked for, and what its module needs is imported only then:
     a command that lists names, or needs one member, does not wait for the libraries of all.
+
+    `makers`: name → reference (`module:attribute`) of the class, or of a function without
+    parameters, that makes the member.
     """
 
-    def __init__(self, makers: Mapping[str, Callable[[], Member]]) -> None:
+    def __init__(self, makers: Mapping[str, str]) -> None:
         self._makers = makers
         self._made: dict[str, Member] = {}
 
     def __getitem__(self, name: str) -> Member:
         if name not in self._made:
-            make = self._makers[name]
+            make = referenced(self._makers[name])
             self._made[name] = make()
         return self._made[name]
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 
-from orchestrator.load_generators.benchbase import distribution
+from orchestrator.extensions.benchbase import distribution
 from orchestrator.platforms import own_images
 from tests import ROOT
 

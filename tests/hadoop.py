@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from orchestrator import load_generators
-from orchestrator.hadoop.pages import Servers
+from orchestrator.extensions.hadoop.pages import Servers
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.planning import profiles
 from tests import ROOT, TESTS

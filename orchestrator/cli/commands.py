@@ -4,7 +4,6 @@ So `--help` and the completion of a name come at once, whatever a command needs 
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from orchestrator.cli import defaults
+from orchestrator.keys.package_files import package_file
+from orchestrator.registry.references import referenced
 
 
 class Listed(NamedTuple):
@@ -38,10 +39,19 @@ def _listed() -> Iterator[tuple[str, Listed]]:
 COMMANDS = dict(_listed())
 
 
+def _reference(place: str) -> str:
+    """Of a command of this folder, or of an extension."""
+    if ":" in place:
+        return place
+    module, _, name = place.partition(".")
+    return f"orchestrator.cli.{module}:{name}"
+
+
 def _help_of(place: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
-    module, _, name = place.partition(".")
-    source = (Path(__file__).parent / f"{module}.py").read_text(encoding="utf-8")
+    module, _, name = _reference(place).partition(":")
+    package, _, file = module.rpartition(".")
+    source = package_file(package, f"{file}.py")
     help_text = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )
@@ -88,8 +98,7 @@ class LazyGroup(TyperGroup):
         place = COMMANDS[name].place
         if place == "main":
             return self.commands[name]
-        module, _, attribute = place.partition(".")
-        command = getattr(import_module(f"orchestrator.cli.{module}"), attribute)
+        command = referenced(_reference(place))
         parent = typer.Typer()
         if isinstance(command, typer.Typer):
             parent.add_typer(command, name=name)

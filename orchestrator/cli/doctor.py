@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +11,6 @@ from rich.markup import escape
 from orchestrator import errors, model, powers
 from orchestrator.cli import bundle, campaign
 from orchestrator.cli.app import PLATFORM, App
-from orchestrator.load_generators.benchbase import distribution
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import Finding, LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
@@ -142,6 +142,7 @@ def examine(
 
 
 def _benchbase(engine: powers.Platform) -> Finding:
+    distribution = import_module("orchestrator.extensions.benchbase.distribution")
     source = distribution.named(os.environ)
     return Finding("BenchBase", True, distribution.whereabouts(source, engine))
 

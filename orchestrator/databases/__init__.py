@@ -1,4 +1,4 @@
-"""Databases: one file or folder each, and one function here; and the choice that `auto` makes."""
+"""Databases: one file or folder each, and one line here; and the choice that `auto` makes."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -16,60 +16,19 @@ DRY = "dry"
 _NOT_PASSED = "its first-run checklist has not passed there with this image"
 
 
+_MEMBERS = {
+    "yugabytedb": "orchestrator.databases.yugabytedb:YugabyteDB",
+    "postgresql": "orchestrator.databases.postgresql:PostgreSQL",
+    "existing": "orchestrator.databases.existing:ExistingCluster",
+    "hdfs": "orchestrator.extensions.hadoop.hdfs:Hdfs",
+    STORE: "orchestrator.extensions.hadoop.store:Store",
+    NONE: "orchestrator.databases.none:NoDatabase",
+    DRY: "orchestrator.databases.dry:DryDatabase",
+}
+
+
 def databases() -> Mapping[str, Database]:
-    return Members(
-        {
-            "yugabytedb": _yugabytedb,
-            "postgresql": _postgresql,
-            "existing": _existing,
-            "hdfs": _hdfs,
-            STORE: _store,
-            NONE: _no_database,
-            DRY: _dry,
-        }
-    )
-
-
-def _yugabytedb() -> Database:
-    from orchestrator.databases.yugabytedb import YugabyteDB
-
-    return YugabyteDB()
-
-
-def _postgresql() -> Database:
-    from orchestrator.databases.postgresql import PostgreSQL
-
-    return PostgreSQL()
-
-
-def _existing() -> Database:
-    from orchestrator.databases.existing import ExistingCluster
-
-    return ExistingCluster()
-
-
-def _hdfs() -> Database:
-    from orchestrator.databases.hdfs import Hdfs
-
-    return Hdfs()
-
-
-def _store() -> Database:
-    from orchestrator.databases.store import Store
-
-    return Store()
-
-
-def _no_database() -> Database:
-    from orchestrator.databases.none import NoDatabase
-
-    return NoDatabase()
-
-
-def _dry() -> Database:
-    from orchestrator.databases.dry import DryDatabase
-
-    return DryDatabase()
+    return Members(_MEMBERS)
 
 
 def choose(

@@ -1,80 +1,56 @@
-"""Load generators: a file or folder each, one function here; and which can run another's workload.
+"""Load generators: a file or folder each, one line here; and which can run another's workload.
 
 What a workload may set is known without the libraries that read figures."""
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator import errors, parts
-from orchestrator.load_generators import fio, tera
-from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
+from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.load_generators.sysbench import command_lines
-from orchestrator.load_generators.sysbench_stock import scripts
 from orchestrator.model import Workload
+from orchestrator.registry.references import referenced
 
 CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
-# What is wrong with a workload's file, whatever the cluster: key and what.
-_MISTAKES: Mapping[str, Callable[[Workload], Iterable[tuple[str, str]]]] = {
-    command_lines.NAME: command_lines.mistakes_in,
-    scripts.NAME: scripts.mistakes_in,
-    "fio": fio.mistakes_in,
-    "tera": tera.mistakes_in,
+_CONVERTING = "benchbase"
+_MEMBERS = {
+    "sysbench": "orchestrator.load_generators.sysbench.generator:Sysbench",
+    "sysbench-stock": (
+        "orchestrator.load_generators.sysbench_stock.generator:from_environment"
+    ),
+    "benchbase": "orchestrator.extensions.benchbase.generator:from_environment",
+    "fio": "orchestrator.load_generators.fio:Fio",
+    "tera": "orchestrator.extensions.hadoop.tera:Tera",
+    "dry": "orchestrator.load_generators.dry:DryGenerator",
 }
-_KEYS: Mapping[str, Callable[[str], Mapping[str, Sequence[str]]]] = {
-    command_lines.NAME: command_lines.keys,
-    scripts.NAME: scripts.keys,
-    "fio": fio.keys,
-    "tera": tera.keys,
+# What the file of a workload may say to each.
+_RULES = {
+    "sysbench": "orchestrator.load_generators.sysbench.command_lines:RULES",
+    "sysbench-stock": "orchestrator.load_generators.sysbench_stock.scripts:RULES",
+    "benchbase": "orchestrator.extensions.benchbase.config:RULES",
+    "fio": "orchestrator.load_generators.fio:RULES",
+    "tera": "orchestrator.extensions.hadoop.tera:RULES",
 }
 
 
 def load_generators() -> Mapping[str, parts.LoadGenerator]:
-    return parts.Members(
-        {
-            command_lines.NAME: _sysbench,
-            scripts.NAME: _sysbench_stock,
-            config.NAME: _benchbase,
-            "fio": fio.Fio,
-            "tera": tera.Tera,
-            "dry": _dry,
-        }
-    )
+    return parts.Members(_MEMBERS)
 
 
-def _sysbench() -> parts.LoadGenerator:
-    from orchestrator.load_generators.sysbench.generator import Sysbench
-
-    return Sysbench()
-
-
-def _sysbench_stock() -> parts.LoadGenerator:
-    from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
-
-    return SysbenchStock(os.environ.get(scripts.IMAGE_VARIABLE) or None)
-
-
-def _benchbase() -> parts.LoadGenerator:
-    from orchestrator.load_generators.benchbase import distribution
-    from orchestrator.load_generators.benchbase.generator import BenchBase
-
-    return BenchBase(distribution.named(os.environ))
-
-
-def _dry() -> parts.LoadGenerator:
-    from orchestrator.load_generators.dry import DryGenerator
-
-    return DryGenerator()
+def rules(generator: str) -> WorkloadRules:
+    """What is known of the workloads of a load generator; of one without rules, nothing."""
+    if generator not in _RULES:
+        return WorkloadRules()
+    of_generator: WorkloadRules = referenced(_RULES[generator])
+    return of_generator
 
 
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
     """What a workload may have under `dataset` and `options`; nothing where that is not known.
     `scale`: which of its own keys count, if not all."""
-    if generator in _KEYS:
-        return _KEYS[generator](script)
-    return {}
+    return rules(generator).keys(script)
 
 
 def warmed(workload: Workload, how: str) -> Workload:
@@ -98,7 +74,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     UsageError if its generator keeps no transactions by which the changes could be told."""
     if not asked:
         return workload
-    if workload.generator in (fio.Fio.name, scripts.NAME, tera.Tera.name):
+    if not rules(workload.generator).keeps_transactions:
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator}, which keeps no "
             "record of each transaction: --confirm could not tell what a "
@@ -118,18 +94,25 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
 def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
-    if generator not in (None, workload.generator, config.NAME):
+    if generator not in (None, workload.generator, _CONVERTING):
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator}; --generator may "
-            f"also be benchbase, not {generator!r}",
+            f"also be {_CONVERTING}, not {generator!r}",
         )
-    if generator == config.NAME:
-        workload = config.bind(workload)
-    if workload.generator == config.NAME:
-        config.check(workload)
-    if workload.generator in _MISTAKES:
-        refuse(workload, _MISTAKES[workload.generator](workload))
+    if generator is not None:
+        workload = _converted(workload, generator)
+    of_generator = rules(workload.generator)
+    of_generator.check(workload)
+    refuse(workload, of_generator.mistakes(workload))
     if "seed" in workload.options:
         what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
         refuse(workload, [("options.seed", what)])
     return workload
+
+
+def _converted(workload: Workload, generator: str) -> Workload:
+    """The workload as one of another load generator; one of its own is what its file says."""
+    convert = rules(generator).converted
+    if convert is None:
+        return workload
+    return convert(workload)

@@ -18,6 +18,7 @@ from orchestrator import parts, units
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
 from orchestrator.planning import disk_matrix, latency_quantiles
@@ -303,3 +304,6 @@ def _percentiles(
         if beyond >= _BEYOND + in_flight:
             percentiles[metric] = latency_quantiles.nearest_rank(counts, share) * 1e-9
     return percentiles
+
+
+RULES = WorkloadRules(keys=keys, mistakes=mistakes_in, keeps_transactions=False)

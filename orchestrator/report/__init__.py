@@ -16,6 +16,7 @@ from rich.text import Text
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
+from orchestrator.registry.references import referenced
 from orchestrator.report.blocks import (
     Document,
     Section,
@@ -38,7 +39,6 @@ from orchestrator.report.sections import (
     measured,
     method,
     over_time,
-    predicted,
     resources,
     summary,
     ticket,
@@ -49,6 +49,7 @@ from orchestrator.report.sections.caveats import stamps
 # Names of the two in a results folder.
 MARKDOWN = "report.md"
 PAGE = "report.html"
+_EXTENSIONS = ("orchestrator.extensions.predict.section:section",)
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
@@ -77,7 +78,8 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)
-    yield from predicted.section(index)
+    for reference in _EXTENSIONS:
+        yield from referenced(reference)(index)
     yield measured.section(index)
     yield from measured.failures(index)
     yield from disk_matrix.sections(index)

@@ -22,7 +22,7 @@ import pandas as pd
 from rich.console import Console
 
 from orchestrator.analysis.figures import transactions
-from orchestrator.load_generators.benchbase import results
+from orchestrator.extensions.benchbase import results
 from orchestrator.system import parquet
 from tests.bench.stages import Stages
 from tests.benchbase import CAPTURED

@@ -39,10 +39,10 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import results
-from orchestrator.analysis.prediction.prediction import FIGURES, Predictor
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import counters
 from orchestrator.errors import UsageError
+from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.metrics import measured
 from orchestrator.model import Plan, Run
 from orchestrator.system import campaign_folders, store

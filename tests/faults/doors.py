@@ -20,10 +20,10 @@ from orchestrator.cli import prices as prices_command
 from orchestrator.collectors import node_exporter, yugabytedb
 from orchestrator.collectors.common import local
 from orchestrator.errors import UNREADABLE, TierbenchError
+from orchestrator.extensions.benchbase import results as benchbase
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
-from orchestrator.load_generators.benchbase import results as benchbase
 from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node

@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.databases.postgresql import PostgreSQL
-from orchestrator.load_generators.benchbase import results
-from orchestrator.load_generators.benchbase.distribution import BenchBaseSource
-from orchestrator.load_generators.benchbase.generator import BenchBase
+from orchestrator.extensions.benchbase import results
+from orchestrator.extensions.benchbase.distribution import BenchBaseSource
+from orchestrator.extensions.benchbase.generator import BenchBase
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, ClusterSpec, Dataset, NodeSize, Volume, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result

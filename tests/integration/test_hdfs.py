@@ -16,9 +16,9 @@ import pytest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import conservation
-from orchestrator.databases.hdfs import Hdfs
 from orchestrator.errors import NodeError
-from orchestrator.load_generators.tera import Tera
+from orchestrator.extensions.hadoop.hdfs import Hdfs
+from orchestrator.extensions.hadoop.tera import Tera
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, NodeSize
 from orchestrator.parts import ClientLoad
 from orchestrator.powers import World

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases.hdfs import Hdfs
 from orchestrator.errors import NodeError
-from orchestrator.hadoop import pages
-from orchestrator.load_generators.tera import Tera
+from orchestrator.extensions.hadoop import pages
+from orchestrator.extensions.hadoop.hdfs import Hdfs
+from orchestrator.extensions.hadoop.tera import Tera
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Node, NodeSize, Volume
 from orchestrator.parts import ClientLoad, NodesData
 from orchestrator.platforms import own_images

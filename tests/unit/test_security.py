@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases import existing, hdfs, postgresql
+from orchestrator.databases import existing, postgresql
 from orchestrator.databases.existing import declaration
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.errors import TierbenchError
+from orchestrator.extensions.hadoop import hdfs
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images

@@ -19,7 +19,7 @@ from tests import ROOT, legibility
 from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
 
 # Levels follow from folders: a module imports from its own level and from those below it.
-DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP = range(6)
+DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP, EXTENSION = range(7)
 LEVELS = {
     "keys": PURE,
     "metrics": PURE,
@@ -30,7 +30,6 @@ LEVELS = {
     "system": OUTSIDE,
     "kernel": OUTSIDE,
     "yugabyte": OUTSIDE,
-    "hadoop": OUTSIDE,
     "platforms": OUTSIDE,
     "databases": FAMILY,
     "tiers": FAMILY,
@@ -39,6 +38,7 @@ LEVELS = {
     "histories": FAMILY,
     "run": FLOW,
     "cli": TOP,
+    "extensions": EXTENSION,
     "__main__": TOP,
     "__init__": TOP,
 }
@@ -57,8 +57,8 @@ OWNERS = {
     "urllib.parse": {"system/http_client"},
     "time": {"system/clock", "system/shell", "cli/console"},
     "yaml": {"keys/strict_yaml"},
-    "jinja2": {"report", "load_generators/benchbase", "cli/init"},
-    "typer": {"cli"},
+    "jinja2": {"report", "extensions/benchbase", "cli/init"},
+    "typer": {"cli", "extensions/predict/commands"},
 }
 OPENING = ("open", "Path", "os.open")
 OF_THIS_PROGRAM = {

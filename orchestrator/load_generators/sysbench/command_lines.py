@@ -12,6 +12,7 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
@@ -131,3 +132,6 @@ def longest_s(workload: Workload) -> float:
     if workload.warmup_most_s is None:
         return workload.warmup_s + workload.measure_s
     return workload.warmup_most_s + workload.measure_s + LATE_S
+
+
+RULES = WorkloadRules(keys=keys, mistakes=mistakes_in)

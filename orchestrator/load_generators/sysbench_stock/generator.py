@@ -6,6 +6,7 @@ leave it out of its histogram. 1.0.20's driver takes one host, so each node that
 process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
 """
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -341,3 +342,8 @@ class _SysbenchConsole:
             elapsed_s += warmup_s
         step = options.progress(elapsed_s, warmup_s, self._workload.measure_s, per_s)
         self._world.progress.step(step)
+
+
+def from_environment() -> SysbenchStock:
+    """With the image that the environment names, else with ours."""
+    return SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None)

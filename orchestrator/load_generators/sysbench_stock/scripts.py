@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from orchestrator.load_generators.common import options
+from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.model import Workload
 
 IMAGE_VARIABLE = "SYSBENCH_IMAGE"
@@ -74,3 +75,6 @@ def _mistakes_of_bulk_insert(workload: Workload) -> Iterator[tuple[str, str]]:
             "scales.warmup",
             "must be 0s: each start of bulk_insert begins at row 1",
         )
+
+
+RULES = WorkloadRules(keys=keys, mistakes=mistakes_in, keeps_transactions=False)

@@ -15,14 +15,6 @@ from orchestrator.analysis.answers.observation import (
     observation_answer,
     percent_in_words,
 )
-from orchestrator.analysis.answers.prediction import (
-    NO_TIER,
-    cheapest,
-    nearest_in_words,
-    possible_tiers,
-    prediction_answer,
-    worth_measuring,
-)
 from orchestrator.analysis.answers.record import (
     DiskOutlook,
     MonthlyPrice,
@@ -39,6 +31,14 @@ from orchestrator.analysis.observed.judging import (
 )
 from orchestrator.analysis.observed.on_disk import OnDisk
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.extensions.predict.answer import (
+    NO_TIER,
+    cheapest,
+    nearest_in_words,
+    possible_tiers,
+    prediction_answer,
+    worth_measuring,
+)
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG

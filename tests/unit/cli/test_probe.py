@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.prediction.prediction import quiet_run
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import dry_run
 from orchestrator.errors import UsageError
+from orchestrator.extensions.predict.prediction import quiet_run
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Plan
 from orchestrator.planning import durations, probes, rehearsal

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.errors import NodeError, RunError, UsageError
+from orchestrator.extensions.benchbase import config
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.benchbase import config
 from orchestrator.load_generators.common import client, options, several
 from orchestrator.load_generators.common.client import compare_clocks
 from orchestrator.load_generators.sysbench.generator import Sysbench

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import LoadError, RunError
-from orchestrator.load_generators.benchbase.config import conditions_on_its_tables
+from orchestrator.extensions.benchbase.config import conditions_on_its_tables
 from orchestrator.load_generators.common import consistency
 from orchestrator.model import Cluster, Endpoint
 from orchestrator.system import sql

@@ -24,9 +24,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import LoadError, NodeError, UsageError
+from orchestrator.extensions.benchbase import config
+from orchestrator.extensions.benchbase.generator import BenchBase
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.benchbase import config
-from orchestrator.load_generators.benchbase.generator import BenchBase
 from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock

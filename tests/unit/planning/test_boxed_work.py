@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.load_generators import tera
+from orchestrator.extensions.hadoop import tera
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import boxed_work, durations, plan, profiles

@@ -1,0 +1,1 @@
+"""Extensions that come with tierbench: each is a room of its own, without which all else works."""

@@ -1,0 +1,245 @@
+"""Turns a workload into BenchBase's XML configuration, and says what its loader must have made.
+
+The same YAML drives the built-in workload and BenchBase; `bind` converts one to the other.
+What BenchBase cannot do is refused here, before anything is started. No secret is in the XML."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.errors import Mistake, UsageError, require_none
+from orchestrator.keys import addresses, strict_yaml
+from orchestrator.load_generators.common.client import jdbc_options
+from orchestrator.load_generators.common.options import mistakes
+from orchestrator.load_generators.common.rules import WorkloadRules
+from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Workload
+from orchestrator.powers import World
+
+NAME = "benchbase"
+TEMPLATE = "benchbase/tpcc.xml.jinja"
+FAMILY = "benchbase-tpcc"
+BUILT_IN_FAMILY = "tpcc"
+YUGABYTEDB_DDL = "/workloads/benchbase/yugabytedb.sql"
+
+TERMINALS_PER_WAREHOUSE = 10
+MAX_TERMINALS = 1_000
+_DEFAULTS: Mapping[str, Any] = {
+    "isolation": "read committed",
+    "weights": "45,43,4,4,4",
+    "arrival_rate": 0,
+    "max_attempts": 10,  # as of the built-in workload
+}
+# Without `seed`: BenchBase would start all terminals with the same random numbers, so data and keys
+# differ from run to run.
+_OPTIONS = ("think", *_DEFAULTS)
+
+_TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
+TYPES: Sequence[Mapping[str, Any]] = _TPCC["types"]
+
+
+@dataclass(frozen=True)
+class JdbcDriver:
+    """A JDBC driver. `type` is BenchBase's name of the database; `spread` is the URL option that
+    spreads connections over several nodes."""
+
+    type: str
+    class_name: str
+    scheme: str
+    spread: str
+
+
+POSTGRESQL = JdbcDriver(
+    "POSTGRES", "org.postgresql.Driver", "postgresql", "loadBalanceHosts=true"
+)
+YUGABYTEDB = JdbcDriver(
+    "YUGABYTE", "com.yugabyte.Driver", "yugabytedb", "load-balance=true"
+)
+
+
+@dataclass(frozen=True)
+class BenchBaseSettings:
+    """The load in the XML: of `workload`, whose options all have values. One that thinks, with
+    keying and think times, has ten terminals per warehouse. `arrival_rate`: transactions per
+    second, 0 for a closed loop."""
+
+    workload: Workload
+    warehouses: int
+    terminals: int
+    arrival_rate: float
+    weights: tuple[int, ...]
+
+    @property
+    def rate(self) -> str:
+        """The XML's rate: BenchBase's sample, 10000, is a closed loop that drops transactions."""
+        if self.arrival_rate:
+            return f"{self.arrival_rate:g}"
+        return "unlimited"
+
+    @property
+    def lead_in_s(self) -> int:
+        """The time from BenchBase's start of measuring to our window: the longest keying time.
+        BenchBase leaves out transactions that were being keyed in when it began to measure."""
+        if not self.workload.thinks:
+            return 0
+        longest_ms: int = max(kind["keying_ms"] for kind in TYPES)
+        return longest_ms // 1000
+
+    @property
+    def warehouses_reached(self) -> int:
+        """How many warehouses are used: each of BenchBase's terminals stays at one warehouse."""
+        return min(self.terminals, self.warehouses)
+
+
+def bind(workload: Workload) -> Workload:
+    """The built-in TPC-C-derived workload as BenchBase's, data set too. UsageError for others."""
+    if workload.dataset.family not in (BUILT_IN_FAMILY, FAMILY):
+        raise UsageError(
+            f"BenchBase cannot run {workload.name}: it is used for the "
+            "TPC-C-derived workload only",
+            advice="leave out --generator (GENERATOR), or take the workload tpcc",
+        )
+    data = Dataset(FAMILY, workload.dataset.parameters)
+    return replace(workload, generator=NAME, script=TEMPLATE, dataset=data)
+
+
+def check(workload: Workload) -> None:
+    """UsageError listing what it cannot do, however many clients share the terminals."""
+    settings(replace(workload, threads=1), parts=2**31)
+
+
+def settings(workload: Workload, part: int = 1, parts: int = 1) -> BenchBaseSettings:
+    """Reads BenchBase's settings from `workload`. UsageError lists everything it cannot do. Of
+    terminals that think, whose number the warehouses give, one of several clients gets its part;
+    `workload` has the other parts already."""
+    _refuse(workload, _mistakes(workload))
+    workload = replace(workload, options={**_DEFAULTS, **workload.options})
+    warehouses = int(workload.dataset.parameters["warehouses"])
+    terminals = workload.threads
+    if workload.thinks:
+        # The first clients have one more, if they cannot be equal.
+        terminals = (TERMINALS_PER_WAREHOUSE * warehouses + parts - part) // parts
+    weights = []
+    for weight in str(workload.options["weights"]).split(","):
+        weights.append(int(weight))
+    result = BenchBaseSettings(
+        workload=workload,
+        warehouses=warehouses,
+        terminals=terminals,
+        arrival_rate=float(workload.options["arrival_rate"]),
+        weights=tuple(weights),
+    )
+    _refuse(workload, _contradictions(result))
+    return result
+
+
+def _refuse(workload: Workload, wrong: Iterable[tuple[str, str]]) -> None:
+    where = f"workloads/{workload.name}.yaml"
+    what = f"BenchBase cannot run {workload.name} as its file asks"
+    advice = "correct the file, or leave out --generator (GENERATOR)"
+    require_none(
+        [Mistake(f"{where}: {key}", text) for key, text in wrong], what, advice
+    )
+
+
+def _mistakes(workload: Workload) -> Iterator[tuple[str, str]]:
+    yield from mistakes(workload, {"options": _OPTIONS, "dataset": ("warehouses",)})
+    if "warehouses" not in workload.dataset.parameters:
+        yield "dataset.warehouses", "this key is missing"
+    times_s = {"warmup": workload.warmup_s, "measure": workload.measure_s}
+    for key, seconds in times_s.items():
+        if seconds != int(seconds):
+            yield key, f"BenchBase counts whole seconds (given: {seconds:g} s)"
+
+
+def render(
+    template: str, settings: BenchBaseSettings, cluster: Cluster, driver: JdbcDriver
+) -> str:
+    """Returns the XML for `cluster`. BenchBase reads the password from PGPASSWORD."""
+    # Whoever only asks what a workload may set does not wait for it.
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
+    )
+    ddl = None
+    if cluster.database == "yugabytedb":
+        ddl = YUGABYTEDB_DDL
+    page = environment.from_string(template)
+    return page.render(
+        settings=settings,
+        types=TYPES,
+        driver=driver,
+        url=_url(cluster, driver),
+        user=cluster.endpoints[0].user,
+        ddl=ddl,
+    )
+
+
+def _url(cluster: Cluster, driver: JdbcDriver) -> str:
+    hosts: list[str] = []
+    for endpoint in cluster.endpoints:
+        hosts.append(str(addresses.Server(endpoint.host, endpoint.port)))
+    options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
+    if cluster.tls != TLS_IF_OFFERED:
+        options += jdbc_options(cluster.tls)
+    if len(cluster.endpoints) > 1:
+        options.append(driver.spread)
+    database = cluster.endpoints[0].database
+    return f"jdbc:{driver.scheme}://{','.join(hosts)}/{database}?{'&'.join(options)}"
+
+
+def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
+    if settings.workload.thinks and settings.arrival_rate:
+        yield "options", "`think: spec` and `arrival_rate` exclude each other"
+    if settings.terminals > MAX_TERMINALS:
+        yield (
+            "threads",
+            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: "
+            "BenchBase gives each a thread and a connection; the built-in "
+            "workload shares connections",
+        )
+
+
+# ------------------------------------------------------------------ what must be loaded
+
+_COUNTED = (*_TPCC["rows_per_warehouse"], "item", "order_line")
+_COUNTS = ", ".join(f"(SELECT count(*) FROM {table}) AS {table}" for table in _COUNTED)
+COUNT_ROWS = f"SELECT {_COUNTS}, (SELECT sum(o_ol_cnt) FROM oorder) AS ordered_lines"
+
+
+def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
+    """Says which tables have a wrong number of rows, given a row of COUNT_ROWS; "" if none."""
+    expected: dict[str, int] = {}
+    for table, count in _TPCC["rows_per_warehouse"].items():
+        expected[table] = count * warehouses
+    expected |= _TPCC["rows"]
+    expected["order_line"] = int(counts["ordered_lines"] or 0)
+    wrong: list[str] = []
+    for table, count in expected.items():
+        if counts[table] != count:
+            wrong.append(f"{table} has {counts[table]:,} rows, not {count:,}")
+    return "; ".join(wrong)
+
+
+# BenchBase breaks these by itself (`BenchBase.verify`).
+NOT_KEPT = ("c10", "c12")
+
+
+def conditions(world: World) -> str:
+    file = world.root / "workloads" / "tpcc" / "consistency.sql"
+    return conditions_on_its_tables(file.read_text(encoding="utf-8"))
+
+
+def conditions_on_its_tables(text: str) -> str:
+    """Adapts the built-in workload's conditions to BenchBase's schema, which renames one table."""
+    header, *blocks = re.split(r"^(?=-- name: )", text, flags=re.MULTILINE)
+    kept = [header]
+    for block in blocks:
+        name = block.split(";")[0].split()[-1]
+        if name not in NOT_KEPT:
+            kept.append(block)
+    return re.sub(r"\borders\b", "oorder", "".join(kept))
+
+
+RULES = WorkloadRules(check=check, converted=bind)

@@ -1,0 +1,331 @@
+"""A run's counters → what a transaction asks of nodes, client and disk, and the delay that is left.
+
+Demands are counters divided by transactions (utilisation law). The delay is what a quiet run took
+longer than its simulation without one: a run of the same tier and workload with fewer sessions,
+or the run itself, whichever says less. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator import facts
+from orchestrator.analysis import results
+from orchestrator.analysis.results import RunData, value_of
+from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry.node_values import CAPS
+from orchestrator.errors import UsageError
+from orchestrator.extensions.predict import simulation
+from orchestrator.extensions.predict.counted_load import (
+    CountedLoad,
+    asked_for,
+    log_use,
+)
+from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
+from orchestrator.extensions.predict.sharing import simulate
+from orchestrator.model import Node, Record
+from orchestrator.planning import factors
+from orchestrator.planning.latency_quantiles import mean_s
+
+CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
+BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
+QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
+ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
+OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
+_ROUNDS = 5  # in which the delay is found
+_MOST_LOCKED = 0.9  # of the time: nearer to all of it the wait would grow without bound
+
+# Of an observation: reads_per_s, writes_per_s, read_bytes_per_s and more.
+Hour = Mapping[str, float]
+
+
+# ------------------------------------------------------------------ the system of a run
+
+
+def model(
+    run: RunData, quiet: RunData | None, cpus: float | None
+) -> tuple[simulation.System, SimulatedDisk]:
+    """What was measured, so that it can be simulated, and the disk on which it was.
+
+    `quiet`: a run of the same tier and workload with fewer sessions. `cpus`: of the machine, for
+    nodes that do not say theirs. UsageError for what cannot be told from the run.
+    """
+    stage = factors.lacks(run.record.workload)
+    if stage:
+        raise _lacks_a_stage(run.record.run.slug, stage)
+    probes = _probes(run, quiet, cpus)
+    disk = disk_of(run.record.profile.tier, run.record.gate)
+    systems = [_system(probe, disk, cpus) for probe in probes]
+    last = systems[-1]
+    transaction_delays_s = []
+    sync_delays_s = []
+    for probe, system in zip(probes, systems, strict=True):
+        delays = _delays(probe.record, _queueing_as(last, system), disk)
+        transaction_delays_s.append(delays.transaction_s)
+        sync_delays_s.append(delays.sync_s)
+    undelayed = _queueing_as(last, _system(run, disk, cpus))
+    delayed = replace(
+        undelayed, delay_s=min(transaction_delays_s), sync_s=min(sync_delays_s)
+    )
+    return delayed, disk
+
+
+def _queueing_as(
+    probed: simulation.System, system: simulation.System
+) -> simulation.System:
+    """The system with what stands before its writes in a probe: at a cap writes wait for other
+    I/Os too, so that a run there does not tell it."""
+    return replace(system, batch=probed.batch, ahead=probed.ahead)
+
+
+def _probes(
+    run: RunData, quiet: RunData | None, cpus: float | None
+) -> Sequence[RunData]:
+    """The runs that tell a delay, because no cap hides it; the run itself is the last of them."""
+    probes = []
+    if quiet:
+        probes.append(quiet)
+    capped = time_at_cap(run, cpus)
+    if capped < CAPPED:
+        probes.append(run)
+    if not probes:
+        raise _at_a_cap(run.record.run.slug, 100 * capped)
+    return probes
+
+
+def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.System:
+    """The system with an observed load: arrivals that write as often as the run's transactions did,
+    syncs among it, with as many reads as there were.
+
+    `hour`: reads, writes and bytes per second. UsageError if reads and writes are not known apart,
+    or either of hour and run has no writes.
+    """
+    writes = system.stages[-1].writes
+    writes_and_syncs = writes + log_use(run.record).syncs
+    writes_per_s = hour["writes_per_s"]
+    reads_per_s = hour["reads_per_s"]
+    if math.isnan(reads_per_s) or not writes_per_s * writes_and_syncs:
+        raise _no_mix(run.record.run.slug)
+    rate_per_s = writes_per_s / writes_and_syncs
+    read_bytes = system.read_bytes
+    if reads_per_s:
+        read_bytes = hour["read_bytes_per_s"] / reads_per_s
+    stage = simulation.Stage(math.inf, reads_per_s / rate_per_s, writes)
+    return replace(
+        system, rate_per_s=rate_per_s, stages=(stage,), read_bytes=read_bytes
+    )
+
+
+def time_at_cap(run: RunData, cpus: float | None) -> float:
+    """The share of the window in which a cap of one of its disks held I/Os back."""
+    shares = [0.0]
+    tier = run.record.profile.tier
+    for values in resources.gather(run, cpus).values():
+        for cap in CAPS:
+            share = (values.time_at_cap_pct(cap) or 0.0) / 100
+            if share and disk_demand.binds(cap, values, tier):
+                shares.append(share)
+    return max(shares)
+
+
+class _Delays(NamedTuple):
+    """By which a transaction, and a sync of the log, take longer than what is simulated of them."""
+
+    transaction_s: float
+    sync_s: float
+
+
+def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _Delays:
+    """What is left of measured times, found in rounds, because what a transaction waits for
+    depends on how long others take. No delay where the CPU was busy: there it queues."""
+    rate = value_of(record, "throughput_per_s") or 0.0
+    latency_s = value_of(record, "latency_avg_s") or 0.0
+    measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    for _ in range(_ROUNDS):
+        simulated = simulate(system, disk)
+        delay_s = 0.0
+        if not is_busy:
+            simulated_s = float(simulated.latencies_s.mean())
+            longer_s = (latency_s - simulated_s) / (1 + system.waiting)
+            delay_s = max(0.0, system.delay_s + longer_s)
+        sync_s = max(0.0, system.sync_s + measured_sync_s - simulated.sync_s)
+        system = replace(system, delay_s=delay_s, sync_s=sync_s)
+    return _Delays(system.delay_s, system.sync_s)
+
+
+# ------------------------------------------------------------------ a run as a system
+
+
+def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation.System:
+    """Cluster and load of a run, with the demands of its transactions."""
+    asked = asked_for(run, cpus)
+    record = asked.record
+    totals = asked.totals
+    database = asked.database
+    locked = asked.locked_share
+    log_bytes = asked.log.size_bytes * totals.transactions
+    page_bytes = max(0.0, totals.written_bytes - log_bytes)
+    is_durable = results.database(record).durable is not False
+    return simulation.System(
+        sessions=record.workload.threads,
+        rate_per_s=_arrivals_per_s(asked),
+        node_s=asked.cpu_s["database"],
+        client_s=asked.cpu_s.get("client", 0.0),
+        other_s=asked.cpu_s.get("disk", 0.0),
+        node_cpus=asked.cpu_limits[database[0].name],
+        client_cpus=_client_cpus(asked),
+        machine_cpus=_machine_cpus(record.nodes),
+        stages=tuple(_stages(asked.counted, asked.log.syncs)),
+        read_bytes=totals.read_bytes / totals.reads,
+        write_bytes=page_bytes / asked.page_writes,
+        batch=_batch(asked, disk),
+        commits=record.workload.writes and is_durable,
+        log_bytes=asked.log.size_bytes,
+        ahead=_ahead(asked, disk),
+        round_pages=_round_pages(asked),
+        waiting=locked / (1 - min(locked, _MOST_LOCKED)),
+        nodes=len(database),
+        disks=len(results.by_disk(database)),
+        copies=min(record.profile.cluster.replication_factor, len(database)),
+        warmup_s=_warmup_s(record),
+        measure_s=_measure_s(record),
+    )
+
+
+def _arrivals_per_s(asked: CountedLoad) -> float | None:
+    """Sessions that think arrive as often as they did, however fast the disk is."""
+    if asked.record.workload.thinks:
+        return asked.rate_per_s
+    return results.generator(asked.record).arrival_rate_per_s
+
+
+def _client_cpus(asked: CountedLoad) -> float:
+    """Cores of all load generators together; one of each whose limit is not known."""
+    cpus = 0.0
+    for node in asked.record.nodes:
+        if node.role == "client":
+            cpus += asked.cpu_limits.get(node.name, 1.0)
+    return cpus or 1.0
+
+
+def _machine_cpus(nodes: Sequence[Node]) -> float:
+    """Of the machine that all share; infinite if there is none, or its cores are not known."""
+    hosts = [node.cpus for node in nodes if node.role == "host"]
+    if len(hosts) != 1:
+        return math.inf
+    return hosts[0] or math.inf
+
+
+def _batch(asked: CountedLoad, disk: SimulatedDisk) -> float:
+    """Pages that are written at once: a write waits for those before it in its batch, which are
+    half of it in the mean. A disk without a cap holds none back, so it does not tell."""
+    iops = _iops(disk)
+    if iops == math.inf:
+        return 1.0
+    totals = asked.totals
+    syncs = asked.log.syncs * totals.transactions
+    sync_s = results.database(asked.record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    write_s = max(0.0, totals.write_s - syncs * sync_s) / asked.page_writes
+    before = iops * (write_s - mean_s(disk.write))
+    return min(max(1.0, 2 * before), QUEUE)
+
+
+def _ahead(asked: CountedLoad, disk: SimulatedDisk) -> float:
+    """I/Os behind which a session's own write of a page waits, by how much longer it takes."""
+    iops = _iops(disk)
+    if iops == math.inf:
+        return 0.0
+    longer_s = max(0.0, _session_write_s(asked) - mean_s(disk.write))
+    return min(longer_s * iops, QUEUE)
+
+
+def _session_write_s(asked: CountedLoad) -> float:
+    """How long a session takes to write a page itself: its time in I/O without that of reads, by
+    the pages that the background writer, with all its rounds, does not get to."""
+    totals = asked.totals
+    pages = asked.page_writes / totals.transactions
+    rounds_per_s = ROUND_PAGES / simulation.ROUND_S
+    own_pages = pages - rounds_per_s * len(asked.database) / asked.rate_per_s
+    latency_s = value_of(asked.record, "latency_avg_s") or 0.0
+    in_io_s = asked.reading_share * latency_s
+    writing_s = in_io_s - totals.read_s / totals.transactions
+    return writing_s / max(own_pages, OWN)
+
+
+def _round_pages(asked: CountedLoad) -> float:
+    """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
+    if asked.seen.seen_reading_pct is None:
+        return 0.0
+    return ROUND_PAGES
+
+
+def _iops(disk: SimulatedDisk) -> float:
+    by_iops = next(disk.rates())
+    return by_iops.base
+
+
+def _warmup_s(record: Record) -> float:
+    phase = record.phase("warm-up")
+    if phase:
+        return phase.duration_s
+    return 0.0
+
+
+def _measure_s(record: Record) -> float:
+    phase = record.phase("measure")
+    if phase:
+        return phase.duration_s
+    return record.workload.measure_s
+
+
+def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
+    """Reads and writes of a transaction by how many were done before. The last quarter's mean
+    stands for what comes after. grown: `CountedLoad.counted`."""
+    has_transactions = np.diff(grown[:, 0]) >= 1
+    rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
+    first_quarters = rows[: len(rows) * 3 // 4 + 1]
+    rows = np.vstack([first_quarters, rows[-1:]])
+    last = len(rows) - 1
+    for number in range(1, len(rows)):
+        # Python's own numbers, because each transaction that is simulated calculates with them.
+        done, reads, writes, *_ = (rows[number] - rows[number - 1]).tolist()
+        transactions = max(done, 1.0)
+        until = math.inf
+        if number < last:
+            until = float(rows[number][0])
+        of_pages = max(0.0, writes / transactions - syncs)
+        yield simulation.Stage(until, reads / transactions, of_pages)
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def _lacks_a_stage(run: str, stage: str) -> UsageError:
+    return UsageError(
+        f"{run} was measured without {stage}, to see whether that was the limit",
+        advice="predict from a run of the same campaign that has all stages",
+    )
+
+
+def _at_a_cap(run: str, at_cap_pct: float) -> UsageError:
+    return UsageError(
+        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its time, "
+        "which hides what else takes it",
+        advice="predict from a run on the fastest tier, or measure one session too, at which "
+        "no cap holds back: the same command with --probe",
+    )
+
+
+def _no_mix(run: str) -> UsageError:
+    return UsageError(
+        "what was observed does not tell reads and writes apart, or has no writes, "
+        f"or {run} wrote nothing",
+        advice="observe with node_exporter, iostat or a CSV, because sar counts reads and "
+        "writes together; and advise from a run whose workload writes",
+    )

@@ -1,0 +1,335 @@
+"""From the runs of a cell to another tier: figures with 90 % intervals. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.analysis.answers.record import PriceScope
+from orchestrator.analysis.answers.to_buy import stated_price
+from orchestrator.analysis.conclusions import T90, Estimate, Prediction
+from orchestrator.analysis.results import (
+    Key,
+    Results,
+    RunData,
+    finished,
+    machine_cpus,
+    whole,
+)
+from orchestrator.analysis.statistics.stats import percentile_min_count
+from orchestrator.extensions.predict import demands
+from orchestrator.extensions.predict.courses import Simulated
+from orchestrator.extensions.predict.demands import (
+    CAPPED,
+    loaded,
+    model,
+    time_at_cap,
+)
+from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
+from orchestrator.extensions.predict.sharing import simulate
+from orchestrator.extensions.predict.simulation import System
+from orchestrator.metrics import METRICS, PERCENTILES
+from orchestrator.model import ClusterSpec, Objective, Profile, Workload
+from orchestrator.planning import costs
+from orchestrator.tier import Tier
+
+SEEDS = (1, 2, 3)
+# Between runs of one tier, where only one was measured (docs/ERROR-RATES.md).
+NOISE = 0.03
+# Of the measured tier's average latency: below it a prediction is upwards.
+FASTER = 0.98
+FIGURES: tuple[Key, ...] = (
+    ("throughput_per_s", "all"),
+    ("latency_avg_s", "all"),
+    ("latency_p99_s", "all"),
+)
+
+
+class Errors(NamedTuple):
+    """What nine errors of the model in ten stay below, as logarithms, by whether the tier is slower
+    or faster than the measured one (docs/PREDICTION.md, on real parts)."""
+
+    downwards: float
+    upwards: float
+
+    def of(self, upwards: bool) -> float:
+        if upwards:
+            return self.upwards
+        return self.downwards
+
+
+RATE_ERRORS = Errors(0.2, 0.3)  # of rates and averages
+TAIL_ERRORS = Errors(1.1, 1.4)  # of percentiles
+
+
+class Predictor:
+    """Of the cell of a run, whose repetitions give the noise; `measured` is the middle one.
+
+    hour: of an observation, whose load is there in the place of the run's. UsageError: nothing can
+    be said.
+    """
+
+    def __init__(
+        self,
+        campaign: Results,
+        run: RunData,
+        hour: demands.Hour | None = None,
+    ) -> None:
+        self._campaign = campaign
+        self._runs = _repetitions(campaign, run)
+        self.measured = self._runs[len(self._runs) // 2]
+        cpus = machine_cpus(campaign)
+        quiet = quiet_run(campaign, run)
+        self._system, disk = model(self.measured, quiet, cpus)
+        self._here = _with_all_seeds(self._system, disk)
+        # Without a quiet run what a cap hides is missing, so errors are larger.
+        self._wider = 1.0
+        if not quiet:
+            self._wider += time_at_cap(self.measured, cpus) / CAPPED
+        self._asked = self._system
+        if hour:
+            self._asked = loaded(self.measured, self._system, hour)
+
+    def predict(
+        self,
+        tier: Tier,
+        slo: Sequence[Objective] = (),
+        cluster: ClusterSpec | None = None,
+    ) -> Prediction:
+        """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
+        long an I/O of the tier takes."""
+        there = _with_all_seeds(self._asked, disk_of(tier))
+        upwards = self._is_faster(there)
+        estimates: dict[str, Estimate | None] = {}
+        figures: dict[str, Estimate] = {}
+        for metric, scope in _keys(slo):
+            name = named(metric, scope)
+            estimate = self._estimate(there, (metric, scope), upwards)
+            estimates[name] = estimate
+            if estimate:
+                figures[name] = estimate
+        prediction = Prediction(
+            tier.name,
+            upwards,
+            limit=there[0].limit,
+            figures=figures,
+            monthly_cost=None,
+            currency=_currency(tier),
+            chance=_chance(estimates, slo),
+            run=self.measured.record.run.slug,
+        )
+        return self._priced(prediction, self._paid_for(tier, cluster))
+
+    def _priced(self, prediction: Prediction, profile: Profile) -> Prediction:
+        """With what the disks of all nodes cost, and their machines where that is known."""
+        scope: PriceScope = "disks"
+        machine = ""
+        with_vms = self._knows_vm_price(profile)
+        if with_vms:
+            scope = "disks and machines"
+            machine = profile.cluster.vm or ""
+        amount = costs.monthly(profile, with_vms)
+        if amount is None:
+            return replace(prediction, machine=machine)
+        price = stated_price(profile, amount, prediction.currency, scope)
+        return replace(prediction, machine=machine, monthly_cost=amount, price=price)
+
+    def _is_faster(self, there: Sequence[Simulated]) -> bool:
+        there_s = _figure(there, "latency_avg_s")
+        here_s = _figure(self._here, "latency_avg_s")
+        return there_s / here_s < FASTER
+
+    def _paid_for(self, tier: Tier, cluster: ClusterSpec | None) -> Profile:
+        """The run's profile with this tier, and all of its nodes on machines of a cluster."""
+        profile = self.measured.record.profile
+        paid_for = replace(
+            cluster or profile.cluster,
+            nodes=self._system.nodes,
+            profile_nodes=profile.cluster.nodes_to_buy,
+        )
+        return replace(profile, tier=tier, cluster=paid_for)
+
+    def _knows_vm_price(self, profile: Profile) -> bool:
+        """Whether machines can be added to the price of disks."""
+        price = profile.tier.price
+        vm_price = profile.cluster.vm_price
+        if not price or not vm_price:
+            return False
+        return vm_price.currency == price.currency
+
+    def compared(self) -> Iterator[Prediction]:
+        """Of the campaign's other tiers that were measured too, beside what they did."""
+        measured = self.measured.record
+        for profile in self._campaign.plan.tiers:
+            runs = finished(self._campaign, profile.name, measured.workload.name)
+            if not runs or profile.name == measured.profile.name:
+                continue
+            means = {}
+            for metric, scope in FIGURES:
+                values = whole(runs, (metric, scope))
+                if values:
+                    means[named(metric, scope)] = fmean(values)
+            tier = replace(profile.tier, name=profile.name)
+            prediction = self.predict(tier, cluster=profile.cluster)
+            yield replace(prediction, measured=means)
+
+    def _estimate(
+        self, there: Sequence[Simulated], key: Key, upwards: bool
+    ) -> Estimate | None:
+        """A figure on the tier that was simulated, by `_rate` or `_percentile`. None if it was not
+        measured in all runs, or too few transactions were simulated for it.
+
+        Its interval is of the noise of runs, the error of the model, larger by the time at a cap,
+        and what the model misses of the run itself.
+        """
+        metric, _ = key
+        measured = whole(self._runs, key)
+        of_all = whole(self._runs, (metric, "all"))
+        if not measured or not of_all:
+            return None
+        here = _figure(self._here, metric)
+        times = _figure(there, metric) / here
+        if not math.isfinite(times):
+            return None
+        if metric in PERCENTILES:
+            error = self._wider * TAIL_ERRORS.of(upwards)
+            value = self._percentile(fmean(measured), here, times)
+            return self._around(value, measured, error)
+        error = self._wider * RATE_ERRORS.of(upwards)
+        missed = math.log(here / fmean(of_all))
+        # What the tier's simulation gives, of a mix its share.
+        value = fmean(measured) * times * math.exp(missed)
+        return self._around(value, measured, error, missed)
+
+    def _percentile(self, measured: float, here: float, times: float) -> float:
+        """Of transactions that are all alike it is the simulation's, and what the measured one was
+        longer than simulated. Of a mix, which is not simulated, it is the measured one, times what
+        the simulation of the tier is to that of the measured one."""
+        longer_s = measured - here
+        if longer_s > 0 and not self._is_a_mix():
+            return here * times + longer_s
+        return measured * times
+
+    def _is_a_mix(self) -> bool:
+        """Whether types of transactions were measured apart."""
+        figures = self.measured.record.measurements
+        return any(figure.scope != "all" for figure in figures)
+
+    def _around(
+        self,
+        value: float,
+        measured: Sequence[float],
+        model_error: float,
+        missed: float = 0.0,
+    ) -> Estimate:
+        """With its interval of 90 %; errors are logarithms, and those of the model are of 90 %."""
+        error = model_error / T90
+        # Of the mean of so many runs, and of the one that is predicted.
+        noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
+        sd = math.hypot(noise, error, missed)
+        low = value * math.exp(-T90 * sd)
+        high = value * math.exp(T90 * sd)
+        return Estimate(value, low, high)
+
+
+def _with_all_seeds(system: System, disk: SimulatedDisk) -> list[Simulated]:
+    simulated = []
+    for seed in SEEDS:
+        simulated.append(simulate(system, disk, seed))
+    return simulated
+
+
+def _keys(slo: Sequence[Objective]) -> Sequence[Key]:
+    """Of the figures that are predicted: those of an SLO, if there is one."""
+    if not slo:
+        return FIGURES
+    return [(objective.metric, objective.scope) for objective in slo]
+
+
+def named(metric: str, scope: str) -> str:
+    """A figure as results name it: `new_order latency_p99_s`, or `latency_p99_s` of all."""
+    if scope == "all":
+        return metric
+    return f"{scope} {metric}"
+
+
+def quiet_run(campaign: Results, run: RunData) -> RunData | None:
+    """The quietest run of the same tier, script and data with fewer sessions, not held at a cap: a
+    probe, or one of a sweep."""
+    load = run.record.workload
+    cpus = machine_cpus(campaign)
+    quiet = []
+    for other in campaign.done:
+        if other.record.profile != run.record.profile:
+            continue
+        if not _is_alike(other.record.workload, load):
+            continue
+        if time_at_cap(other, cpus) < CAPPED:
+            quiet.append(other)
+    return min(
+        quiet,
+        key=attrgetter("record.workload.threads", "record.run.number"),
+        default=None,
+    )
+
+
+def _is_alike(load: Workload, louder: Workload) -> bool:
+    if load.threads >= louder.threads:
+        return False
+    return load.script == louder.script and load.dataset == louder.dataset
+
+
+def _repetitions(campaign: Results, run: RunData) -> list[RunData]:
+    """The runs of its cell that may enter results, from slow to fast; else the run alone."""
+    record = run.record
+    runs = finished(campaign, record.profile.name, record.workload.name) or [run]
+
+    def throughput(repetition: RunData) -> tuple[float, ...]:
+        return whole([repetition], FIGURES[0])
+
+    return sorted(runs, key=throughput)
+
+
+def _currency(tier: Tier) -> str:
+    if tier.price:
+        return tier.price.currency
+    return ""
+
+
+def _chance(
+    estimates: Mapping[str, Estimate | None], slo: Sequence[Objective]
+) -> float | None:
+    """That an SLO is met, of which the least likely clause counts; 0 of one that cannot be told."""
+    chances = []
+    for estimate, objective in zip(estimates.values(), slo, strict=False):
+        chance = 0.0
+        if estimate:
+            chance = estimate.chance(objective)
+        chances.append(chance)
+    return min(chances, default=None)
+
+
+def _noise(measured: Sequence[float]) -> float:
+    """The standard deviation of runs, as a logarithm."""
+    if len(measured) < 2:
+        return NOISE
+    return stdev([math.log(value) for value in measured])
+
+
+def _figure(simulated: Sequence[Simulated], metric: str) -> float:
+    """Of all seeds together; NaN for a percentile of too few. A rate is throughput's."""
+    if METRICS[metric].unit != "s":
+        return fmean(seed.throughput_per_s for seed in simulated)
+    latencies_s = np.concatenate([seed.latencies_s for seed in simulated])
+    if metric not in PERCENTILES:
+        return float(latencies_s.mean())
+    percentile = PERCENTILES[metric]
+    if latencies_s.size < percentile_min_count(percentile):
+        return math.nan
+    return float(np.percentile(latencies_s, percentile))

@@ -1,0 +1,72 @@
+"""Simulations of many disks, which share what would be the same on several. Pure."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.extensions.predict.courses import Course, Simulated
+from orchestrator.extensions.predict.disks import DiskCaps, SimulatedDisk
+from orchestrator.extensions.predict.simulation import (
+    Simulation,
+    System,
+    ahead_s,
+    events_per_s,
+)
+from orchestrator.tier import Quantiles
+
+EVENTS = 40_000  # of a simulation, about
+_MOST_KEPT = 128  # conditions whose courses are kept, half a megabyte for each
+
+
+@lru_cache(maxsize=1024)  # many tiers have the same disk
+def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
+    """The system with its data on such disks. Equal seeds draw the same on all tiers. ValueError if
+    no transaction ended."""
+    return _SIMULATIONS.simulate(system, disk, seed)
+
+
+class _Conditions(NamedTuple):
+    """Without which two simulations have different courses, however much their disks let through.
+
+    behind_s: for how long a session's own write of a page waits for those of others."""
+
+    system: System
+    read: Quantiles
+    write: Quantiles
+    seed: int
+    end_s: float
+    behind_s: float
+
+
+class Simulations:
+    """Of about so many events each. None is begun where the course of one before, on another disk,
+    would be the same."""
+
+    def __init__(self, events: int = EVENTS) -> None:
+        self._events = events
+        self.courses: dict[_Conditions, list[Course]] = {}
+
+    def simulate(self, system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
+        """As the function of this name."""
+        end_s = self._events / events_per_s(system, disk)
+        behind_s = ahead_s(system, DiskCaps(disk, 1.0))
+        conditions = _Conditions(system, disk.read, disk.write, seed, end_s, behind_s)
+        courses = self.courses.setdefault(conditions, [])
+        for course in courses:
+            if course.is_the_same_on(disk):
+                return course.on(disk)
+        rng = np.random.default_rng(seed)
+        courses.append(Simulation(system, disk, rng, end_s).course())
+        self._forget()
+        return courses[-1].on(disk)
+
+    def _forget(self) -> None:
+        """The first, so that not all are in memory."""
+        if len(self.courses) > _MOST_KEPT:
+            del self.courses[next(iter(self.courses))]
+
+
+_SIMULATIONS = Simulations()

@@ -1,0 +1,359 @@
+"""A small seeded event simulation of a database on a disk; nothing is fitted. Pure.
+
+A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
+A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
+commit waits for the next sync of the log. Between them a delay passes, and at the end waiting for
+other transactions. Pages are written by a background writer, in rounds, and by sessions themselves
+where it does not get as far; or, where nothing is known of one, in batches for which none waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from statistics import fmean
+from typing import NamedTuple
+
+import numpy as np
+
+from orchestrator.extensions.predict.courses import Course, held_back
+from orchestrator.extensions.predict.disks import (
+    DRAWS,
+    Device,
+    DiskCaps,
+    RateBucket,
+    SimulatedDisk,
+    forever,
+)
+from orchestrator.facts import BottleneckCause
+from orchestrator.planning.latency_quantiles import mean_s
+
+SLICES = 4  # in which a transaction uses CPU and reads
+ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
+QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
+_LEAST = 1e-9  # in the place of no demand, so that it can be divided by
+_Process = Generator[float | None, None, None]
+# When a process goes on, its number in the order of asking, and itself. No record, because one is
+# made for every event.
+_Due = tuple[float, int, _Process]
+
+
+class Stage(NamedTuple):
+    """What a transaction asks for in the mean, of data, until so many have been done since the load
+    began. With stages the cache warms up."""
+
+    until: float  # transactions
+    reads: float
+    writes: float
+
+
+@dataclass(frozen=True)
+class System:
+    """Cluster and load, which stay the same on every tier. Demands are means of one transaction.
+
+    sessions: of all load generators together.
+    node_s, client_s, other_s: CPU time, the last of all else on a machine that all share.
+    node_cpus: cores of each node. client_cpus: of all load generators. machine_cpus: of the machine
+        that all share; infinite: they share none.
+    rate_per_s: of arrivals; None: each session begins the next transaction at once.
+    stages: in order; the last has no end.
+    batch: pages that are written at once. ahead: I/Os behind which a session's own write of a page
+        waits. round_pages: that a node's background writer takes in a round; 0: nothing is known of
+        one.
+    commits: whether a transaction waits for the log. log_bytes: that it writes there.
+    sync_s: by which a sync is longer than simulated. delay_s: of all else.
+    waiting: for other transactions, as a share of what it takes without.
+    copies: of the log, of which a majority must be synced.
+    warmup_s, measure_s: of the run, only the second of which counts.
+    """
+
+    sessions: int
+    node_s: float
+    client_s: float
+    node_cpus: float
+    client_cpus: float
+    rate_per_s: float | None = None
+    other_s: float = 0.0
+    machine_cpus: float = math.inf
+    stages: tuple[Stage, ...] = (Stage(math.inf, 0.0, 0.0),)
+    read_bytes: float = 8192.0
+    write_bytes: float = 8192.0
+    batch: float = 1.0
+    ahead: float = 0.0
+    round_pages: float = 0.0
+    commits: bool = True
+    log_bytes: float = 0.0
+    sync_s: float = 0.0
+    delay_s: float = 0.0
+    waiting: float = 0.0
+    nodes: int = 1
+    disks: int = 1
+    copies: int = 1
+    warmup_s: float = 6.0
+    measure_s: float = 54.0
+
+
+def events_per_s(system: System, disk: SimulatedDisk) -> float:
+    """About: by what a transaction takes alone, CPU of the nodes, and the disk's caps."""
+    stage = system.stages[-1]
+    cpu_s = system.node_s or _LEAST
+    rates = [
+        system.rate_per_s or system.sessions / _alone_s(system, disk),
+        system.nodes * system.node_cpus / cpu_s,
+    ]
+    data_bytes = stage.reads * system.read_bytes + stage.writes * system.write_bytes
+    ios = stage.reads + stage.writes
+    size = data_bytes + system.log_bytes
+    for rate, need in zip(disk.rates(), (ios, size), strict=True):
+        rates.append(system.disks * rate.peak / (need or _LEAST))
+    return min(rates) * (2 * SLICES + 3 + stage.reads)
+
+
+def _alone_s(system: System, disk: SimulatedDisk) -> float:
+    """What a transaction takes for which nothing queues."""
+    reads = system.stages[-1].reads
+    cpu_and_delay_s = system.node_s + system.client_s + system.delay_s
+    alone_s = cpu_and_delay_s + reads * mean_s(disk.read)
+    if system.commits:
+        alone_s += mean_s(disk.write)
+    return alone_s
+
+
+def ahead_s(system: System, caps: DiskCaps) -> float:
+    """For how long a session's own write of a page waits for those of others."""
+    return system.ahead / caps.rate
+
+
+class Simulation:
+    """Each process yields when it goes on; or None, and another wakes it. The time of the run is
+    shortened to so many events: a transaction then stands for several that warm the cache."""
+
+    def __init__(
+        self,
+        system: System,
+        disk: SimulatedDisk,
+        rng: np.random.Generator,
+        end_s: float,
+    ) -> None:
+        self._system = system
+        self._disk = disk
+        self._end_s = end_s
+        self._lapse = (system.warmup_s + system.measure_s) / self._end_s
+        # What is asked for. Draws stay in this order, so that a seed means the same.
+        self._disks = list[Device]()
+        for _ in range(system.disks):
+            self._disks.append(Device(disk, rng, DiskCaps(disk, self._lapse)))
+        self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
+        self._pauses = forever(rng.exponential(1, DRAWS))
+        self._nodes = _cores(system)
+        self._client = RateBucket("client_bound", system.client_cpus)
+        self._machine = RateBucket("machine_bound", system.machine_cpus)
+        # Time, and who goes on when.
+        self._now = 0.0
+        self._order = itertools.count()
+        self._ahead: list[_Due] = []
+        self._running: _Process
+        # Transactions: where they are done, and what they ask for.
+        self._places = itertools.cycle(range(system.nodes))
+        self._stages = list(reversed(system.stages))
+        self._begun = 0
+        self._due_s = 0.0  # of the next arrival
+        self._to_read = next(self._pauses)
+        # By node: pages to be written, commits for its log's next sync, and whether one goes on.
+        self._dirty = [0.0] * system.nodes
+        self._waiting = defaultdict[int, list[_Process]](list)
+        self._syncing = set[int]()
+        # What came of it.
+        self._ended = list[float]()
+        self._synced_s = list[float]()
+
+    def course(self) -> Course:
+        """Runs it to its end; what ends while it warms up does not count."""
+        warm_s = self._system.warmup_s / self._lapse
+        self._begin()
+        while self._ahead[0][0] < self._end_s:
+            self._go_on()
+            if self._now < warm_s:
+                self._ended.clear()
+        if not self._ended:
+            raise ValueError("no transaction ended in the simulation")
+        asked = [device.asked() for device in self._disks]
+        return Course(
+            throughput_per_s=len(self._ended) / (self._end_s - warm_s),
+            latencies_s=np.array(self._ended),
+            sync_s=fmean(self._synced_s or [0.0]),
+            end_s=self._end_s,
+            lapse=self._lapse,
+            cores_used=self._cores_used(),
+            rate_per_s=self._system.rate_per_s or math.inf,
+            asked=asked,
+            held_back=held_back(self._disk, self._lapse, asked),
+        )
+
+    def _begin(self) -> None:
+        for _ in range(self._system.sessions):
+            self._wake(self._session())
+        if self._system.round_pages:
+            for node in range(self._system.nodes):
+                self._wake(self._writer(node))
+
+    def _go_on(self) -> None:
+        """Lets the process run that is due next."""
+        self._now, _, self._running = heappop(self._ahead)
+        until_s = next(self._running)
+        if until_s is not None:
+            heappush(self._ahead, (until_s, next(self._order), self._running))
+
+    def _cores_used(self) -> dict[BottleneckCause, float]:
+        used: dict[BottleneckCause, float] = {}
+        for bucket in [*self._nodes, self._client, self._machine]:
+            used[bucket.cause] = bucket.used_share(self._end_s)
+        return used
+
+    def _wake(self, process: _Process) -> None:
+        heappush(self._ahead, (self._now, next(self._order), process))
+
+    def _session(self) -> _Process:
+        """Does one transaction after the other. Arrivals count from when they were due."""
+        rate_per_s = self._system.rate_per_s
+        while True:
+            began_s = self._now
+            if rate_per_s:
+                began_s = self._due_s
+                self._due_s += next(self._pauses) / rate_per_s
+                yield max(self._now, began_s)
+            yield from self._transaction()
+            self._ended.append(self._now - began_s)
+
+    def _transaction(self) -> _Process:
+        system = self._system
+        begin_s = self._now
+        node = next(self._places)
+        stage = self._next_stage()
+        self._machine.admit(self._now, system.other_s)
+        for _ in range(SLICES):
+            yield from self._slice(node, stage.reads / SLICES)
+        self._dirty[node] += stage.writes
+        if system.round_pages:
+            yield from self._write_own_pages(node, stage.writes)
+        elif self._dirty[node] >= system.batch:
+            self._write_batch(node)
+        if system.commits:
+            self._await_sync(node)
+            yield None
+        yield self._now + system.waiting * (self._now - begin_s)
+
+    def _next_stage(self) -> Stage:
+        """What the transaction asks for that begins now."""
+        self._begun += 1
+        while self._begun * self._lapse > self._stages[-1].until:
+            self._stages.pop()
+        return self._stages[-1]
+
+    def _slice(self, node: int, reads: float) -> _Process:
+        """A part of a transaction: CPU of the client and of its node, the delay, and reads."""
+        system = self._system
+        disk = self._disks[node % system.disks]
+        yield self._used_s(self._client, system.client_s * next(self._pieces))
+        yield self._used_s(self._nodes[node], system.node_s * next(self._pieces))
+        if system.delay_s:
+            yield self._now + system.delay_s * next(self._pieces)
+        for _ in range(self._reads_due(reads)):
+            yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
+
+    def _used_s(self, cores: RateBucket, need_s: float) -> float:
+        """When CPU time asked for now has been used, on cores of a machine that others share."""
+        cores_s = cores.admit(self._now, need_s)
+        machine_s = self._machine.admit(self._now, need_s)
+        return max(cores_s, machine_s) + need_s
+
+    def _reads_due(self, reads: float) -> int:
+        """A number with this mean: those of a Poisson process, whose pauses are drawn."""
+        self._to_read -= reads
+        due = 0
+        while self._to_read < 0:
+            self._to_read += next(self._pauses)
+            due += 1
+        return due
+
+    def _write_own_pages(self, node: int, writes: float) -> _Process:
+        """A session writes what the background writer does not get to in two rounds, but little
+        more than it has changed itself, and each page after the other."""
+        system = self._system
+        disk = self._disks[node % system.disks]
+        left = self._dirty[node] - 2 * system.round_pages
+        pages = max(0, int(min(left, writes + 1)))
+        behind_s = ahead_s(system, disk.caps)
+        self._dirty[node] -= pages
+        for _ in range(pages):
+            starts_s = disk.admit(self._now, system.write_bytes)
+            yield starts_s + next(disk.writes) + behind_s
+
+    def _write_batch(self, node: int) -> None:
+        """All whole pages at once, for which nothing waits."""
+        disk = self._disks[node % self._system.disks]
+        for _ in range(int(self._dirty[node])):
+            disk.admit(self._now, self._system.write_bytes)
+        self._dirty[node] %= 1
+
+    def _await_sync(self, node: int) -> None:
+        """Lets the running transaction wait for the log's next sync, which begins if none is."""
+        self._waiting[node].append(self._running)
+        if node not in self._syncing:
+            self._wake(self._sync(node))
+
+    def _writer(self, node: int) -> _Process:
+        """Writes a node's pages, in rounds, and each batch when the disk has the one before."""
+        system = self._system
+        disk = self._disks[node % system.disks]
+        while True:
+            pages = min(self._dirty[node], system.round_pages)
+            while pages >= 1:
+                batch = int(min(pages, system.batch))
+                pages -= batch
+                self._dirty[node] -= batch
+                starts_s = self._now
+                for _ in range(batch):
+                    admitted_s = disk.admit(self._now, system.write_bytes)
+                    starts_s = max(starts_s, admitted_s)
+                yield starts_s + next(disk.writes)
+            yield self._now + ROUND_S
+
+    def _sync(self, node: int) -> _Process:
+        """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
+        system = self._system
+        copies = range(node, node + system.copies)
+        disks = [self._disks[copy % system.nodes % system.disks] for copy in copies]
+        self._syncing.add(node)
+        while node in self._waiting:
+            together = self._waiting.pop(node)
+            synced_s = self._synced_on(disks, system.log_bytes * len(together))
+            self._synced_s.append(synced_s - self._now)
+            yield synced_s
+            for transaction in together:
+                self._wake(transaction)
+        self._syncing.remove(node)
+        yield None
+
+    def _synced_on(self, disks: Sequence[Device], size: float) -> float:
+        """When a majority of the disks have synced what is asked for now."""
+        times_s = []
+        for disk in disks:
+            written_s = disk.admit(self._now, size) + next(disk.writes)
+            times_s.append(written_s + self._system.sync_s)
+        return sorted(times_s)[len(disks) // 2]
+
+
+def _cores(system: System) -> list[RateBucket]:
+    """Of each node. On a machine that all share it is a container, which may use its quota at any
+    time in a period."""
+    quota_s = 0.0
+    if system.machine_cpus < math.inf:
+        quota_s = QUOTA_S
+    return [
+        RateBucket("cpu_bound", system.node_cpus, quota_s) for _ in range(system.nodes)
+    ]

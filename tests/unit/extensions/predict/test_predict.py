@@ -1,0 +1,395 @@
+"""`tierbench predict` and `advise`: which run is meant, which tiers, and what is printed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from orchestrator.analysis.results import Results, finished, whole
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.main import exit_code
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
+from orchestrator.extensions.predict import commands as predictions
+from orchestrator.extensions.predict.prediction import FIGURES
+from orchestrator.model import Record
+from orchestrator.planning import profiles, project_files
+from orchestrator.planning.profiles import ANY_SCALE
+from orchestrator.system import parquet, store
+from orchestrator.tier_catalog import candidates, prices
+from tests import ROOT
+from tests.campaigns import build_campaign
+
+RUN = "02-ultra-tpcc-r1"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results with one campaign of two tiers."""
+    return stored(tmp_path_factory.mktemp("results"))
+
+
+def stored(folder: Path, **given: Any) -> Path:
+    tiers = ["premium", "ultra"]
+    kept(
+        folder,
+        build_campaign(
+            profiles=tiers, workloads=["tpcc"], repetitions=1, nodes=1, **given
+        ),
+    )
+    return folder
+
+
+def kept(folder: Path, made: Results) -> Path:
+    """The campaign's own folder."""
+    campaign = store.create(folder, made.plan, made.fingerprint, 1_750_000_000.0)
+    for run in made.runs:
+        tables = (run.intervals, None, run.sampled.parts())
+        store.save_run(store.run_folder(campaign, run.record.run), run.record, *tables)
+    return campaign
+
+
+def predict(*words: str | Path, command: str = "predict") -> int:
+    return exit_code([command, *map(str, words)], CampaignApp())
+
+
+def test_tiers_by_their_rows_with_keys_as_in_a_profile(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gp3 = "aws/gp3:size=1TiB,iops=6000,throughput=250MiB/s"
+    assert (
+        predict(RUN, "--tier", "azure/P15", "--tier", gp3, "--results", results)
+        == EXIT_DONE
+    )
+    out, _ = capfd.readouterr()
+    assert "iops cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
+
+
+def test_a_campaign_outside_of_the_results_folder_keeps_its_predictions(
+    results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """By the folder that was given: its name alone is none of a campaign there."""
+    (folder,) = results.glob("2*/")
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(folder, elsewhere)
+    asked = (elsewhere / "runs" / RUN, "--size", "250GiB", "--results", tmp_path / "no")
+    assert predict(*asked) == EXIT_DONE, capfd.readouterr().err
+    assert store.load(elsewhere).predictions
+
+
+def test_json_has_each_figure_with_its_interval(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (folder,) = results.glob("2*/")
+    asked = (
+        folder / "runs" / RUN,
+        "--tier",
+        "azure/P15",
+        "--json",
+        "--results",
+        results,
+    )
+    assert predict(*asked) == EXIT_DONE
+    (tier,) = json.loads(capfd.readouterr().out)
+    figure = tier["figures"]["throughput_per_s"]
+    assert figure["low"] < figure["value"] < figure["high"]
+    assert (tier["tier"], tier["upwards"], tier["limit"]) == (
+        "azure/P15",
+        False,
+        "iops_cap",
+    )
+
+
+def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = (RUN, "--size", "250GiB", "--results", results)
+    assert predict(*asked, "--json") == EXIT_DONE
+    first, *others = json.loads(capfd.readouterr().out)
+    (did,) = whole(
+        finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0]
+    )
+    assert (first["tier"], first["measured"]["throughput_per_s"]) == ("premium", did)
+    assert len(others) > 20 and not any(other["measured"] for other in others)
+    costs = [tier["monthly_cost"] for tier in others if tier["monthly_cost"]]
+    assert costs == sorted(costs), "from cheap to dear"
+    assert predict(*asked) == EXIT_DONE
+    assert f", measured {did:.0f}/s" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("99-none-r1",), "has no finished run '99-none-r1'"),
+        ((), "Missing argument 'run'."),
+        (("01-premium-tpcc-r1",), "was at a cap of its disk"),
+        ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
+        ((RUN, "--tier", "azure/P14"), "azure/P14"),
+        # What other memory and other data do is measured by a factor.
+        ((RUN, "--memory", "2GiB"), "No such option: --memory"),
+        ((RUN, "--data", "12 tables"), "No such option: --data"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused(
+    words: tuple[str, ...], said: str, results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(*words, "--results", results) == EXIT_USAGE
+    err = " ".join(capfd.readouterr().err.split())
+    assert said in err and "Missing parameter" not in err
+
+
+def test_a_campaign_in_place_of_a_run_is_refused_with_its_runs(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = (results / "latest").resolve()
+    for word in (str(folder), f"{folder}/"):
+        assert predict(word, "--results", results) == EXIT_USAGE
+        said = " ".join(capfd.readouterr().err.split())
+        assert "is a campaign: name one of its runs" in said and RUN in said
+
+
+@cache
+def points(needed: int) -> list[str]:
+    catalog = project_files.catalog(ROOT)
+    return list(map(candidates.text, candidates.points(catalog, needed)))
+
+
+def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None:
+    """A size of its own, as `advise` prints it, and a row of a fixed one."""
+    clusters, catalog = project_files.clusters(ROOT), project_files.catalog(ROOT)
+    every = points(12 * 2**30)
+    sized = next(point for point in every if point.startswith("azure/premium-v2:size="))
+    fixed = next(point for point in every if point.startswith("azure/P"))
+    several = next(
+        point for point in every if point.startswith("aws/gp3") and "count=4" in point
+    )
+    assert fixed == "azure/P1:count=4", "none but several of the smallest"
+    for point in (sized, fixed, several):
+        row, _, keys = point.partition(":")
+        tier = f"{{type: {row}, {_yaml(keys)}}}" if keys else row
+        text = f"question: Enough?\ncluster: azure-d8s-v5\ntier: {tier}\n"
+        assert (
+            profiles.read_profile("advised", text, clusters, "laptop", catalog).name
+            == "advised"
+        )
+
+
+def _yaml(keys: str) -> str:
+    return ", ".join(key.replace("=", ": ", 1) for key in keys.split(","))
+
+
+def test_the_catalog_is_predicted_at_sizes_that_hold_the_data() -> None:
+    """Fixed sizes as they are; a provisioned type at three points within its rules."""
+    assert "azure/P15" in points(250 * 2**30) and "azure/P10" not in points(250 * 2**30)
+    gp3 = [point for point in points(250 * 2**30) if point.startswith("aws/gp3:")]
+    assert gp3[:2] == [
+        "aws/gp3:size=250GiB,iops=3000,throughput=125MiB/s",
+        "aws/gp3:size=250GiB,iops=12000,throughput=500MiB/s",
+    ]
+
+
+def test_several_small_disks_stand_beside_one_large() -> None:
+    """Where each can be bought so: fixed sizes, and types whose price includes IOPS."""
+    every = points(250 * 2**30)
+    assert "azure/P10:count=2" in every and "azure/P10:count=4" in every
+    assert "aws/gp3:size=63GiB,count=4,iops=3000,throughput=125MiB/s" in every
+    assert "azure/P50" in every and "azure/P50:count=2" not in every, (
+        "sixteen times the data"
+    )
+    assert not [
+        point for point in every if point.startswith("gcp/pd-") and "count" in point
+    ]
+
+
+def on_d8s(record: Record) -> Record:
+    cluster = replace(record.profile.cluster, vm="azure/Standard_D8s_v5")
+    return replace(record, profile=replace(record.profile, cluster=cluster))
+
+
+def test_the_price_holds_the_machine_that_the_catalog_has(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """P15 on the run's own machine, gp3 on that of the cluster which `init` takes; and `advise`
+    prints the machine."""
+    results = stored(tmp_path, change=on_d8s)
+    gp3 = "aws/gp3:size=6GiB,iops=3000,throughput=125MiB/s,count=2"
+    tiers = ("--tier", "azure/P15", "--tier", "azure/P15:count=2", "--tier", gp3)
+    assert predict(RUN, *tiers, "--json", "--results", results) == EXIT_DONE
+    alone, two, other = json.loads(capfd.readouterr().out)
+    catalog = project_files.catalog(ROOT)
+    (row,) = catalog.vm("azure/Standard_D8s_v5").prices
+    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    assert tier.price is not None
+    machine, disk = prices.monthly(row) or 0.0, tier.price.monthly
+    assert alone["machine"] == two["machine"] == "azure/Standard_D8s_v5"
+    assert alone["monthly_cost"] == pytest.approx(machine + disk, abs=0.1)
+    assert two["monthly_cost"] == pytest.approx(machine + 2 * disk, abs=0.1)
+    assert other["machine"] == "aws/r5b.2xlarge" and other["monthly_cost"] > 2 * disk
+    assert advise("throughput > 250", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert (
+        "init advised-1 --tier azure/premium-v2 --vm azure/Standard_D8s_v5 size=250GiB"
+        in said
+    )
+
+
+def test_most_points_can_be_bought() -> None:
+    """Of the catalog's rows only those beyond a provider's rules are left out."""
+    refused = []
+    for point in points(250 * 2**30):
+        row, _, keys = point.partition(":")
+        try:
+            project_files.tier(
+                ROOT, row, [key for key in keys.split(",") if key], ANY_SCALE
+            )
+        except UsageError:
+            refused.append(point)
+    assert len(refused) < len(points(250 * 2**30)) / 5, refused
+
+
+CHEAP, SIMILAR, DEAR = (
+    "azure/P10",
+    "azure/premium-v2:size=250GiB,iops=10000,throughput=250MB/s",
+    "azure/ultra:size=250GiB,iops=10000,throughput=250MB/s",
+)
+
+
+def advise(slo: str, *words: str | Path) -> int:
+    tiers = (word for tier in (DEAR, CHEAP, SIMILAR) for word in ("--tier", tier))
+    return predict(RUN, *tiers, "--slo", slo, *words, command="advise")
+
+
+def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_below(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The run made 465 transactions a second; P10 has 500 IOPS, and each reads twice."""
+    assert advise("throughput > 250", "--json", "--results", results) == EXIT_DONE
+    told = json.loads(capfd.readouterr().out)
+    assert told["measure"] == [SIMILAR]
+    chances = {tier["tier"]: tier["chance"] for tier in told["tiers"]}
+    assert list(chances) == [SIMILAR, DEAR], "by price, without what has no chance"
+    assert chances[SIMILAR] == 0.9, "of one repetition no more is said"
+    assert told["doubts"][0] == "n = 1"
+    assert advise("throughput > 450", "--json", "--results", results) == EXIT_DONE
+    even = json.loads(capfd.readouterr().out)
+    assert 0.1 < even["tiers"][0]["chance"] < 0.9
+    assert even["measure"][-1] == SIMILAR, "no more is known of the dearer"
+
+
+def test_advice_ends_with_the_commands_that_measure_it(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        advise("average < 90 ms, throughput > 250", "--results", results) == EXIT_DONE
+    )
+    out = capfd.readouterr().out.splitlines()
+    keys = "size=250GiB iops=10000 throughput=250MB/s"
+    assert out[-2] == f"tierbench init advised-1 --tier azure/premium-v2 {keys}"
+    asked = "--profiles advised-1 --workloads tpcc --slo 'average < 90 ms, throughput > 250'"
+    assert out[-1] == f"tierbench compare {asked}"
+    assert CHEAP not in "".join(out), "of which there is no chance"
+
+
+def test_nothing_is_advised_where_no_tier_has_a_chance(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert advise("throughput > 500000", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert "no tier" in said and f"{DEAR} comes nearest" in said
+    assert "is within the prediction" in said
+
+
+def test_the_size_of_the_disk_is_asked_for_where_nobody_said_it(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = (RUN, "--slo", "throughput > 250", "--results", results)
+    assert predict(*words, command="advise") == EXIT_USAGE
+    assert "--size 250GiB" in capfd.readouterr().err
+
+
+def test_candidates_hold_the_profiles_disk_and_never_the_data_of_a_small_scale() -> (
+    None
+):
+    tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
+    assert tier.origin.size_bytes == 256 * 2**30
+    of_two = replace(tier, count=2)
+    assert predictions._bytes_of_its_disk(of_two) == 512 * 2**30
+    own = replace(tier, origin=replace(tier.origin, size_bytes=None))
+    assert predictions._bytes_of_its_disk(own) == 0
+
+
+def test_doubts_stand_above_the_table(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert advise("throughput > 250", "--results", results) == EXIT_DONE
+    said = " ".join(capfd.readouterr().out.split())
+    assert "What limits these predictions: n = 1" in said
+    assert "at most 90 %" in said
+
+
+# ------------------------------------------------------------------ an observed load
+
+
+def observation(folder: Path, writes_per_s: float, **other: float) -> Path:
+    """The folder of one, as far as `advise` reads it: an hour of minutes."""
+    per_s = {"reads": 2.0 * writes_per_s, "writes": writes_per_s}
+    per_s |= {"read_bytes": 16_384.0 * writes_per_s, "written_bytes": 1e6, **other}
+    begin_s = 1.8e9 + 60 * np.arange(60)
+    rows = pd.DataFrame(
+        {name: np.full(60, 60.0 * value) for name, value in per_s.items()}
+    )
+    folder.mkdir(exist_ok=True)
+    rows = rows.assign(node="db-1", device="sdc", begin_s=begin_s, end_s=begin_s + 60)
+    parquet.write(folder / "demand.parquet", [rows])
+    return folder
+
+
+def throughputs(
+    results: Path, folder: Path, capfd: pytest.CaptureFixture[str], *words: str | Path
+) -> dict[str, float]:
+    asked = ("throughput > 1", "--tier", "azure/P15", "--tier", "azure/P50", "--json")
+    assert advise(*asked, *words, "--results", results) == EXIT_DONE
+    tiers = json.loads(capfd.readouterr().out)["tiers"]
+    return {
+        tier["tier"]: tier["figures"]["throughput_per_s"]["value"] for tier in tiers
+    }
+
+
+def test_an_observed_hour_is_the_load(
+    results: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tier that carries it does as many transactions as that hour asks for; twice the writes are
+    twice the transactions; and one whose cap the hour's I/Os are above does fewer."""
+    calm, busier, beyond = (
+        throughputs(
+            results, tmp_path, capfd, "--observed", observation(tmp_path, per_s)
+        )
+        for per_s in (100.0, 200.0, 2000.0)
+    )
+    assert busier["azure/P50"] == pytest.approx(2 * calm["azure/P50"], rel=0.1)
+    assert calm["azure/P15"] == pytest.approx(calm["azure/P50"], rel=0.05)
+    assert beyond["azure/P15"] < 0.5 * beyond["azure/P50"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [("none", "none cannot be read"), ("sar", "does not tell reads and writes apart")],
+)
+def test_what_is_no_load_is_refused(
+    folder: str,
+    said: str,
+    results: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    observation(tmp_path / "sar", 100.0, reads=np.nan)
+    words = ("throughput > 1", "--observed", tmp_path / folder, "--results", results)
+    assert advise(*words) == EXIT_USAGE
+    assert said in " ".join(capfd.readouterr().err.split())

@@ -1,0 +1,88 @@
+"""Predictions in a report: measured tiers beside what they did, and a map of all by price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.analysis.conclusions import Estimate, Prediction
+from orchestrator.analysis.results import Results
+from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
+from orchestrator.extensions.predict import section as predicted
+from orchestrator.report.blocks import Charts, Table
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.system import store
+from tests.campaigns import build_campaign
+
+RUN = "02-ultra-tpcc-r1"
+
+
+def a_prediction(
+    tier: str, per_s: float, cost: float | None, **more: object
+) -> Prediction:
+    figures = {"throughput_per_s": Estimate(per_s, 0.8 * per_s, 1.2 * per_s)}
+    known = Prediction(tier, False, "iops_cap", figures, cost, "USD", run=RUN)
+    return replace(known, **more)  # type: ignore[arg-type]
+
+
+EVERY = (
+    a_prediction("premium", 300.0, 38.0, measured={"throughput_per_s": 320.0}),
+    a_prediction("azure/P30", 400.0, 135.0),
+    a_prediction("aws/gp3:size=1TiB", 500.0, 82.0),
+    a_prediction("gcp/pd-ssd:size=12GiB", 600.0, None),
+)
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Results:
+    made = build_campaign(
+        profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=1, nodes=1
+    )
+    return replace(made, predictions=EVERY)
+
+
+def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
+    campaign: Results,
+) -> None:
+    (section,) = predicted.section(ReportIndex(campaign, judge(campaign)))
+    table, maps = section.parts[0].blocks
+    assert isinstance(table, Table) and isinstance(maps, Charts)
+    texts = [[cell.text for cell in row] for row in table.rows]
+    assert texts == [["premium", "300/s (240/s to 360/s)", "320/s"]], (
+        "what is known alone"
+    )
+    (chart,) = maps.rows
+    assert chart.live is not None
+    points = chart.live["datasets"]["points"]
+    assert [point["name"] for point in points] == [p.tier for p in EVERY[:3]]
+    assert [point["did"] for point in points] == [320.0, None, None]
+    assert list(maps.bands) == ["aws", "azure", "gcp", "measured too"]
+    assert ">premium</text>" in chart.svg and ">azure/P30</text>" not in chart.svg
+
+
+def test_a_campaign_without_predictions_has_no_such_section(campaign: Results) -> None:
+    bare = replace(campaign, predictions=())
+    assert predicted.section(ReportIndex(bare, judge(bare))) == ()
+
+
+def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) -> None:
+    folder = store.create(
+        tmp_path, campaign.plan, campaign.fingerprint, 1_750_000_000.0
+    )
+    store.save_predictions(folder, EVERY)
+    assert store.load(folder).predictions == EVERY
+    (folder / "predictions.json").write_text('{"schema_version": 1, "predic')
+    cut = store.load(folder)
+    assert cut.predictions == ()
+    assert any("predictions.json" in note.text for note in cut.plan.notes)
+
+
+def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
+    made = concluding.write_report(campaign, judge(campaign), tmp_path)
+    assert "## Predicted of other tiers" in made.markdown.read_text()
+    assert "charts/predicted-throughput.svg" in {
+        str(f.relative_to(tmp_path)) for f in made.charts
+    }
