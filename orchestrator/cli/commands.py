@@ -60,13 +60,6 @@ def _help_of(place: str) -> str:
     return " ".join(help_text[1].split())
 
 
-def with_members(command: Any) -> Iterator[Any]:
-    """A command of typer; of a group all its commands too, and theirs."""
-    yield command
-    for member in getattr(command, "commands", {}).values():
-        yield from with_members(member)
-
-
 class LazyGroup(TyperGroup):
     """The commands of the table, of which only the named one is loaded."""
 
@@ -114,6 +107,6 @@ class LazyGroup(TyperGroup):
         # Of completion nothing is asked that reads a file of the user's.
         if not ctx.resilient_parsing:
             settings = defaults.settings(self)
-            for member in with_members(command):
+            for member in defaults.with_members(command):
                 member.context_settings = {**member.context_settings, **settings}
         return name, command, rest

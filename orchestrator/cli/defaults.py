@@ -97,10 +97,15 @@ def _check_owner(file: Path) -> None:
         )
 
 
+def with_members(command: Any) -> Iterator[Any]:
+    """A command of typer; of a group all its commands too, and theirs."""
+    yield command
+    for member in getattr(command, "commands", {}).values():
+        yield from with_members(member)
+
+
 def _options(program: Any) -> dict[str, Any]:
     """The options of all commands, and of those in a group, as a file spells them."""
-    from orchestrator.cli.commands import with_members
-
     options: dict[str, Any] = {}
     for name in program.commands:
         for command in with_members(program.loaded(name)):
