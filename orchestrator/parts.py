@@ -3,9 +3,9 @@
 One that inherits from its protocol need not have the methods in which it has nothing to do. Members
 touch the outside only through `World`. A tier mechanism and a database keep nothing between calls:
 what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
-protocol of its own, tested with `isinstance`."""
+field of their family's record of abilities, which is read: nothing asks for a member's class."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from orchestrator.model import (
     Volume,
     Workload,
 )
-from orchestrator.powers import CertificateFile, Network, World
+from orchestrator.powers import CertificateFile, Machine, MarkedFolder, Network, World
 from orchestrator.registry.references import referenced
 from orchestrator.tier import DiskKind, Gate, Tier
 
@@ -53,12 +53,157 @@ class NodesData:
     resumed: bool = False
 
 
+def _discards_nothing(_snapshots: Sequence[Path], _world: World) -> None:
+    """What is kept is in the cache of this computer, or goes with what holds it."""
+
+
+def _keeps_nothing_elsewhere(
+    _folders: Collection[Path], _world: World, _only_list: bool
+) -> Iterable[MarkedFolder]:
+    """All that is kept is in the cache of this computer, or goes with the campaign."""
+    return ()
+
+
+def _all_exist(snapshots: Sequence[Path], _world: World) -> bool:
+    missing: list[Path] = []
+    for snapshot in snapshots:
+        if not snapshot.exists():
+            missing.append(snapshot)
+    return not missing
+
+
+def _no_further_look(_snapshots: Sequence[Path], _world: World) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class KeptData:
+    """How a tier mechanism keeps loaded disks as snapshots, and restores them for each run.
+
+    `snapshots` (tier, bytes of each node's disk, name, world) says where the snapshots of the data
+    set of that name lie, one per node, in a folder whose name differs wherever they do; none if
+    every run loads. A snapshot that exists is whole.
+
+    `loading` attaches volumes without limits for loading. What is on them when the block has ended
+    well are the snapshots; of a cluster that others run the database makes them.
+
+    `are_there` says at once whether the snapshots are there, as far as that can be told; without
+    it they are files of this computer.
+    `are_on_nodes` makes sure, on the machines of their nodes, which may take seconds.
+
+    `discard` removes what lies on other machines and no later load can go on from.
+
+    `forget` (folders in which data sets lie, world, only list) removes, or only lists, all that the
+    mechanism has kept outside of the cache of this computer, as far as it carries our mark.
+    """
+
+    snapshots: Callable[[Tier, Sequence[int], str, World], tuple[Path, ...]]
+    loading: Callable[
+        [Tier, NodesData, World], AbstractContextManager[tuple[Volume, ...]]
+    ]
+    are_there: Callable[[Sequence[Path], World], bool] = _all_exist
+    are_on_nodes: Callable[[Sequence[Path], World], bool] = _no_further_look
+    discard: Callable[[Sequence[Path], World], None] = _discards_nothing
+    forget: Callable[[Collection[Path], World, bool], Iterable[MarkedFolder]] = (
+        _keeps_nothing_elsewhere
+    )
+
+
+@dataclass(frozen=True)
+class ChangedLimits:
+    """How the limits of attached disks are changed while they are used.
+
+    `lift` takes them away. `enforce` sets the tier's limits and burst credit again, and does
+    `require_enforced`, which reads all limits back: GateError if a disk enforces others than the
+    tier's. `levers` says what sets "IOPS", "bandwidth" and "disk latency", as far as the tier
+    declares them.
+    """
+
+    lift: Callable[[Tier, Disks, World], None]
+    enforce: Callable[[Tier, Disks, World], None]
+    require_enforced: Callable[[Tier, Disks, World], None]
+    levers: Callable[[Tier, Disks, World], Levers]
+
+
+@dataclass(frozen=True)
+class GatesOfMachines:
+    """How disks are gated that are made where their nodes run: each such machine has a gate.
+
+    `take` (placement, tier, world, thorough) is `TierMechanism.gate` of a disk on the machine that
+    runs the placement. `machines_of_nodes` (nodes, world) returns the machine that runs each node,
+    in their order.
+    """
+
+    take: Callable[[str, Tier, World, bool], Gate]
+    machines_of_nodes: Callable[[int, World], Sequence[Machine]]
+
+
+class ServedDisk(Protocol):
+    """A disk that a server of ours plays, while a run is measured."""
+
+    @property
+    def name(self) -> str:
+        """Of the server."""
+
+    def begin(self) -> None:
+        """Reads its counters: of a load that does not say when its window begins."""
+
+    def begin_window(self) -> None:
+        """Sets the burst credit with which a window begins, and reads its counters."""
+
+    def end(self) -> None:
+        """Reads its counters for the last time; nothing if it has done so."""
+
+    def facts(self) -> dict[str, Any]:
+        """Returns what both readings say of the window; empty if nothing could be read."""
+
+
+@dataclass(frozen=True)
+class TierAbilities:
+    """What a tier mechanism can do beside making disks. None: it cannot.
+
+    `kept_data`: loaded disks are kept, and restored for each run. Without it every run loads.
+
+    `limits`: the limits of attached disks can be lifted while nothing is measured, and changed.
+
+    `kept_gate` (machine, world): a passed gate may be used again while all that this returns is
+    unchanged; the tier's limits and the machine itself are added to it. OSError or TierbenchError
+    if the disk of its files is not seen: then the gate is not kept.
+
+    `gates_of_machines`: its disks are as good as the machine of their node.
+
+    `drained_gate`: the gate of a disk whose burst credit was used up by load, which is held to its
+    base limits alone.
+
+    `places` (tier, nodes, world): its disks take space on the machines that run the nodes. Folder →
+    how many times it holds the data of one node.
+
+    `served_disks` (tier, volumes, world): servers of ours play its disks; their counters are read
+    around the window, and burst credit is set at its begin.
+    """
+
+    kept_data: KeptData | None = None
+    limits: ChangedLimits | None = None
+    kept_gate: Callable[[Machine, World], Mapping[str, Any]] | None = None
+    gates_of_machines: GatesOfMachines | None = None
+    drained_gate: Callable[[Tier, World, bool], Gate] | None = None
+    places: Callable[[Tier, int, World], Mapping[Path, int]] | None = None
+    served_disks: (
+        Callable[[Tier, Sequence[Volume], World], Sequence[ServedDisk]] | None
+    ) = None
+
+
 class TierMechanism(Protocol):
     """One way to make a disk tier true. `kind`: what a reader must take its disks for; it decides
     what a profile must declare, what is doubted, and the words of the report."""
 
     name: str
     kind: DiskKind
+
+    @property
+    def abilities(self) -> TierAbilities:
+        """What it can do beside this."""
+        return TierAbilities()
 
     def check(self, tier: Tier, world: World) -> None:
         """UsageError or UnavailableError if this cannot work here. Starts nothing that stays."""
@@ -67,87 +212,12 @@ class TierMechanism(Protocol):
     def attached(
         self, tier: Tier, data: NodesData, world: World
     ) -> AbstractContextManager[Disks]:
-        """One volume per node, empty or restored from snapshots, which are given only if
-        `Restorable`; limits applied and read back."""
+        """One volume per node, empty or restored from snapshots, which are given only to one that
+        has `kept_data`; limits applied and read back."""
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         """Holds the tier's declared limits against fio on a device like those of `attached`."""
         return Gate(tier.name, world.clock.now(), checks=())
-
-
-@runtime_checkable
-class Restorable(Protocol):
-    """A tier mechanism that can keep loaded disks as snapshots and restore them for each run."""
-
-    def snapshots(
-        self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
-    ) -> tuple[Path, ...]:
-        """Returns where the snapshots of the data set `name` lie, one per node, in a folder whose
-        name differs wherever they do; none if every run loads. One that exists is whole."""
-
-    def loading(
-        self, tier: Tier, data: NodesData, world: World
-    ) -> AbstractContextManager[tuple[Volume, ...]]:
-        """Attaches volumes without limits for loading. What is on them when the block has ended
-        well are the snapshots; of a cluster that others run the database makes them."""
-
-
-@runtime_checkable
-class Rented(Protocol):
-    """A tier mechanism whose snapshots are rented elsewhere, and only noted in the cache."""
-
-    def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
-        """Returns whether all that notes name is there."""
-
-
-@runtime_checkable
-class LiftsLimits(Protocol):
-    """A tier mechanism that can lift the limits of attached disks, and change them under load."""
-
-    def lift(self, tier: Tier, disks: Disks, world: World) -> None: ...
-
-    def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
-        """Sets the tier's limits and burst credit again, and does `require_enforced`."""
-
-    def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
-        """Reads all limits back. GateError if a disk enforces others than the tier's."""
-
-    def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
-        """Returns what sets "IOPS", "bandwidth" and "disk latency", as far as it declares them."""
-
-
-@runtime_checkable
-class KeepsGate(Protocol):
-    """A tier mechanism whose passed gate may be kept and used again."""
-
-    def gate_identity(self, world: World) -> Mapping[str, Any]:
-        """Returns what a kept gate depends on, besides the tier's limits and the machine."""
-
-
-@runtime_checkable
-class MadeOnMachines(Protocol):
-    """A tier mechanism that makes its disks where their nodes run, so each machine has a gate."""
-
-    def gate_on(
-        self, placement: str, tier: Tier, world: World, thorough: bool = False
-    ) -> Gate:
-        """`gate` of a disk on the machine that runs `placement`."""
-
-
-@runtime_checkable
-class DrainsBurst(Protocol):
-    """A tier mechanism that can use up the burst credit of a real disk."""
-
-    def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
-        """`gate` of a disk whose credit was used up by load, held to its base limits alone."""
-
-
-@runtime_checkable
-class TakesSpace(Protocol):
-    """A tier mechanism whose disks take space on the machine that runs the nodes."""
-
-    def places(self, tier: Tier, nodes: int, world: World) -> Mapping[Path, int]:
-        """Returns folder → how many times it holds the data of one node."""
 
 
 class Database(Protocol):

@@ -5,6 +5,7 @@ the clock, start a process or a container."""
 
 from __future__ import annotations
 
+import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from orchestrator import guards
+from orchestrator.units import format_bytes
 
 
 class Clock(Protocol):
@@ -334,6 +336,36 @@ class AskedByCertificates(Protocol):
 
     def certificates(self) -> Sequence[CertificateFile]:
         """Returns those that are used now; none where it is reached by other means."""
+
+
+@dataclass(frozen=True)
+class MarkedFolder:
+    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
+    what of it cannot be removed; `machine`: where it is, if not on this computer. `unmarked`: it
+    has no mark, or one that does not say whose it is."""
+
+    place: str
+    size_bytes: int = 0
+    foreign: str = ""
+    kept: tuple[str, ...] = ()
+    machine: str = ""
+    unmarked: bool = False
+
+    def __str__(self) -> str:
+        place = self.place
+        if self.machine:
+            place = f"{self.place} of {self.machine}"
+        if self.unmarked:
+            return (
+                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
+                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
+            )
+        if self.foreign:
+            return f"{place} {self.foreign}: it is left alone"
+        left = ""
+        if self.kept:
+            left = f"; these stay: {'; '.join(self.kept)}"
+        return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
 class Progress(Protocol):

@@ -13,7 +13,15 @@ from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
-from orchestrator.parts import ClientLoad, Disks, Levers, Parts, Result
+from orchestrator.parts import (
+    ChangedLimits,
+    ClientLoad,
+    Disks,
+    Levers,
+    Parts,
+    Result,
+    TierAbilities,
+)
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
@@ -35,6 +43,13 @@ class FakeTier(DryTier):
 
     name = "emulated"
     changeable: tuple[str, ...] = ()
+
+    @property
+    def abilities(self) -> TierAbilities:
+        limits = ChangedLimits(
+            self.lift, self.enforce, self.require_enforced, self.levers
+        )
+        return replace(super().abilities, limits=limits)
 
     def __init__(self, log: Log, restores: bool, verdict: Any = "ok") -> None:
         self._log, self._restores, self.verdict = log, restores, verdict

@@ -19,6 +19,7 @@ from orchestrator.platforms.common import archives
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.tiers import tier_mechanisms
 from tests.fakes import FakePlatform, fake_world
 
 
@@ -31,7 +32,10 @@ def main(*places: str) -> None:
                 _take(Path(folder), words[0])
             else:
                 said += map(
-                    str, datasets.forget(unmounted(fake_world(cache=Path(folder))))
+                    str,
+                    datasets.forget(
+                        tier_mechanisms(), unmounted(fake_world(cache=Path(folder)))
+                    ),
                 )
         except Exception as error:
             said.append(str(error))

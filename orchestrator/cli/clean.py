@@ -108,17 +108,18 @@ def _remove(app: App, steps: _Steps, only_list: bool) -> _Outcome:
 def _steps(world: World, only_list: bool) -> list[Callable[[], Iterable[object]]]:
     from orchestrator.databases import existing
     from orchestrator.run import datasets
+    from orchestrator.tiers import tier_mechanisms
 
     return [
         partial(world.platform.sweep, only_list),
         partial(existing.clean, world, only_list=only_list),
-        partial(datasets.forget, world, only_list),
+        partial(datasets.forget, tier_mechanisms(), world, only_list),
     ]
 
 
 def _verb(line: object, only_list: bool) -> str:
     """What is said before something that was removed, or would be."""
-    from orchestrator.tiers.common.real.removal import MarkedFolder
+    from orchestrator.powers import MarkedFolder
 
     if not only_list:
         return ""

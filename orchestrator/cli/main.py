@@ -152,14 +152,14 @@ def calibrate(
     from orchestrator.cli import campaign
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
-    from orchestrator.tiers.common.emulated import host_load
+    from orchestrator.run import busy_machines
 
     gate = campaign.calibrate(app, profile, scale, not quick, drain)
     app.progress.done()
     app.out.show(gate, TableView(gate_table(gate)))
     if gate.passed:
         raise typer.Exit(errors.EXIT_DONE)
-    busy = " and ".join(host_load.reasons(gate))
+    busy = " and ".join(busy_machines.reasons(gate))
     if busy:
         app.err.print(f"This machine was busy during the check: {busy}.")
     raise typer.Exit(errors.EXIT_INCONCLUSIVE)

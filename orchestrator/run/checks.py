@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.errors import UnavailableError
 from orchestrator.load_generators.common import several
 from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
-from orchestrator.parts import Parts, TakesSpace, TierMechanism
+from orchestrator.parts import Parts, TierMechanism
 from orchestrator.planning import disk_matrix, durations, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
@@ -175,7 +176,7 @@ def needs(
             of_disks_alone.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
-        if not isinstance(mechanism, TakesSpace):
+        if mechanism.abilities.places is None:
             continue
         # All workloads on a database are alike: what counts is the disks' size.
         if of_databases:
@@ -198,7 +199,7 @@ class _Share(NamedTuple):
 
 
 def _disks(
-    profile: Profile, load: Workload, mechanism: TakesSpace, world: World
+    profile: Profile, load: Workload, mechanism: TierMechanism, world: World
 ) -> Iterator[Need]:
     tier = profile.tier
     disk_bytes = profile.cluster.size.disk_bytes
@@ -207,10 +208,17 @@ def _disks(
     is_apart = any(disks.machine for disks in tier.disk.of_nodes.values())
     shares = list(_shares(profile, load, world, is_apart))
     for share in shares:
-        places = mechanism.places(share.tier, share.nodes, share.world)
-        for place, copies in places.items():
+        for place, copies in _places(mechanism, share).items():
             for need in _on_machines(share, str(place), copies, disk_bytes, is_apart):
                 yield replace(need, profile=profile.name)
+
+
+def _places(mechanism: TierMechanism, share: _Share) -> Mapping[Path, int]:
+    """Folder → how many times it holds the data of one node."""
+    places = mechanism.abilities.places
+    if places is None:
+        return {}
+    return places(share.tier, share.nodes, share.world)
 
 
 def _on_machines(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from orchestrator.analysis.telemetry.loads import has_pace
 from orchestrator.load_generators.common.client import LimitsSessions
 from orchestrator.model import Node, Workload
-from orchestrator.parts import Disks, LiftsLimits, LoadGenerator
+from orchestrator.parts import Disks, LoadGenerator
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.powers import World
 from orchestrator.run import window
@@ -86,10 +86,10 @@ def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, 
 
 
 def _levers_of_tier(here: RunContext, disks: Disks) -> dict[str, Lever]:
-    mechanism = here.mechanism
-    if not isinstance(mechanism, LiftsLimits):
+    limits = here.mechanism.abilities.limits
+    if limits is None:
         return {}
-    of_tier = mechanism.levers(here.profile.tier, disks, here.world)
+    of_tier = limits.levers(here.profile.tier, disks, here.world)
     return {name: Lever(set_times) for name, set_times in of_tier.items()}
 
 

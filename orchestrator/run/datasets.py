@@ -7,22 +7,20 @@ real disk.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.model import Plan, Profile, Workload
-from orchestrator.parts import Parts
+from orchestrator.parts import Parts, TierMechanism
 from orchestrator.planning.plan import as_used
-from orchestrator.platforms.common import marked
-from orchestrator.powers import World
+from orchestrator.powers import MarkedFolder, World
 from orchestrator.run import kept_data
 from orchestrator.run.kept_data import DATASET
 from orchestrator.run.loading import LOADING, PLACES, load
-from orchestrator.tiers.common.emulated import disk_files
-from orchestrator.tiers.common.real import removal
+from orchestrator.system import marked, marked_folders
 from orchestrator.units import format_bytes
 
 BLOCK_BYTES = 512  # of `st_blocks`, whatever the file system's own are
@@ -48,9 +46,9 @@ def ensure(
 
 
 def _can_be_restored(data: kept_data.DataSet, world: World) -> bool:
-    if not kept_data.is_complete(data.snapshots, world):
+    if not kept_data.is_complete(data, world):
         return False
-    return kept_data.are_on_nodes(data.snapshots, data.mechanism, world)
+    return data.kept.are_on_nodes(data.snapshots, world)
 
 
 def whereabouts(
@@ -64,32 +62,29 @@ def whereabouts(
     if data is None:
         return None, False
     name = data.snapshots[0].parent.name
-    return name, kept_data.is_complete(data.snapshots, world)
+    return name, kept_data.is_complete(data, world)
 
 
 def addresses_of(snapshots: Sequence[Path] | None, world: World) -> tuple[str, ...]:
     """The nodes' addresses while a kept data set was loaded: some databases start on no others."""
     if snapshots:
-        return tuple(kept_data.kept(snapshots, world)["addresses"])
+        return kept_data.addresses_of(snapshots, world)
     return ()
 
 
 # ------------------------------------------------------------------ removing all
 
 
-def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
-    """Removes all kept data sets and what a killed run left of its disks.
+def forget(
+    tiers: Mapping[str, TierMechanism], world: World, only_list: bool = False
+) -> Iterator[MarkedFolder]:
+    """Removes all kept data sets, and what a killed run left of its disks, of all `tiers`.
 
     Only what carries our mark; or only lists them. What fails is said, and the rest goes
     on; then RunError.
     """
     failed: list[str] = []
-    steps: list[Callable[[], Iterable[removal.MarkedFolder]]] = [
-        partial(_forget_on_real_disks, world, only_list),
-        partial(disk_files.forget, world, only_list),
-        partial(_forget_in_the_cache, world, only_list),
-    ]
-    for step in steps:
+    for step in _steps(tiers, world, only_list):
         try:
             for marked_folder in step():
                 yield marked_folder
@@ -103,16 +98,16 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
         )
 
 
-def _forget_on_real_disks(
-    world: World, only_list: bool
-) -> Iterable[removal.MarkedFolder]:
-    return removal.forget(_places(world), world, only_list)
-
-
-def _forget_in_the_cache(
-    world: World, only_list: bool
-) -> Iterable[removal.MarkedFolder]:
-    return removal.here(folders(world.cache), world, only_list)
+def _steps(
+    tiers: Mapping[str, TierMechanism], world: World, only_list: bool
+) -> Iterator[Callable[[], Iterable[MarkedFolder]]]:
+    """What is elsewhere first: where that is, only the cache says."""
+    places = _places(world)
+    for mechanism in tiers.values():
+        kept = mechanism.abilities.kept_data
+        if kept is not None:
+            yield partial(kept.forget, places, world, only_list)
+    yield partial(marked_folders.here, folders(world.cache), world, only_list)
 
 
 # Folders of the cache that are ours → files in them, one of which says that they are.
@@ -169,7 +164,7 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     for file in sorted(files, key=_last_used):
         if sum(sizes.values()) <= most_bytes or file.parent.name in used:
             continue
-        for gone in removal.here([file.parent], world):
+        for gone in marked_folders.here([file.parent], world):
             world.progress.note(f"beyond --cache-max, so removed: {gone}")
         if not file.exists():
             del sizes[file.parent]

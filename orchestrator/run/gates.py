@@ -19,16 +19,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import errors, model, parts, powers
-from orchestrator.kernel import mounts
 from orchestrator.planning import node_disks, paces
-from orchestrator.platforms import own_images
-from orchestrator.platforms.common import marked
-from orchestrator.run import credit, observed
+from orchestrator.run import busy_machines, credit, observed
 from orchestrator.run.schedule import Schedule
-from orchestrator.system import files
+from orchestrator.system import files, marked, marked_folders
 from orchestrator.tier import Gate, GateCheck, Tier, as_written
-from orchestrator.tiers.common.emulated import disk_files, host_load
-from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_quantity, format_seconds
 
 MAX_AGE_S = 7 * 86_400.0
@@ -85,7 +80,7 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
     for place, gate in gates:
         devices[place.machine.name] = dict(gate.device)
         checks += _checks_on(place, gate)
-    worst = host_load.worst(devices.values())
+    worst = busy_machines.worst(devices.values())
     return Gate(
         tier=first.tier,
         taken_s=min(gate.taken_s for _, gate in gates),
@@ -236,8 +231,8 @@ class Gates:
         Of several machines the platform decides which: nodes are then started there for a
         moment, empty.
         """
-        mechanism = self._mechanisms[tier.disk.enforcement]
-        if not isinstance(mechanism, parts.MadeOnMachines):
+        of_machines = self._abilities(tier).gates_of_machines
+        if of_machines is None:
             return (GatePlace(self._world.machine),)
         nodes = self._most_nodes(tier)
         machines = self._world.platform.machines()
@@ -245,7 +240,7 @@ class Gates:
             return (GatePlace(machines[0]),)
         places: dict[str, GatePlace] = {}
         names = node_disks.node_names(nodes)
-        machines_of_nodes = disk_files.machines_of_nodes(nodes, self._scoped())
+        machines_of_nodes = of_machines.machines_of_nodes(nodes, self._scoped())
         for node, machine in zip(names, machines_of_nodes, strict=True):
             place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
@@ -295,23 +290,27 @@ class Gates:
         file = self._file(tier, place)
         if file is None:
             return
-        marked.make(str(file.parent), removal.owner(self._world))
+        marked.make(str(file.parent), marked_folders.owner(self._world))
         files.write_json(file, asdict(gate))
 
     def _measured(
         self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
     ) -> Gate:
-        mechanism = self._mechanisms[tier.disk.enforcement]
+        abilities = self._abilities(tier)
         world = self._scoped()
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
-        if drain and bursts and isinstance(mechanism, parts.DrainsBurst):
-            return mechanism.drained_gate(tier, world, thorough)
-        if not isinstance(mechanism, parts.MadeOnMachines):
+        if drain and bursts and abilities.drained_gate is not None:
+            return abilities.drained_gate(tier, world, thorough)
+        if abilities.gates_of_machines is None:
+            mechanism = self._mechanisms[tier.disk.enforcement]
             return mechanism.gate(tier, world, thorough)
         node = "node-1"
         if place.nodes:
             node = place.nodes[0]
-        return mechanism.gate_on(node, tier, world, thorough)
+        return abilities.gates_of_machines.take(node, tier, world, thorough)
+
+    def _abilities(self, tier: Tier) -> parts.TierAbilities:
+        return self._mechanisms[tier.disk.enforcement].abilities
 
     def _scoped(self) -> powers.World:
         """A world with its own names for each attempt: leftovers of one do not hinder the next."""
@@ -338,24 +337,20 @@ class Gates:
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
         """Where the gate is kept. None if it is not: also if the disk of its files is not seen."""
-        mechanism = self._mechanisms[tier.disk.enforcement]
-        if not isinstance(mechanism, parts.KeepsGate):
+        kept_gate = self._abilities(tier).kept_gate
+        if kept_gate is None:
             return None
         world = self._world
-        identity = mechanism.gate_identity(world)
         try:
+            identity = kept_gate(place.machine, world)
             machine = _machine_identity(place.machine, world)
-            cache = world.platform.folder(world.cache)
-            disk = mounts.disk_below(cache, place.machine)
         except (OSError, errors.TierbenchError):
             return None
         content = {
             **identity,
             "schema_version": _SCHEMA_VERSION,
             "limits": _device_limits(tier),
-            "jobs": own_images.content_hash(world.root / "workloads" / "fio"),
             "machine": machine,
-            "disk": disk,
         }
         written = json.dumps(content, sort_keys=True).encode()
         key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
@@ -393,7 +388,7 @@ def require_passed(gate: Gate) -> None:
     if gate.passed:
         return
     misses = "; ".join(_misses(gate))
-    busy = " and ".join(host_load.reasons(gate))
+    busy = " and ".join(busy_machines.reasons(gate))
     if busy:
         raise _busy_machine(gate.tier, misses, busy)
     raise _another_disk(gate.tier, misses)

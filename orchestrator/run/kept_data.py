@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.model import ClusterSpec, Profile, Workload
-from orchestrator.parts import Parts, Rented, Restorable
+from orchestrator.parts import KeptData, Parts
 from orchestrator.powers import World
-from orchestrator.tiers.common.emulated import disk_files
-from orchestrator.tiers.common.real import restoring
 
 DATASET = "dataset.json"
 _KEY_DIGITS = 16  # of the hash of all that decides the bytes
@@ -26,14 +24,14 @@ _KEY_DIGITS = 16  # of the hash of all that decides the bytes
 class DataSet:
     """A data set that runs of a workload on a profile start from, kept or to be loaded.
 
-    `snapshots`: one for each node. `mechanism`: who makes them. `identity`: everything
-    that decides their bytes.
+    `snapshots`: one for each node. `kept`: how they are made and looked for.
+    `identity`: everything that decides their bytes.
     """
 
     profile: Profile
     workload: Workload
     snapshots: tuple[Path, ...]
-    mechanism: Restorable
+    kept: KeptData
     identity: dict[str, Any]
 
 
@@ -41,19 +39,19 @@ def planned(
     profile: Profile, workload: Workload, seed: int, parts: Parts, world: World
 ) -> DataSet | None:
     """What the runs start from. None if every run loads."""
-    mechanism = parts.tiers[profile.tier.disk.enforcement]
+    kept = parts.tiers[profile.tier.disk.enforcement].abilities.kept_data
     cluster = profile.cluster
     database = parts.databases[cluster.member]
-    if not isinstance(mechanism, Restorable) or not database.restores(cluster):
+    if kept is None or not database.restores(cluster):
         return None
     identity = _identity(cluster, workload, seed, parts, world)
     written = json.dumps(identity, sort_keys=True).encode()
     key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
     sizes_bytes = disk_sizes(cluster)
-    snapshots = mechanism.snapshots(profile.tier, sizes_bytes, key, world)
+    snapshots = kept.snapshots(profile.tier, sizes_bytes, key, world)
     if not snapshots:
         return None
-    return DataSet(profile, workload, snapshots, mechanism, identity)
+    return DataSet(profile, workload, snapshots, kept, identity)
 
 
 def _identity(
@@ -97,38 +95,17 @@ def content(file: Path) -> dict[str, Any]:
     return {}
 
 
-def kept(snapshots: Sequence[Path], world: World) -> dict[str, Any]:
-    """The content of `dataset.json`; empty if the data set is not complete."""
-    file = folder_of(snapshots, world) / DATASET
-    if not file.is_file() or not are_there(snapshots, world):
-        return {}
-    return content(file)
-
-
-def is_complete(snapshots: Sequence[Path], world: World) -> bool:
-    """As far as that is told at once: `are_on_nodes` takes longer.
+def is_complete(data: DataSet, world: World) -> bool:
+    """As far as that is told at once: `KeptData.are_on_nodes` takes longer.
 
     A data set without `addresses` (tierbench once kept the network's prefix) is loaded
     anew.
     """
-    return "addresses" in kept(snapshots, world)
+    if "addresses" not in content(folder_of(data.snapshots, world) / DATASET):
+        return False
+    return data.kept.are_there(data.snapshots, world)
 
 
-def are_there(snapshots: Sequence[Path], world: World) -> bool:
-    """In the cache here, or on the machine that has the disks, as far as that is told at once."""
-    if disk_files.are_far(snapshots, world):
-        return True
-    if snapshots[0].is_relative_to(world.cache):
-        return all(snapshot.exists() for snapshot in snapshots)
-    return restoring.are_there(snapshots, world)
-
-
-def are_on_nodes(
-    snapshots: Sequence[Path], mechanism: Restorable, world: World
-) -> bool:
-    """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
-    if isinstance(mechanism, Rented):
-        return mechanism.still_there(snapshots, world)
-    if not disk_files.are_far(snapshots, world):
-        return True
-    return disk_files.exist(snapshots, world)
+def addresses_of(snapshots: Sequence[Path], world: World) -> tuple[str, ...]:
+    """The nodes' addresses while a data set that is complete was loaded."""
+    return tuple(content(folder_of(snapshots, world) / DATASET)["addresses"])

@@ -31,15 +31,11 @@ from orchestrator.run import observed
 from orchestrator.run.kept_data import (
     DATASET,
     DataSet,
-    are_on_nodes,
-    are_there,
     content,
     disk_sizes,
     folder_of,
 )
-from orchestrator.system import files
-from orchestrator.tiers.common.emulated import disk_files
-from orchestrator.tiers.common.real import removal
+from orchestrator.system import files, marked_folders
 
 LOADING = "loading.json"
 PLACES = "places.json"
@@ -60,15 +56,15 @@ class _Before:
         """Reads what is there; an empty folder if a load cannot go on."""
         folder = folder_of(data.snapshots, world)
         left: dict[str, Any] = {}
-        if are_there(data.snapshots, world):
+        if data.kept.are_there(data.snapshots, world):
             left = content(folder / LOADING)
-        if left and are_on_nodes(data.snapshots, data.mechanism, world):
+        if left and data.kept.are_on_nodes(data.snapshots, world):
             world.progress.note(
                 f"a load goes on that did not end before: {left['failure']}"
             )
             return cls(folder, tuple(left["addresses"]), left["failure"])
-        list(removal.here([folder], world))
-        removal.make(folder, world)
+        list(marked_folders.here([folder], world))
+        marked_folders.make(folder, world)
         return cls(folder)
 
     @property
@@ -121,9 +117,8 @@ class _Before:
         """Removes what no later load can go on from."""
         if (self.folder / LOADING).is_file():
             return
-        list(removal.here([self.folder], world))
-        if disk_files.are_far(data.snapshots, world):
-            disk_files.discard(data.snapshots, world)
+        list(marked_folders.here([self.folder], world))
+        data.kept.discard(data.snapshots, world)
 
 
 def _addresses_taken(addresses: tuple[str, ...], folder: Path) -> UnavailableError:
@@ -204,7 +199,7 @@ def _on_nodes(
     generator = parts.load_generators[data.workload.generator]
     nodes_data = NodesData(disk_sizes(spec), data.snapshots, before.resumed)
     with (
-        data.mechanism.loading(data.profile.tier, nodes_data, world) as volumes,
+        data.kept.loading(data.profile.tier, nodes_data, world) as volumes,
         world.platform.network(
             f"{world.scope}-load", spec.nodes, before.addresses
         ) as network,

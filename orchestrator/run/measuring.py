@@ -7,7 +7,7 @@ from functools import partial
 from orchestrator.errors import TierbenchError
 from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
-from orchestrator.parts import ClientLoad, Disks, LiftsLimits
+from orchestrator.parts import ClientLoad, Disks, ServedDisk
 from orchestrator.planning import disk_matrix
 from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.run import confirming, recording, window
@@ -73,9 +73,10 @@ def _under_load(
     window_over = partial(_note_database, here, cluster)
     with (
         window.clock_watched(world.clock, here.run, here.draft.doubts),
-        window.watched(
-            here.profile.tier, disks.volumes, _window_s(workload), world
-        ) as (watching, served),
+        window.watched(_served_disks(here, disks), _window_s(workload), world) as (
+            watching,
+            served,
+        ),
         confirming.changing(here, disks, nodes, watching, window_over) as (
             load,
             changing,
@@ -90,6 +91,13 @@ def _under_load(
     measured = here.windows(warmup, measure, confirm_s)
     facts["disks"] = served
     return measured
+
+
+def _served_disks(here: RunContext, disks: Disks) -> Sequence[ServedDisk]:
+    of_run = here.mechanism.abilities.served_disks
+    if of_run is None:
+        return ()
+    return of_run(here.profile.tier, disks.volumes, here.world)
 
 
 def _window_s(workload: Workload) -> float | None:
@@ -124,8 +132,9 @@ def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> N
     """For what is not measured, loads of the run included: those of a data set have none either.
     `nodes` may then take all processors and memory too, for the check of all data."""
     with suppress(TierbenchError):  # what keeps its limits only takes longer
-        if isinstance(here.mechanism, LiftsLimits):
-            here.mechanism.lift(here.profile.tier, disks, here.world)
+        limits = here.mechanism.abilities.limits
+        if limits is not None:
+            limits.lift(here.profile.tier, disks, here.world)
         for node in nodes:
             container = here.world.platform.container(node.container or node.name)
             if isinstance(container, LiftsItsLimits):
@@ -140,10 +149,10 @@ def _limits_in_force(
     with those of `nodes`, when it has ended well. What a person changed is a doubt of its own."""
     tier = here.profile.tier
     world = here.world
-    mechanism = here.mechanism
-    if isinstance(mechanism, LiftsLimits):
-        mechanism.enforce(tier, disks, world)
+    limits = here.mechanism.abilities.limits
+    if limits is not None:
+        limits.enforce(tier, disks, world)
     yield
-    if isinstance(mechanism, LiftsLimits) and not store.limit_changes(here.folder):
-        mechanism.require_enforced(tier, disks, world)
+    if limits is not None and not store.limit_changes(here.folder):
+        limits.require_enforced(tier, disks, world)
     lift_limits(here, disks, nodes)

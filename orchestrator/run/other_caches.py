@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
-from orchestrator.platforms.common import marked
+from orchestrator.powers import MarkedFolder
 from orchestrator.run import datasets
-from orchestrator.system import machine_caches
+from orchestrator.system import machine_caches, marked, marked_folders
 from orchestrator.system.machine_caches import MachineIdentity
-from orchestrator.tiers.common.real import removal
 from orchestrator.units import format_bytes, format_seconds, listed
 
 
@@ -65,9 +64,7 @@ def found(cache: Path) -> Iterator[OtherCache]:
             yield OtherCache(folder, owner, sum(sizes_bytes), max(changes_s))
 
 
-def forget(
-    cache: Path, owner: str, only_list: bool = False
-) -> Iterator[removal.MarkedFolder]:
+def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedFolder]:
     """Removes what the machine of that name has in the cache folder, or only lists it. UsageError
     if it has nothing, RunError if something cannot be removed."""
     others = list(found(cache))
@@ -82,7 +79,7 @@ def forget(
     for other in named:
         whose = marked.owned_by(owner, other.owner.id, other.folder, "")
         for folder in datasets.folders(other.folder):
-            for marked_folder in removal.owned(folder, whose, only_list):
+            for marked_folder in marked_folders.owned(folder, whose, only_list):
                 yield marked_folder
                 if marked_folder.kept:
                     stays.append(marked_folder.place)

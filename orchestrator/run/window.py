@@ -10,23 +10,20 @@ recorded.
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.analysis.figures.statements import grown
 from orchestrator.errors import UNREADABLE, TierbenchError
-from orchestrator.model import Cluster, Doubt, Node, Run, Volume
+from orchestrator.model import Cluster, Doubt, Run
+from orchestrator.parts import ServedDisk
 from orchestrator.powers import Clock, World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once, files
-from orchestrator.tier import Emulated, Tier
-from orchestrator.tiers.common.emulated import disk_server, host_load
 
-_CREDITS = ("iops_credit", "bytes_credit")
 # For what follows a window and still works when the load has ended. A thread that takes longer is
 # left alone: the next step need not wait for servers that do not answer.
 LATE_S = 60.0
@@ -38,120 +35,46 @@ _WAKE_S = 0.05  # how late the program may be when a run ends before its time
 
 @contextmanager
 def watched(
-    tier: Tier, volumes: Sequence[Volume], measure_s: float | None, world: World
+    disks: Sequence[ServedDisk], measure_s: float | None, world: World
 ) -> Iterator[tuple[World, dict[str, dict[str, Any]]]]:
     """Yields the world to give to the load generator, and a mapping that is filled at the end.
 
-    Name of each server of ours that plays a disk → its counters `begin` and `end`, and over
-    the window `late_s`, `over_pct`, of reads and writes what `host_load.counted_apart` says,
-    and `overhead` (`host_load.overheads`).
+    Name of each server of ours that plays one of `disks` → what its counters say of the window.
 
     `measure_s`: how long the window lasts; None: to the end of the block. If the generator
     does not say when its window begins, the counters are of the whole block.
     """
     served: dict[str, dict[str, Any]] = {}
-    disks = list(_emulated(volumes, world))
-    begin_window = partial(_EmulatedDisk.begin, credit_pct=_credit_pct(tier))
 
     def follow(time_s: float) -> None:
         if follower.wait_until(time_s):
-            at_once.each(begin_window, disks)
+            at_once.each(_begin_window, disks)
         if measure_s is not None and follower.wait_until(time_s + measure_s):
-            at_once.each(_EmulatedDisk.end, disks)
+            at_once.each(_end, disks)
 
     follower = Follower(world.clock)
-    at_once.each(_EmulatedDisk.begin, disks)
+    at_once.each(_begin, disks)
     try:
         with followed(follow, "window", follower, world) as telling:
             yield telling, served
     finally:
-        at_once.each(_EmulatedDisk.end, [disk for disk in disks if disk.last is None])
+        at_once.each(_end, disks)
     for disk in disks:
         facts = disk.facts()
         if facts:
-            served[disk.server.name] = facts
+            served[disk.name] = facts
 
 
-def _credit_pct(tier: Tier) -> float | None:
-    """The burst credit with which a window begins; a bucket that starts empty is not filled."""
-    burst = tier.limits.burst
-    if not isinstance(tier.disk, Emulated) or not burst or burst.start_pct <= 0:
-        return None
-    return burst.start_pct
+def _begin(disk: ServedDisk) -> None:
+    disk.begin()
 
 
-class _ReadAt(NamedTuple):
-    """Counters, and the moment at which they were read."""
-
-    time_s: float
-    reading: host_load.Reading
+def _begin_window(disk: ServedDisk) -> None:
+    disk.begin_window()
 
 
-@dataclass
-class _EmulatedDisk:
-    volume: Volume
-    server: Node
-    world: World
-    first: _ReadAt | None = None
-    last: _ReadAt | None = None
-    more: dict[str, Any] = field(default_factory=dict)
-
-    def begin(self, credit_pct: float | None = None) -> None:
-        """With so much burst credit. What cannot be set stays as the begin's figures say."""
-        if credit_pct is not None:
-            with suppress(TierbenchError):
-                limits = {"burst_start": credit_pct}
-                disk_server.change(self.server.container or "", limits, self.world)
-                self.more["credit_set_pct"] = credit_pct
-        self.first = self._read()
-
-    def end(self) -> None:
-        self.last = self._read()
-
-    def _read(self) -> _ReadAt:
-        reading = host_load.read(self.volume, self.world)
-        return _ReadAt(self.world.clock.now(), reading)
-
-    def facts(self) -> dict[str, Any]:
-        if self.first is None or self.last is None:
-            return {}
-        before = self.first.reading
-        after = self.last.reading
-        facts: dict[str, Any] = dict(host_load.since(before, after))
-        facts.pop("host_cpu_pct", None)
-        groups: dict[str, Mapping[str, Any]] = {
-            **host_load.counted_apart(before, after),
-            "overhead": host_load.overheads(before, after),
-            "begin": _shown(self.first),
-            "end": _shown(self.last),
-        }
-        for name, group in groups.items():
-            if group:
-                facts[name] = group
-        if not facts:
-            return {}
-        return {**facts, **self.more}
-
-
-def _emulated(volumes: Sequence[Volume], world: World) -> Iterator[_EmulatedDisk]:
-    for volume in volumes:
-        if volume.server is not None:
-            yield _EmulatedDisk(volume, volume.server, world)
-
-
-def _shown(read_at: _ReadAt) -> dict[str, Any]:
-    """The server's own counters, credit in % of a full bucket."""
-    counters: Mapping[str, Any] = read_at.reading.disk
-    if not counters:
-        return {}
-    shown: dict[str, Any] = {"time_s": read_at.time_s}
-    for name, value in counters.items():
-        if name not in (*_CREDITS, "time_s"):
-            shown[name] = value
-    for name in _CREDITS:
-        if counters.get(name) is not None:
-            shown[f"{name}_pct"] = 100 * counters[name]
-    return shown
+def _end(disk: ServedDisk) -> None:
+    disk.end()
 
 
 @dataclass

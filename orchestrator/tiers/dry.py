@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData, TierMechanism
+from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities, TierMechanism
 from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -18,6 +18,17 @@ class DryTier(TierMechanism):
 
     name: str = DRY
     kind: DiskKind = DRY
+
+    @property
+    def abilities(self) -> TierAbilities:
+        kept_data = KeptData(
+            self.snapshots,
+            self.loading,
+            are_there=disk_files.are_there,
+            are_on_nodes=disk_files.are_on_nodes,
+            discard=disk_files.discard,
+        )
+        return TierAbilities(kept_data=kept_data)
 
     snapshots = staticmethod(disk_files.snapshots)
 

@@ -12,15 +12,24 @@ from functools import partial
 from typing import Any
 
 from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.kernel import mounts
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, Levers, MadeOnMachines, NodesData
+from orchestrator.parts import (
+    ChangedLimits,
+    Disks,
+    GatesOfMachines,
+    KeptData,
+    Levers,
+    NodesData,
+    TierAbilities,
+)
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import of_nodes
-from orchestrator.powers import World
+from orchestrator.powers import Machine, World
 from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
-from orchestrator.tiers.common.emulated import disk_files, disk_server
+from orchestrator.tiers.common.emulated import disk_files, disk_server, window_disks
 from orchestrator.tiers.common.gate import shared_limit, truth_gate
 
 _MICRO = 1e6
@@ -48,12 +57,31 @@ _LEVERS = {
 Keep = Callable[[str, str, Mapping[str, float]], None]
 
 
-class EmulatedTier(MadeOnMachines):
+class EmulatedTier:
     name = "emulated"
     kind: DiskKind = "emulated"
 
-    places = staticmethod(disk_files.places)
-    snapshots = staticmethod(disk_files.snapshots)
+    @property
+    def abilities(self) -> TierAbilities:
+        return TierAbilities(
+            kept_data=KeptData(
+                disk_files.snapshots,
+                self.loading,
+                are_there=disk_files.are_there,
+                are_on_nodes=disk_files.are_on_nodes,
+                discard=disk_files.discard,
+                forget=disk_files.forget,
+            ),
+            limits=ChangedLimits(
+                self.lift, self.enforce, self.require_enforced, self.levers
+            ),
+            kept_gate=self.kept_gate,
+            gates_of_machines=GatesOfMachines(
+                self.gate_on, disk_files.machines_of_nodes
+            ),
+            places=disk_files.places,
+            served_disks=window_disks.of_run,
+        )
 
     def check(self, tier: Tier, world: World) -> None:
         if tier.shared and len(of_nodes(world.platform)) > 1:
@@ -66,8 +94,15 @@ class EmulatedTier(MadeOnMachines):
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
         disk_server.need_kernel(needed, of_nodes(world.platform))
 
-    def gate_identity(self, world: World) -> Mapping[str, Any]:
-        return {"mechanism": self.name, "image": own_images.tag(world.root, "disk")}
+    def kept_gate(self, machine: Machine, world: World) -> Mapping[str, Any]:
+        """The image of the disk, the fio jobs, and the disk on which its files lie."""
+        cache = world.platform.folder(world.cache)
+        return {
+            "mechanism": self.name,
+            "image": own_images.tag(world.root, "disk"),
+            "jobs": own_images.content_hash(world.root / "workloads" / "fio"),
+            "disk": mounts.disk_below(cache, machine),
+        }
 
     @contextmanager
     def loading(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData, TierMechanism
+from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities, TierMechanism
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Tier
 
@@ -21,6 +21,10 @@ _SAVED = (
 class ExistingTier(TierMechanism):
     name = "existing"
     kind: DiskKind = "existing"
+
+    @property
+    def abilities(self) -> TierAbilities:
+        return TierAbilities(kept_data=KeptData(self.snapshots, self.loading))
 
     def snapshots(
         self, tier: Tier, sizes_bytes: Sequence[int], name: str, world: World

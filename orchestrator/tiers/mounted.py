@@ -21,6 +21,7 @@ from orchestrator.tiers.common.real import (
     cloud_metadata,
     node_places,
     real_disk,
+    removal,
     restoring,
 )
 from orchestrator.tiers.common.real import snapshots as kept_copies
@@ -42,6 +43,19 @@ class MountedTier:
     ) -> None:
         self._ask = ask
         self._take = take
+
+    @property
+    def abilities(self) -> parts.TierAbilities:
+        return parts.TierAbilities(
+            kept_data=parts.KeptData(
+                restoring.snapshots_of,
+                restoring.loading,
+                are_there=restoring.are_there,
+                forget=removal.forget,
+            ),
+            drained_gate=self.drained_gate,
+            places=restoring.places,
+        )
 
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. Warns where the cloud says that a disk is of another type."""
@@ -65,11 +79,6 @@ class MountedTier:
         if not is_here(world):
             asking = cloud_metadata.asked_there(world)
         return cloud_metadata.about(tier, disks, world.machine, asking)
-
-    # Of `Restorable`.
-    places = staticmethod(restoring.places)
-    snapshots = staticmethod(restoring.snapshots_of)
-    loading = staticmethod(restoring.loading)
 
     @contextmanager
     def attached(

@@ -14,7 +14,7 @@ from typing import Any
 
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
-from orchestrator.parts import Disks, NodesData
+from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.claims import (
@@ -42,6 +42,13 @@ class StorageClassTier:
 
     def __init__(self, take: Callable[..., Gate] = truth_gate.take) -> None:
         self._take = take
+
+    @property
+    def abilities(self) -> TierAbilities:
+        kept_data = KeptData(
+            self.snapshots, self.loading, are_on_nodes=self.are_on_nodes
+        )
+        return TierAbilities(kept_data=kept_data)
 
     def check(self, tier: Tier, world: World) -> None:
         """See `TierMechanism`. A class that is named must exist; one of ours is made when needed,
@@ -85,8 +92,8 @@ class StorageClassTier:
         folder = world.cache / "datasets" / f"{name}-{mark}"
         return tuple(folder / f"{node}.claim" for node in node_names(len(sizes_bytes)))
 
-    def still_there(self, snapshots: Sequence[Path], world: World) -> bool:
-        """See `Rented`: a claim or snapshot may have been removed by others."""
+    def are_on_nodes(self, snapshots: Sequence[Path], world: World) -> bool:
+        """The cache has notes only: a claim or snapshot may have been removed by others."""
         claims = _claims("a data set that is kept", world)
         return all(at_once.each(lambda note: claims.holds(_source(note)), snapshots))
 

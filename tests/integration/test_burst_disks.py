@@ -20,6 +20,7 @@ from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.system import store
 from orchestrator.tier import Burst, Gate, GateCheck
+from orchestrator.tiers.common.emulated import window_disks
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.tiers.emulated import EmulatedTier
 from tests.integration.conftest import HERE, measured, tierbench
@@ -145,7 +146,8 @@ def test_credit_is_what_the_profile_says_when_the_window_begins(world: World) ->
     ):
         job = {"SIZE": "32m", "RAMP": "0", **CELL}
         fio.run("prepare", job)
-        with window.watched(tier, disks.volumes, 2.0, world) as (telling, served):
+        played = window_disks.of_run(tier, disks.volumes, world)
+        with window.watched(played, 2.0, world) as (telling, served):
             telling.window_begins(world.clock.now() + 2.0)
             fio.run("depth", {**job, "RUNTIME": "5s"})
     (disk,) = served.values()

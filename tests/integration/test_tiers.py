@@ -23,9 +23,17 @@ from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
-from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Limits, Tier
+from orchestrator.run import busy_machines
+from orchestrator.tier import (
+    Burst,
+    Gate,
+    GateCheck,
+    LatencyModel,
+    Limits,
+    Tier,
+)
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.gate import fio_jobs, shared_limit, truth_gate
 from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
@@ -149,7 +157,7 @@ def calm(take: Callable[[], Gate]) -> Gate:
         taken = take()
         if taken.passed:
             return taken
-    if busy := host_load.reasons(taken):
+    if busy := busy_machines.reasons(taken):
         pytest.skip(f"this machine is too busy for a gate: {' and '.join(busy)}")
     return taken
 

@@ -17,7 +17,7 @@ OTHERS = {
     "cli/__init__": "copies what a wheel has shipped into a folder of the cache",
     "cli/export": "`--output` may name a pipe or a device, which cannot be replaced",
     "platforms/common/archives": "unpacks, past links, what comes from a container",
-    "platforms/common/marked": "marks folders; runs alone on machines elsewhere",
+    "system/marked": "marks folders; runs alone on machines elsewhere",
     "platforms/own_images": "copies what an image is built of into a temporary folder",
     "databases/yugabytedb/image": "copies what an image is built of into a temporary folder",
     "report/rendering/page": "keeps Vega's code in the cache; no level below has a writer",

@@ -14,8 +14,9 @@ import pytest
 from orchestrator.cli.app import require_writable
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
+from orchestrator.powers import MarkedFolder
+from orchestrator.system import marked_folders
 from orchestrator.tiers.common.real import removal
-from orchestrator.tiers.common.real.removal import MarkedFolder
 from tests.apps import Terminal, tierbench
 from tests.plans import profile_text
 from tests.refused_profiles import cluster_text
@@ -138,7 +139,7 @@ def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
         raise PermissionError(13, "Permission denied", "/cache/datasets")
         yield
 
-    monkeypatch.setattr(removal, "here", denied)
+    monkeypatch.setattr(marked_folders, "here", denied)
     assert clean(steps, "--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert "/data/datasets/x (1 MiB)" in said.out and "Permission denied" in said.err

@@ -14,8 +14,7 @@ from orchestrator.cli import CACHE
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UnavailableError
-from orchestrator.platforms.common import marked
-from orchestrator.system import machine_caches
+from orchestrator.system import machine_caches, marked
 from orchestrator.system.machine_caches import MachineIdentity
 from tests import ROOT
 from tests.apps import Terminal, said_by, with_parts

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
-from orchestrator.parts import NodesData
-from orchestrator.platforms.common import marked
+from orchestrator.parts import NodesData, TierAbilities
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed
+from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Tier
-from orchestrator.tiers.common.real import removal
+from orchestrator.tiers import tier_mechanisms
 from tests.fake_parts import FakeTier
 from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan, a_profile, a_workload
@@ -48,6 +49,10 @@ class Large(FakeTier):
     def __init__(self, log: Log, copies: int) -> None:
         super().__init__(log, True)
         self._copies = copies
+
+    @property
+    def abilities(self) -> TierAbilities:
+        return replace(super().abilities, places=self.places)
 
     def places(self, tier: Tier, nodes: int, world: World) -> dict[Path, int]:
         return {world.cache: self._copies * nodes}
@@ -98,7 +103,7 @@ def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) ->
         if name == "somebody's":
             folder.mkdir()
         else:
-            marked.make(str(folder), removal.owner(campaign.world))
+            marked.make(str(folder), marked_folders.owner(campaign.world))
         (folder / "node-1.img").write_bytes(bytes(2**20))
         (folder / "dataset.json").write_text("{}")
         os.utime(folder / "dataset.json", (age + 1, age + 1))
@@ -247,7 +252,7 @@ def test_clean_removes_an_unfinished_load(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1,)))
     with pytest.raises(UnfinishedError):
         ensure(campaign, nodes=1)
-    assert list(datasets.forget(unmounted(campaign.world)))
+    assert list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
     assert folder_of(campaign) is None
 
 
@@ -263,7 +268,7 @@ def test_a_small_file_that_was_cut_stops_nothing(make: Make, name: str) -> None:
             )
         file.write_bytes(file.read_bytes()[: min(cut, file.stat().st_size - 2)])
         ensure(campaign, nodes=1)
-        assert list(datasets.forget(unmounted(campaign.world)))
+        assert list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
 
 
 @pytest.mark.parametrize("part", [0, 0.3, 0.7, 0.97])
@@ -324,9 +329,13 @@ def test_clean_leaves_what_is_not_ours_in_a_folder_that_is_the_cache(
     (unsaid / marked.MARK).touch()
     folder = ensure(campaign, nodes=1)[0].parent
     (folder / "node-1.img").write_text("rows")
-    listed = list(datasets.forget(unmounted(campaign.world), only_list=True))
+    listed = list(
+        datasets.forget(tier_mechanisms(), unmounted(campaign.world), only_list=True)
+    )
     assert (
-        folder.is_dir() and list(datasets.forget(unmounted(campaign.world))) == listed
+        folder.is_dir()
+        and list(datasets.forget(tier_mechanisms(), unmounted(campaign.world)))
+        == listed
     )
     told = {one.place: one for one in listed}
     assert set(told) == {str(one) for one in (folder, earlier, unsaid)}
@@ -346,6 +355,6 @@ def test_data_sets_may_be_a_link_to_a_larger_disk(make: Make, tmp_path: Path) ->
     campaign.world.cache.mkdir(parents=True, exist_ok=True)
     (campaign.world.cache / "datasets").symlink_to(larger)
     ensure(campaign, nodes=1)
-    (found,) = datasets.forget(unmounted(campaign.world))
+    (found,) = datasets.forget(tier_mechanisms(), unmounted(campaign.world))
     assert not found.foreign and not found.kept
     assert [one.name for one in larger.iterdir()] == ["theirs"]

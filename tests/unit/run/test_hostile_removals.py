@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.common import marked
+from orchestrator.system import marked
 from tests import ROOT
 from tests.name_space import in_a_name_space
 

@@ -13,12 +13,14 @@ import pytest
 
 from orchestrator.errors import GateError
 from orchestrator.model import Node, Volume
+from orchestrator.parts import TierAbilities
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import ONE_GATE, Span
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import World
 from orchestrator.run import window
 from orchestrator.tier import Burst, Gate, NodeDisks, Tier
+from orchestrator.tiers.common.emulated import window_disks
 from tests.fake_parts import FakeTier
 from tests.fakes import FakePlatform, Log, fake_world
 from tests.plans import a_plan, a_profile, a_workload
@@ -92,6 +94,10 @@ def test_an_interrupt_in_the_last_gate_keeps_every_run(make: Make) -> None:
 
 class Draining(FakeTier):
     """A tier that can use up credit."""
+
+    @property
+    def abilities(self) -> TierAbilities:
+        return replace(super().abilities, drained_gate=self.drained_gate)
 
     def drained_gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say("drained")
@@ -189,7 +195,8 @@ def watch(
     world.platform.answer = server  # type: ignore[attr-defined]
     volume = Volume("v", "/dev/loop1", restored=True, server=SERVER)
     start_s = world.clock.now()
-    with window.watched(tier, [volume], 4.0, world) as (telling, served):
+    disks = window_disks.of_run(tier, [volume], world)
+    with window.watched(disks, 4.0, world) as (telling, served):
         if announced:
             telling.window_begins(start_s)
             telling.window_begins(start_s + 50)  # only the first call counts
@@ -234,9 +241,5 @@ def test_a_generator_that_does_not_say_when_is_read_around_its_load(
 
 def test_disks_that_nobody_of_ours_serves_have_no_counters(tmp_path: Path) -> None:
     world = fake_world(Log(), tmp_path)
-    with window.watched(TIER, [Volume("v", "", restored=False)], 4.0, world) as (
-        _,
-        served,
-    ):
-        pass
-    assert served == {}
+    volumes = [Volume("v", "", restored=False)]
+    assert window_disks.of_run(TIER, volumes, world) == []

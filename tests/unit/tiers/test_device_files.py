@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.platforms.common import marked
+from orchestrator.system import marked
 from tests import ROOT
 
 DEVICE = ROOT / "docker/disk/device"

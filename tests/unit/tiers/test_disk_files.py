@@ -24,12 +24,11 @@ from orchestrator.parts import NodesData
 from orchestrator.planning import durations, factors
 from orchestrator.planning.rehearsal import Model
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import checks, datasets
+from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files
-from orchestrator.tiers.common.real import removal
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
@@ -125,7 +124,7 @@ def written(far: Far, snapshots: Sequence[Path]) -> list[Path]:
 def test_disk_volume_and_file_of_a_node_are_on_its_machine(
     far: Far, world: World
 ) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, [1, 1], "key", world)
+    snapshots = disk_files.snapshots(TIER, [1, 1], "key", world)
     folder = snapshots[1].parent
     assert snapshots[1].name == "node-2.img" and folder.parent == FOLDER / "datasets"
     assert folder.name.startswith("key-"), "not the name of a data set of this computer"
@@ -152,7 +151,7 @@ def test_a_disk_in_memory_is_a_whole_copy_in_its_servers_container(
     far: Far, world: World
 ) -> None:
     snapshots, tier = (
-        EmulatedTier().snapshots(TIER, [1], "key", world),
+        disk_files.snapshots(TIER, [1], "key", world),
         changed(TIER, in_memory=True),
     )
     with EmulatedTier().attached(tier, NodesData([2**30], snapshots), world):
@@ -226,7 +225,7 @@ def test_empty_disks_are_made_where_they_are_served(far: Far, world: World) -> N
 def test_what_is_loaded_stays_and_a_resumed_load_makes_nothing_anew(
     far: Far, world: World
 ) -> None:
-    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
+    snapshots = disk_files.snapshots(TIER, [1], "key", world)
     for resumed in (False, True):
         with EmulatedTier().loading(
             TIER, NodesData([2**30], snapshots, resumed), world
@@ -241,7 +240,7 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(
 ) -> None:
     far.said["tierbench-disk-node-1"] = "cp: error writing: No space left on device"
     far.states["tierbench-disk-node-1"] = "exited (70)"
-    snapshots = EmulatedTier().snapshots(TIER, [1], "key", world)
+    snapshots = disk_files.snapshots(TIER, [1], "key", world)
     with (
         pytest.raises(RunError, match="could not start") as raised,
         EmulatedTier().attached(TIER, NodesData([2**30], snapshots), world),
@@ -252,25 +251,27 @@ def test_a_copy_that_fails_is_an_error_with_the_containers_words(
 
 def test_snapshots_are_looked_for_where_their_nodes_run(far: Far, world: World) -> None:
     snapshots = disk_files.snapshots(TIER, [1] * 3, "key", world)
-    assert disk_files.are_far(snapshots, world) and not disk_files.exist(
+    assert disk_files.are_far(snapshots, world) and not disk_files.are_on_nodes(
         snapshots, world
     )
     files = written(far, snapshots)
-    assert disk_files.exist(snapshots, world)
+    assert disk_files.are_on_nodes(snapshots, world)
     files[1].rename(files[0].with_name("node-2.img"))
-    assert not disk_files.exist(snapshots, world), "on another machine than its node's"
+    assert not disk_files.are_on_nodes(snapshots, world), (
+        "on another machine than its node's"
+    )
 
 
 def marked_for(world: World, files: Sequence[Path]) -> None:
     """Puts the mark of the cache of `world` beside each file, as the disk's container does."""
     for file in files:
-        (file.parent / marked.MARK).write_text(removal.owner(world))
+        (file.parent / marked.MARK).write_text(marked_folders.owner(world))
 
 
 def test_all_machines_forget_what_has_the_mark_of_this_cache(
     far: Far, world: World
 ) -> None:
-    assert not list(disk_files.forget(fake_world(cache=world.cache))), (
+    assert not list(disk_files.forget((), fake_world(cache=world.cache), False)), (
         "this computer has none"
     )
     files = written(far, disk_files.snapshots(TIER, [1] * 2, "key", world))
@@ -281,9 +282,9 @@ def test_all_machines_forget_what_has_the_mark_of_this_cache(
     older = written(far, [FOLDER / "disks/node-1.img", FOLDER / "disks/node-2.img"])
     beside = far.folder_of("node-1") / "of-others"
     beside.write_text("kept")
-    listed = list(disk_files.forget(world, only_list=True))
+    listed = list(disk_files.forget((), world, True))
     assert all(file.exists() for file in files)
-    removed = list(disk_files.forget(world))
+    removed = list(disk_files.forget((), world, False))
     assert removed == listed
     key, other = files[0].parent.name, others[0].parent.name
     theirs_said = f" belongs to the cache /home/other/cache of {socket.gethostname()}"
@@ -326,7 +327,7 @@ def test_a_machine_that_cannot_be_asked_is_said(tmp_path: Path, world: World) ->
     bare: Any = Bare(tmp_path)
     world = replace(world, platform=bare)
     world.cache.joinpath("datasets").mkdir(parents=True)
-    (found,) = disk_files.forget(world)
+    (found,) = disk_files.forget((), world, False)
     assert str(found).startswith(f"{FOLDER} of vm1") and "no such program" in str(found)
 
 

@@ -14,6 +14,7 @@ from docker.errors import APIError
 from orchestrator.errors import GateError, UsageError
 from orchestrator.facts import GateWord
 from orchestrator.model import Run
+from orchestrator.parts import GatesOfMachines, TierAbilities
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
@@ -21,6 +22,9 @@ from orchestrator.run import datasets
 from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
 from orchestrator.system import store
 from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tiers import tier_mechanisms
+from orchestrator.tiers.common.emulated import disk_files
+from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.fake_parts import FakeTier
 from tests.fakes import FakeClock, FakePlatform, FarMachine, Log, fake_world
@@ -36,8 +40,12 @@ class Kept(FakeTier):
 
     image = "disk:1"
 
-    def gate_identity(self, world: World) -> Mapping[str, Any]:
-        return {"image": self.image}
+    @property
+    def abilities(self) -> TierAbilities:
+        return replace(super().abilities, kept_gate=self.kept_gate)
+
+    def kept_gate(self, machine: Machine, world: World) -> Mapping[str, Any]:
+        return {**EmulatedTier().kept_gate(machine, world), "image": self.image}
 
 
 @pytest.fixture
@@ -97,6 +105,11 @@ class OnMachines(Kept):
         super().__init__(log, True)
         self.places: list[str] = []
         self._slow = slow
+
+    @property
+    def abilities(self) -> TierAbilities:
+        of_machines = GatesOfMachines(self.gate_on, disk_files.machines_of_nodes)
+        return replace(super().abilities, gates_of_machines=of_machines)
 
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False
@@ -251,7 +264,8 @@ def test_gates_of_an_earlier_release_do_not_keep_new_ones_from_being_removed(
     take(world)
     assert take(world).reused
     removed, left = sorted(
-        datasets.forget(unmounted(world)), key=lambda one: bool(one.foreign)
+        datasets.forget(tier_mechanisms(), unmounted(world)),
+        key=lambda one: bool(one.foreign),
     )
     assert not removed.foreign and not take(world).reused
     assert (

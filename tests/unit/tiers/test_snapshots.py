@@ -16,15 +16,15 @@ import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.parts import NodesData
-from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
+from orchestrator.system import marked, marked_folders
 from orchestrator.tier import NodeDisks, Snapshots, Tier
+from orchestrator.tiers import tier_mechanisms
 from orchestrator.tiers.common.real import (
     node_places,
     real_disk,
-    removal,
     restoring,
     snapshots,
 )
@@ -225,7 +225,7 @@ def test_what_a_killed_program_left_is_removed_by_the_next_load(
 ) -> None:
     tier = real_tier(root, given("elsewhere", root))
     folder = restoring.snapshots_of(tier, SIZES, "key", world)[0].parent
-    assert marked.make(str(folder), removal.owner(world)) == ""
+    assert marked.make(str(folder), marked_folders.owner(world)) == ""
     for name in ("node-1", "node-2.partial"):
         (folder / name / "left").mkdir(parents=True)
     found = load(tier, world)
@@ -396,8 +396,8 @@ def test_clean_finds_snapshots_by_the_cache_and_by_what_is_mounted(
     load(real_tier(root), world)
     load(real_tier(root, given("elsewhere", root)), world)
     (root / "disk" / node_places.FOLDER / "of others").mkdir(parents=True)
-    listed = list(datasets.forget(world, only_list=True))
-    removed = list(datasets.forget(world))
+    listed = list(datasets.forget(tier_mechanisms(), world, only_list=True))
+    removed = list(datasets.forget(tier_mechanisms(), world))
     assert removed == listed and not any(one.kept for one in removed)
     on_disks = {one.place: one.foreign for one in removed}
     assert on_disks.pop(str(root / "disk" / node_places.FOLDER)) == marked.UNMARKED
@@ -428,7 +428,7 @@ def test_data_of_another_machine_or_cache_are_neither_used_nor_removed(
         attach(tier, found, world),
     ):
         pass
-    left = {one.place: one.foreign for one in datasets.forget(world)}
+    left = {one.place: one.foreign for one in datasets.forget(tier_mechanisms(), world)}
     for folder in (ours, found[0].parent):
         assert left[str(folder)].startswith("belongs to the cache ")
         assert (folder / "node-1/base/1").exists()

@@ -16,10 +16,11 @@ import pytest
 from orchestrator.errors import GateError, RunError, UnavailableError, UsageError
 from orchestrator.facts import GateWord
 from orchestrator.model import Node, Volume
-from orchestrator.parts import KeepsGate, Restorable, TakesSpace
+from orchestrator.parts import TierAbilities, TierMechanism
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Completed, ContainerEntry
-from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks
+from orchestrator.powers import Completed, ContainerEntry, World
+from orchestrator.run import busy_machines
+from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers import emulated, mounted, tier_mechanisms
 from orchestrator.tiers.common.emulated import disk_server, host_load
 from orchestrator.tiers.common.gate import expected, truth_gate
@@ -336,7 +337,7 @@ def test_load_is_the_growth_of_counters() -> None:
         readings(100, 1000, 1.0, 10, 100), readings(195, 1100, 1.3, 35, 200)
     )
     assert load == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
-    assert host_load.reasons(Gate("premium", 0.0, (), load)) == (
+    assert busy_machines.reasons(Gate("premium", 0.0, (), load)) == (
         "its CPUs were 95 % busy",
         "the disk's answers woke 3000 µs late on average",
         "for 25 % of requests the host itself was slower than the tier",
@@ -345,23 +346,33 @@ def test_load_is_the_growth_of_counters() -> None:
 
 def test_a_calm_machine_has_no_excuse() -> None:
     load = host_load.since(readings(0, 0, 0, 0, 0), readings(50, 100, 0.001, 1, 1000))
-    assert host_load.reasons(Gate("premium", 0.0, (), load)) == ()
+    assert busy_machines.reasons(Gate("premium", 0.0, (), load)) == ()
     assert host_load.since(host_load.Reading(0, 0), host_load.Reading(0, 0)) == {}
 
 
 # ------------------------------------------------------------------ what disks are kept in
 
 
+def snapshots_of(mechanism: TierMechanism, tier: Tier, nodes: int, world: World) -> Any:
+    kept = mechanism.abilities.kept_data
+    return kept and kept.snapshots(tier, [1] * nodes, "key", world)
+
+
 def test_every_disk_but_a_plain_volume_can_be_restored(tmp_path: Path) -> None:
     world = fake_world(cache=tmp_path)
-    files = EmulatedTier().snapshots(PREMIUM, [1] * 12, "key", world)
+    files = snapshots_of(EmulatedTier(), PREMIUM, 12, world)
     assert [file.name for file in files] == [
         f"node-{number}.img" for number in range(1, 13)
     ]
     real = changed(PREMIUM, enforcement="mounted", path=str(tmp_path))
-    (directory,) = mounted.MountedTier().snapshots(real, [1], "key", world)
+    (directory,) = snapshots_of(mounted.MountedTier(), real, 1, world)
     assert directory.is_relative_to(tmp_path / "tierbench-snapshots")
-    assert not isinstance(tier_mechanisms()["none"], Restorable)
+    assert tier_mechanisms()["none"].abilities == TierAbilities()
+
+
+def places_of(mechanism: TierMechanism, tier: Tier, world: World) -> Any:
+    places = mechanism.abilities.places
+    return places and places(tier, 3, world)
 
 
 def test_where_disks_take_space(tmp_path: Path) -> None:
@@ -373,16 +384,14 @@ def test_where_disks_take_space(tmp_path: Path) -> None:
     }
     real = changed(PREMIUM, enforcement="mounted")
     spread, here = changed(real, disks=disks), changed(real, path="/mnt/a")
-    assert EmulatedTier().places(PREMIUM, 3, world) == {tmp_path: 6}
-    assert mounted.MountedTier().places(here, 3, world) == {Path("/mnt/a"): 3}
-    assert mounted.MountedTier().places(spread, 3, world) == {
+    assert places_of(EmulatedTier(), PREMIUM, world) == {tmp_path: 6}
+    assert places_of(mounted.MountedTier(), here, world) == {Path("/mnt/a"): 3}
+    assert places_of(mounted.MountedTier(), spread, world) == {
         Path("/mnt/a"): 1,
         Path("/mnt/b"): 2,
     }
-    assert not isinstance(tier_mechanisms()["existing"], TakesSpace | KeepsGate)
-    assert not isinstance(
-        tier_mechanisms()["none"], TakesSpace | KeepsGate | Restorable
-    )
+    of_others = tier_mechanisms()["existing"].abilities
+    assert of_others.places is None and of_others.kept_gate is None
 
 
 def test_volume_without_a_server_gives_no_load_of_the_disk(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ removes the file that it serves, so that this costs no other container; for that
 mark of the file's folder, which on other machines has a name of this cache. What else is asked is
 asked directly if this computer is the only machine, else in containers on the node's machine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,8 +14,15 @@ from orchestrator import errors, parts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import is_here, of_nodes
-from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
-from orchestrator.system import at_once, machine_caches
+from orchestrator.powers import (
+    Completed,
+    ContainerSpec,
+    Machine,
+    MarkedFolder,
+    Mount,
+    World,
+)
+from orchestrator.system import at_once, machine_caches, marked_folders
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
 
@@ -63,7 +70,7 @@ def snapshots(
     since what is known of a data set is in the one cache here."""
     if not is_here(world):
         machines = sorted(machine.name for machine in of_nodes(world.platform))
-        name = removal.named(name, world, _computer(), *machines)
+        name = marked_folders.named(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
 
@@ -106,7 +113,7 @@ def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
     if is_here(world):  # made by us, so that it does not belong to the engine's user
-        removal.make(_disks(world), world)
+        marked_folders.make(_disks(world), world)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE))
 
@@ -133,7 +140,17 @@ def are_far(paths: Sequence[Path], world: World) -> bool:
     return not is_here(world) and paths[0].is_relative_to(_folder(world))
 
 
-def exist(paths: Sequence[Path], world: World) -> bool:
+def are_there(paths: Sequence[Path], world: World) -> bool:
+    """Whether snapshots exist; those that `are_far` are believed to, until `are_on_nodes`."""
+    return are_far(paths, world) or all(path.exists() for path in paths)
+
+
+def are_on_nodes(paths: Sequence[Path], world: World) -> bool:
+    """Whether each machine has its node's snapshot, if they are elsewhere: this takes seconds."""
+    return not are_far(paths, world) or _exist(paths, world)
+
+
+def _exist(paths: Sequence[Path], world: World) -> bool:
     """Whether each node's snapshot, which `are_far`, is on the machine that runs the node now."""
 
     def exists(path: Path) -> bool:
@@ -147,13 +164,17 @@ def exist(paths: Sequence[Path], world: World) -> bool:
 def discard(paths: Sequence[Path], world: World) -> None:
     """Removes snapshots that `are_far` as far as they are ours, and as far as it can: what stays is
     overwritten by the next load, or removed by `forget`."""
+    if not are_far(paths, world):
+        return
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
     for path in paths:
         with suppress(errors.TierbenchError):
             _there(path.stem, "discard", _RUN, program, _REMOVE_S, world)
 
 
-def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFolder]:
+def forget(
+    _folders: Collection[Path], world: World, only_list: bool
+) -> Iterator[MarkedFolder]:
     """Removes, or only lists, files of disks on other machines whose folder has our mark."""
     if is_here(world):
         return
@@ -173,7 +194,7 @@ def forget(world: World, only_list: bool = False) -> Iterator[removal.MarkedFold
             yield from removal.read(done.out, str(INSIDE), folder, machine.name)
         else:
             why = f"files of disks, which could not be looked at: {done.out.strip()[-200:]}"
-            yield removal.MarkedFolder(folder, kept=(why,), machine=machine.name)
+            yield MarkedFolder(folder, kept=(why,), machine=machine.name)
 
 
 def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
@@ -223,7 +244,7 @@ def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
     name = _DISKS
     if not is_here(world):
-        name = removal.named(_DISKS, world, _computer())
+        name = marked_folders.named(_DISKS, world, _computer())
     return _folder(world) / name
 
 

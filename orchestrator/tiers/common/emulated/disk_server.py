@@ -26,12 +26,11 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.common.machines import as_node, kernels, of_nodes
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
-from orchestrator.system import at_once, files
+from orchestrator.system import at_once, files, marked_folders
 from orchestrator.system.clock import wait_until
 from orchestrator.tier import LatencyModel, Quantiles
 from orchestrator.tiers.common.emulated import disk_files
 from orchestrator.tiers.common.emulated.disk_files import INSIDE, DiskFile
-from orchestrator.tiers.common.real import removal
 
 Limits = Mapping[str, int | float]  # by the server's own names
 
@@ -184,7 +183,7 @@ def _spec_of(verb: str, name: str, file: DiskFile, world: World) -> ContainerSpe
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
     """Options of how the file does."""
     if not file.in_memory:  # which is the container's own, and goes with it
-        yield from ("--owner", removal.owner(world))
+        yield from ("--owner", marked_folders.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
     if file.size_bytes is not None:

@@ -4,20 +4,15 @@ Late wake-ups are from the emulated disk's own counters (`device stats`): `late_
 than due requests were answered, `over` counts those for which the host alone took longer than the
 tier may. Its count of requests, and their time, are also compared with the kernel's."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator import errors, model, powers
 from orchestrator.kernel import block_devices, containers
-from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import disk_server
 
-BUSY_CPU_PCT = 90.0
-LATE_S = 150e-6
-OVER_PCT = 20.0
-_LOAD = ("host_cpu_pct", "late_s", "over_pct")
 _WAYS = ("read", "write")
 _LEAST_IOS = 100  # the kernel's sums are in ms: with so many the mean is known to 10 µs
 
@@ -184,29 +179,3 @@ def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> fl
             return 0.0
         grown += float(after[way][key]) - float(before[way][key])
     return grown
-
-
-def worst(devices: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """The highest of each figure of `since`, of several gates."""
-    gates = list(devices)
-    highest: dict[str, float] = {}
-    for name in _LOAD:
-        values = [device[name] for device in gates if name in device]
-        if values:
-            highest[name] = max(values)
-    return highest
-
-
-def reasons(gate: Gate) -> tuple[str, ...]:
-    """Why this machine, and not the disk, may have failed the gate. Empty if it was calm."""
-    cpu_pct, late_s, over_pct = (gate.device.get(name, 0.0) for name in _LOAD)
-    texts: list[str] = []
-    if cpu_pct > BUSY_CPU_PCT:
-        texts.append(f"its CPUs were {cpu_pct:.0f} % busy")
-    if late_s > LATE_S:
-        texts.append(f"the disk's answers woke {late_s * 1e6:.0f} µs late on average")
-    if over_pct > OVER_PCT:
-        texts.append(
-            f"for {over_pct:.0f} % of requests the host itself was slower than the tier"
-        )
-    return tuple(texts)

@@ -21,6 +21,7 @@ from orchestrator.errors import (
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.parts import Disks
 from orchestrator.powers import Machine, World
+from orchestrator.system import marked_folders
 from orchestrator.tier import RealDisks, Tier
 from orchestrator.tiers.common.real import removal, snapshots
 from orchestrator.tiers.common.real.node_places import (
@@ -249,7 +250,7 @@ def folders(
     remains = False
     try:
         restored = set(content) == _content_if_restored(directories)
-        if stay is None or not restored or not removal.is_ours(data, world):
+        if stay is None or not restored or not marked_folders.is_ours(data, world):
             removal.anew(data, names, world)
         yield directories
         remains = stay is not None and mounts.is_there(stay, machine)

@@ -1,119 +1,28 @@
 """Removes folders with our mark, on whichever machine they are, and says what it found of each.
 
-What removes looks at the mark itself (`platforms/common/marked.py`), here or in a container."""
+What removes looks at the mark itself (`system/marked.py`), in a container."""
 
-import hashlib
 import json
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.errors import RunError, UsageError
+from orchestrator.errors import RunError
 from orchestrator.kernel import mounts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import marked
 from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
-from orchestrator.powers import Completed, Machine, Mount, World
+from orchestrator.powers import Completed, Machine, MarkedFolder, Mount, World
+from orchestrator.system import marked
+from orchestrator.system.marked_folders import owner, state_of
 from orchestrator.tiers.common.real import node_places
-from orchestrator.units import format_bytes
 
 HOST = "/host"  # the machine's paths, as the containers here see them
 # To read, write and remove the files of any user, and to give copies the same owner and mode.
 CAPABILITIES = ("DAC_OVERRIDE", "CHOWN", "FOWNER", "FSETID")
 SNAPSHOTS = "tierbench-snapshots"
 _COPY_S = 6 * 3600.0
-
-
-@dataclass(frozen=True)
-class MarkedFolder:
-    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
-    what of it cannot be removed; `machine`: where it is, if not on this computer."""
-
-    place: str
-    size_bytes: int = 0
-    foreign: str = ""
-    kept: tuple[str, ...] = ()
-    machine: str = ""
-
-    def __str__(self) -> str:
-        place = self.place
-        if self.machine:
-            place = f"{self.place} of {self.machine}"
-        if self.foreign in (marked.UNMARKED, marked.UNSAID):
-            return (
-                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
-                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
-            )
-        if self.foreign:
-            return f"{place} {self.foreign}: it is left alone"
-        left = ""
-        if self.kept:
-            left = f"; these stay: {'; '.join(self.kept)}"
-        return f"{place} ({format_bytes(self.size_bytes)}){left}"
-
-
-def owner(world: World) -> str:
-    """What our mark says of folders that this program makes now."""
-    return marked.owner(world.cache, world.platform.campaign)
-
-
-def named(name: str, world: World, *places: str) -> str:
-    """The name that only this cache gives, with these places."""
-    text = "\0".join((str(world.cache.resolve()), *places))
-    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def make(folder: Path, world: World) -> None:
-    """Makes a folder of the cache with our mark. One whose mark was cut may be anybody's: it is set
-    aside and named. UsageError if it is somebody else's."""
-    why = marked.make(str(folder), owner(world))
-    if why == marked.UNSAID:
-        aside = folder.with_name(f"{folder.name}-aside-{world.platform.campaign}")
-        with suppress(OSError):  # a disk that is mounted there stays, and is refused
-            folder.rename(aside)
-            left = MarkedFolder(str(aside), foreign=marked.UNSAID)
-            world.progress.warn(
-                f"{folder} is set aside, and what was in it is made anew: {left}"
-            )
-        why = marked.make(str(folder), owner(world))
-    if why:
-        raise UsageError(
-            str(MarkedFolder(str(folder), foreign=why)),
-            advice="let TIERBENCH_CACHE name another folder, or remove this if nobody "
-            "needs it",
-        )
-
-
-def is_ours(folder: Path, world: World) -> bool:
-    """Whether a folder of the machine with the disks has the mark of this cache."""
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        mark = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
-        ours = json.loads(owner(world))
-        return marked.is_same(mark, ours)
-    return False
-
-
-def here(
-    folders: Iterable[Path], world: World, only_list: bool = False
-) -> Iterator[MarkedFolder]:
-    """Removes folders of this computer, or only lists what would go."""
-    for folder in folders:
-        yield from owned(folder, owner(world), only_list)
-
-
-def owned(folder: Path, whose: str, only_list: bool) -> Iterator[MarkedFolder]:
-    """Removes a folder of this computer, or only lists it, if its mark says `whose`."""
-    content = marked.remove(str(folder), whose, only_list)
-    if content:
-        yield MarkedFolder(
-            content["place"],
-            content["bytes"],
-            content["foreign"],
-            tuple(content["kept"]),
-        )
 
 
 def there(
@@ -148,24 +57,35 @@ def forget(
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
     if isinstance(world.platform, HasEngines):
         return _forget_on_engines(data, world, only_list)
-    machine = world.machine
-    paths = {path.parent for path in data}
-    with suppress(OSError):
-        paths |= {Path(point.path) for point in mounts.mount_points(machine)}
-    roots = sorted(paths)
-    folders = [root / node_places.FOLDER for root in roots]
-    for root in roots:
-        folders += _data_sets(root / SNAPSHOTS, machine)
-    existing = [folder for folder in folders if machine.is_folder(str(folder))]
+    existing: list[Path] = []
+    for folder in _may_be_ours(data, world.machine):
+        if world.machine.is_folder(str(folder)):
+            existing.append(folder)
     return there(existing, world, only_list)
+
+
+def _may_be_ours(data: Collection[Path], machine: Machine) -> list[Path]:
+    """Folders of nodes, then those of data sets, at each place where they may lie."""
+    paths: set[Path] = set()
+    for path in data:
+        paths.add(path.parent)
+    with suppress(OSError):
+        for point in mounts.mount_points(machine):
+            paths.add(Path(point.path))
+    of_nodes: list[Path] = []
+    of_data_sets: list[Path] = []
+    for root in sorted(paths):
+        of_nodes.append(root / node_places.FOLDER)
+        of_data_sets += _data_sets(root / SNAPSHOTS, machine)
+    return of_nodes + of_data_sets
 
 
 def _forget_on_engines(
     data: Collection[Path], world: World, only_list: bool
 ) -> tuple[MarkedFolder, ...]:
-    worlds = [on(node, world) for node in node_names(len(of_nodes(world.platform)))]
     folders: list[MarkedFolder] = []
-    for engine in worlds:
+    for node in node_names(len(of_nodes(world.platform))):
+        engine = on(node, world)
         for folder in forget(data, engine, only_list):
             folders.append(replace(folder, machine=engine.machine.name))
     return tuple(folders)
@@ -213,14 +133,9 @@ def read(
     for line in printed.splitlines():
         if line.strip():
             content = json.loads(line)
-            folder = MarkedFolder(
-                outside(content["place"]),
-                content["bytes"],
-                content["foreign"],
-                tuple(outside(path) for path in content["kept"]),
-                machine,
-            )
-            folders.append(folder)
+            content["place"] = outside(content["place"])
+            content["kept"] = [outside(path) for path in content["kept"]]
+            folders.append(state_of(content, machine))
     return tuple(folders)
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from orchestrator.errors import UsageError
 from orchestrator.kernel import mounts
-from orchestrator.platforms.common import marked
 from orchestrator.powers import Completed, Machine, World
+from orchestrator.system import marked, marked_folders
 from orchestrator.system.shell import run_of_profile, script
 from orchestrator.tier import Snapshots, Tier
 from orchestrator.tiers.common.real import node_places, removal
@@ -39,11 +39,11 @@ def paths(
     way = chosen(tier)
     if way.way == "command":
         disks = [str(path) for path in folders.values()]
-        unique = removal.named(name, world, *disks, way.save, way.restore)
+        unique = marked_folders.named(name, world, *disks, way.save, way.restore)
         folder = world.cache / "datasets" / unique
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
     roots = {directory: Path(way.path or path) for directory, path in folders.items()}
-    unique = removal.named(name, world, *(str(root) for root in roots.values()))
+    unique = marked_folders.named(name, world, *(str(root) for root in roots.values()))
     taken: list[Path] = []
     for directory, root in roots.items():
         taken.append(root / FOLDER / unique / directory.name)
@@ -185,7 +185,10 @@ def discard(taken: Iterable[Path], world: World) -> None:
     for path in taken:
         if path.suffix != _SAVED:
             folders[path.parent] = None
-    there = [folder for folder in folders if world.machine.exists(str(folder))]
+    there: list[Path] = []
+    for folder in folders:
+        if world.machine.exists(str(folder)):
+            there.append(folder)
     removal.remove_there(
         there,
         world,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.platforms.common import marked
+from orchestrator.system import marked
 from tests import ROOT
 from tests.name_space import in_a_name_space
 
@@ -161,7 +161,7 @@ def test_what_a_cut_removal_leaves_is_still_known_as_ours(
     folder = filled(tmp_path / "tierbench-data", ours)
     killed = f"""
 import os, signal, sys
-from orchestrator.platforms.common import marked
+from orchestrator.system import marked
 sys.addaudithook(lambda event, _: event == "os.rmdir" and os.kill(os.getpid(), signal.SIGKILL))
 marked.remove({str(folder)!r}, {ours!r})
 """
