@@ -224,6 +224,8 @@ class Plan:
     Parts: `pauses` lie between them; in all of them together no more than `max_cost` may be spent,
     as `5 USD`; `on_end`: the SHA-256 of the command that follows. "" for none.
 
+    Words: `question`: what is asked, in one sentence, for people; "" if nobody said.
+
     `platform`: "" if old.
     """
 
@@ -255,6 +257,7 @@ class Plan:
     pauses: tuple[Pause, ...] = ()
     max_cost: str = ""
     on_end: str = ""
+    question: str = ""
     schema_version: int = RESULTS_FORMAT
 
     @property

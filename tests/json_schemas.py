@@ -9,9 +9,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import typer
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
+from orchestrator.cli import campaign_files, main
 from orchestrator.keys import schema as records
 from orchestrator.keys import strict_yaml
 from orchestrator.tier_catalog.choosing import Reference
@@ -165,14 +167,52 @@ DROPPED = frozenset({"ge", "gt", "le", "lt", "title"})
 
 
 def json_schema(kind: str) -> str:
-    """The schema of one of FILES, as JSON."""
+    """The schema of one of FILES, or of a campaign, as JSON."""
+    if kind == "campaign":
+        return _as_file(kind, _campaign())
     keys = tidied(TypeAdapter(FILES[kind]).json_schema(schema_generator=Generator))
     for record, of in ((kind, keys), *keys.get("$defs", {}).items()):
         for key, what in of.get("properties", {}).items():
             what["description"] = WORDS.get(f"{record}.{key}") or WORDS[key]
+    return _as_file(kind, keys)
+
+
+def _as_file(kind: str, keys: Json) -> str:
     title = f"tierbench: a {kind.replace('-', ' ')}"
     head = {"$schema": GenerateJsonSchema.schema_dialect, "title": title}
     return json.dumps({**head, **keys}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _campaign() -> Json:
+    """What `tierbench compare FILE` reads: keys are the options of `compare`."""
+    program: Any = typer.main.get_command(main.program)
+    options = campaign_files.options(program.loaded("compare"))
+    properties: Json = {}
+    for key, option in sorted(options.items()):
+        properties[key] = _written(option) | {"description": _sentence(option.help)}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
+
+
+def _written(option: Any) -> Json:
+    """What may be written for an option: bare words, and a list where it takes several."""
+    if option.is_flag:
+        return {"type": "boolean"}
+    choices = getattr(option.type, "choices", None)
+    if choices:
+        return {"enum": [*choices], "type": "string"}
+    kinds = {"integer range": "integer", "integer": "integer", "float": "number"}
+    kind = kinds.get(option.type.name)
+    if kind:
+        return {"type": kind}
+    return any_of(*BARE, {"items": any_of(*BARE), **LIST})
+
+
+def _sentence(text: str) -> str:
+    return f"{text.rstrip('.')}."
 
 
 def tidied(schema: Any, named: bool = False) -> Any:

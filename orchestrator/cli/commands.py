@@ -4,6 +4,7 @@ So `--help` and the completion of a name come at once, whatever a command needs 
 
 import re
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -60,6 +61,44 @@ def _help_of(place: str) -> str:
     return " ".join(help_text[1].split())
 
 
+# The twelve options that a first campaign needs, of the commands that have many more. `--help`
+# shows these, `--help-all` all of them.
+FIRST_OPTIONS = {
+    "run": (
+        *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
+        *("slo", "set", "max_cost", "dry_run", "results", "verbose"),
+    ),
+    "compare": (
+        *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
+        *("until", "slo", "margin", "max_cost", "dry_run", "results"),
+    ),
+    "observe": (
+        *("file", "prometheus", "exporter", "profile", "last", "device"),
+        *("size", "source", "vm", "region", "at_cap", "results"),
+    ),
+}
+HELP_ALL = "--help-all"
+
+
+def _in_short(name: str, command: Any) -> Any:
+    """The command, whose help shows its first options alone, in one panel."""
+    first = FIRST_OPTIONS.get(name)
+    if first is None:
+        return command
+    short = copy(command)
+    short.params = [copy(parameter) for parameter in command.params]
+    hidden = 0
+    for parameter in short.params:
+        if parameter.param_type_name != "option":
+            continue
+        parameter.rich_help_panel = None
+        parameter.hidden = parameter.name not in first
+        hidden += parameter.hidden
+    all_of_them = f"All {hidden + len(first)} options: tierbench {name} {HELP_ALL}"
+    short.epilog = f"{all_of_them}. {command.epilog}"
+    return short
+
+
 class LazyGroup(TyperGroup):
     """The commands of the table, of which only the named one is loaded."""
 
@@ -84,6 +123,8 @@ class LazyGroup(TyperGroup):
         """`help COMMAND` is `COMMAND --help`."""
         if args[:1] == ["help"]:
             return super().parse_args(ctx, [*args[1:], "--help"])
+        if args[:1] == [HELP_ALL]:
+            return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, args)
 
     def loaded(self, name: str) -> Any:
@@ -104,9 +145,14 @@ class LazyGroup(TyperGroup):
         if not name:
             return name, command, rest
         command = self.loaded(name)
+        if HELP_ALL in rest:
+            rest = ["--help" if word == HELP_ALL else word for word in rest]
+        elif {"--help", "-h"} & set(rest):
+            command = _in_short(name, command)
         # Of completion nothing is asked that reads a file of the user's.
         if not ctx.resilient_parsing:
-            settings = defaults.settings(self)
+            given = defaults.of_file(self)
             for member in defaults.with_members(command):
+                settings = defaults.settings(given, member)
                 member.context_settings = {**member.context_settings, **settings}
         return name, command, rest

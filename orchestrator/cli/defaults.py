@@ -3,7 +3,7 @@ variables of the environment, which go before it. What the command itself says g
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from orchestrator.errors import Mistake, UsageError
 
 FILE = Path("tierbench.yaml")
 PREFIX = "TIERBENCH"
+# Where a context keeps which file an option is from, if it is another one.
+_SOURCES = "orchestrator.cli.defaults: sources"
 # Commands of `save` and `restore` have it, and beside it others with the names of options.
 _OF_SNAPSHOTS = "TIERBENCH_SNAPSHOT"
 
@@ -25,37 +27,46 @@ class GivenDefault:
     source: str
 
 
-def settings(program: Any) -> dict[str, Any]:
-    """What the context of each command begins with. UsageError with every mistake in the file."""
+def settings(given: Mapping[str, Any], command: Any) -> dict[str, Any]:
+    """What the context of a command begins with. `given`: what `of_file` found."""
     prefix: str | None = PREFIX
     if _OF_SNAPSHOTS in os.environ:
         prefix = None
-    return {"auto_envvar_prefix": prefix, "default_map": of_file(program)}
+    values: dict[str, Any] = {}
+    for option in command.params:
+        for name in names(option):
+            if name in given:
+                values[option.name] = as_given(given[name], option)
+    return {"auto_envvar_prefix": prefix, "default_map": values}
 
 
 # ------------------------------------------------------------------ the file
 
 
 def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
-    """Option → what the file says, as words of the command line, which are checked where they are
-    used.
+    """Option → what the file says; the words are checked where they are used.
 
     UsageError with every key that is no option of any command, or has no words; and if the
     file is another user's."""
     if not file.is_file():
         return {}
     _check_owner(file)
+    found = content(file, _options(program))
+    return {key.replace("-", "_"): value for key, value in found.items()}
+
+
+def content(file: Path, options: Collection[str]) -> dict[str, Any]:
+    """Key → value. UsageError with every key that is none of the options, or has no value."""
     from orchestrator.keys import strict_yaml
     from orchestrator.planning.project_files import read_text
 
-    options = _options(program)
     where, text = read_text(file, Path())
     mistakes: list[Mistake] = []
     values: dict[str, Any] = {}
     for key, value in strict_yaml.parse(where, text).items():
         mistake = _mistake(f"{where}: {key}", key, value, options)
         if mistake is None:
-            values[key.replace("-", "_")] = _as_given(value, options[key].multiple)
+            values[str(key)] = value
         else:
             mistakes.append(strict_yaml.with_line(mistake, {where: text}))
     strict_yaml.raise_all(mistakes)
@@ -70,11 +81,11 @@ def on_end(file: Path = FILE) -> str:
     from orchestrator.planning.project_files import read_text
 
     where, text = read_text(file, Path())
-    return str(_as_given(strict_yaml.parse(where, text).get("on-end", ""), False))
+    return _in_words(strict_yaml.parse(where, text).get("on-end", ""))
 
 
 def _mistake(
-    place: str, key: object, value: object, options: Mapping[str, Any]
+    place: str, key: object, value: object, options: Collection[str]
 ) -> Mistake | None:
     """What is wrong with a key of the file, if something is."""
     from orchestrator.keys.strict_yaml import unknown_name
@@ -104,29 +115,55 @@ def with_members(command: Any) -> Iterator[Any]:
         yield from with_members(member)
 
 
-def _options(program: Any) -> dict[str, Any]:
+def _options(program: Any) -> set[str]:
     """The options of all commands, and of those in a group, as a file spells them."""
-    options: dict[str, Any] = {}
+    options: set[str] = set()
     for name in program.commands:
         for command in with_members(program.loaded(name)):
             for parameter in command.params:
-                is_option = parameter.opts[0].startswith("-")
-                if is_option:
-                    options[parameter.name.replace("_", "-")] = parameter
+                options.update([name.replace("_", "-") for name in names(parameter)])
     return options
 
 
-def _as_given(value: Any, is_repeatable: bool) -> Any:
-    """The value of a key, as the command line would give it."""
-    if isinstance(value, list):
-        words = [str(item) for item in value]
-    else:
-        words = [str(value)]
-    if is_repeatable:
-        return words
+def names(parameter: Any) -> list[str]:
+    """All names of an option, each as a variable would have it; none of an argument."""
+    if parameter.param_type_name != "option":
+        return []
+    return [name_of(word) for word in parameter.opts if word.startswith("--")]
+
+
+def name_of(word: str) -> str:
+    """`--max-cost` → `max_cost`."""
+    return word.removeprefix("--").replace("-", "_")
+
+
+def variable(word: str) -> str:
+    """`--max-cost` → `TIERBENCH_MAX_COST`."""
+    return f"{PREFIX}_{name_of(word).upper()}"
+
+
+def take(context: Any, values: Mapping[str, Any], file: Path) -> None:
+    """Lets options of this command be as `values` have them, before those of `FILE`."""
+    context.default_map = {**(context.default_map or {}), **values}
+    context.meta[_SOURCES] = dict.fromkeys(values, str(file))
+
+
+def as_given(value: Any, option: Any) -> Any:
+    """The value of a key, as the command line would give it to this option."""
+    if option.multiple and isinstance(value, list):
+        return [str(item) for item in value]
+    if option.multiple:
+        return [str(value)]
     if isinstance(value, bool):
         return value
-    return " ".join(words)
+    return _in_words(value)
+
+
+def _in_words(value: Any) -> str:
+    """`[premium, ultra]` → `premium ultra`."""
+    if isinstance(value, list):
+        return " ".join([str(item) for item in value])
+    return str(value)
 
 
 # ------------------------------------------------------------------ what is said of them
@@ -150,9 +187,10 @@ def _source(context: Any, option: Any) -> str:
     origin = getattr(context.get_parameter_source(option.name), "name", "")
     if origin == "ENVIRONMENT":
         return f"{PREFIX}_{option.name.upper()}"
-    if origin == "DEFAULT_MAP":
-        return str(FILE)
-    return ""
+    if origin != "DEFAULT_MAP":
+        return ""
+    sources: Mapping[str, str] = context.meta.get(_SOURCES, {})
+    return sources.get(option.name, str(FILE))
 
 
 def _words(option: str, value: Any) -> list[str]:

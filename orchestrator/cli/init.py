@@ -61,9 +61,10 @@ def init(
     name: Annotated[str | None, Argument()] = None,
     changes: Annotated[list[str] | None, Argument(metavar="[KEY=VALUE]...")] = None,
     workload: str | None = None,
+    campaign: str | None = None,
 ) -> None:
-    """Writes a first profile, or workload, with comments that explain its keys."""
-    for file_name in (name, workload):
+    """Writes a first profile, workload or campaign, with comments that explain its keys."""
+    for file_name in (name, workload, campaign):
         if file_name is not None and not _NAME.fullmatch(file_name):
             raise UsageError(
                 f"{file_name!r} cannot be the name of a file here",
@@ -78,18 +79,24 @@ def init(
     if workload is not None:
         text = _filled("workload", name=workload)
         texts[folder / "workloads" / f"{workload}.yaml"] = text
+    if campaign is not None:
+        text = _filled(
+            "campaign", profile=name or "premium", workload=workload or "tpcc"
+        )
+        texts[Path.cwd() / f"{campaign}.yaml"] = text
     if name is None:
         _check_nothing_asked(options)
     if not texts:
         raise UsageError(
-            "name a profile, or a --workload", advice="`tierbench init --help`"
+            "name a profile, a --workload or a --campaign",
+            advice="`tierbench init --help`",
         )
-    _write(texts, folder)
+    _write(texts)
     for file in texts:
-        shown = file
-        if folder.samefile(Path.cwd()):
-            shown = file.relative_to(folder)
-        app.out.print(f"wrote {shown}", soft_wrap=True)
+        app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
+    if campaign is not None:
+        app.out.print(f"next: tierbench compare {campaign}.yaml --dry-run")
+        return
     load = workload or "tpcc"
     command = f"run --profile {name} --workload {load}"
     if not options.hosts:
@@ -181,11 +188,19 @@ def _filled(kind: str, **words: object) -> str:
     return environment.from_string(source).render(kind=kind, **words)
 
 
-def _write(texts: Mapping[Path, str], root: Path) -> None:
+def _from_here(file: Path) -> Path:
+    """Its path from the current folder, if it is in it."""
+    if file.is_relative_to(Path.cwd()):
+        return file.relative_to(Path.cwd())
+    return file
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    """UsageError if one of them is there."""
     for file in texts:
         if file.exists():
             raise UsageError(
-                f"{file.relative_to(root)} is there already, and nothing is overwritten",
+                f"{_from_here(file)} is there already, and nothing is overwritten",
                 "take another name",
             )
     for file, text in texts.items():

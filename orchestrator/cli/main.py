@@ -28,10 +28,13 @@ from orchestrator.cli.options import (
     Measuring,
     Options,
     Request,
-    names_in,
+    all_names,
     takes,
 )
 from orchestrator.system.redaction import remember_environment
+
+REHEARSED_PROFILES = ["premium", "ultra"]
+REHEARSED_WORKLOADS = ["point-select", "insert", "tpcc"]
 
 program = typer.Typer(
     cls=LazyGroup,
@@ -61,12 +64,12 @@ def run(
     options: Options,
     profile_name: asked.ProfileName = None,
     workload_name: asked.WorkloadName = None,
-    profile: asked.RunProfileOption = None,
-    workload: asked.RunWorkloadOption = None,
+    profiles: asked.ProfilesOption = None,
+    workloads: asked.WorkloadsOption = None,
 ) -> None:
     """One workload on one tier: start, load, warm up, measure, report, take down."""
     names = [name for name in (profile_name, workload_name) if name]
-    pair = asked.profile_and_workload(names, profile, workload)
+    pair = asked.profile_and_workload(names, all_names(profiles), all_names(workloads))
     request = Request(
         profiles=[pair.profile], workloads=[pair.workload], **vars(options)
     )
@@ -77,13 +80,14 @@ def run(
 @takes(Compared, in_json=True, repetitions=5)
 def compare(
     app: CampaignApp,
-    profiles: asked.ProfilesOption,
-    workloads: asked.WorkloadsOption,
     options: Compared,
+    campaign_file: asked.CampaignFile = None,
+    profiles: asked.ProfilesOption = None,
+    workloads: asked.WorkloadsOption = None,
 ) -> None:
     """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
     request = Request(
-        profiles=names_in(profiles), workloads=names_in(workloads), **vars(options)
+        profiles=all_names(profiles), workloads=all_names(workloads), **vars(options)
     )
     _carry_out(app, request)
 
@@ -92,8 +96,8 @@ def compare(
 @takes(in_json=True)
 def rehearse(
     app: CampaignApp,
-    profiles: asked.ProfilesOption = "premium ultra",
-    workloads: asked.WorkloadsOption = "point-select insert tpcc",
+    profiles: asked.ProfilesOption = REHEARSED_PROFILES,
+    workloads: asked.WorkloadsOption = REHEARSED_WORKLOADS,
     scale: asked.ScaleOption = "smoke",
     repeats: asked.RepeatsOption = 3,
     seed: int = 1,
@@ -101,8 +105,8 @@ def rehearse(
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
     sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
-    tiers = names_in(profiles)
-    loads = names_in(workloads)
+    tiers = all_names(profiles)
+    loads = all_names(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
     app.show(app.rehearse(request))
 

@@ -15,7 +15,7 @@ from typer import Argument, Option
 from typer.models import OptionInfo, ParameterInfo
 
 from orchestrator import parts, units
-from orchestrator.cli import RESULTS, completion, defaults
+from orchestrator.cli import RESULTS, campaign_files, completion, defaults
 from orchestrator.cli.completion import among
 from orchestrator.errors import UsageError
 
@@ -23,6 +23,11 @@ from orchestrator.errors import UsageError
 def names_in(text: str) -> list[str]:
     """What one option names, separated by spaces or commas."""
     return [name for name in re.split(r"[\s,]+", text) if name]
+
+
+def all_names(texts: Sequence[str] | None) -> list[str]:
+    """What an option names that was given once or several times."""
+    return names_in(" ".join(texts or ()))
 
 
 def weights_in(text: str | None) -> dict[str, float]:
@@ -82,23 +87,38 @@ def _read_data_size(text: str) -> object:
 
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
-ProfileOption = Annotated[str, profile_named()]
-RunProfileOption = Annotated[str | None, profile_named()]
-PlacingOption = Annotated[
-    str | None, profile_named(help="A profile: its platform and its machines.")
-]
-ProfilesOption = Annotated[str, Option(autocompletion=completion.profiles)]
 workload_named = partial(
     Option, "--workload", "-w", autocompletion=completion.workloads
 )
-RunWorkloadOption = Annotated[str | None, workload_named()]
+# A command that takes one of a kind and one that takes several have the same two names for it.
+_profiles_named = partial(
+    Option,
+    "--profiles",
+    "--profile",
+    "-p",
+    metavar="NAME,…",
+    autocompletion=completion.profiles,
+)
+_workloads_named = partial(
+    Option,
+    "--workloads",
+    "--workload",
+    "-w",
+    metavar="NAME,…",
+    autocompletion=completion.workloads,
+)
+ProfileOption = Annotated[str, profile_named()]
+ProfilesOption = Annotated[list[str] | None, _profiles_named()]
+WorkloadsOption = Annotated[list[str] | None, _workloads_named()]
+PlacingOption = Annotated[
+    str | None, profile_named(help="A profile: its platform and its machines.")
+]
 ProfileName = Annotated[
     str | None, Argument(metavar="PROFILE", autocompletion=completion.profiles)
 ]
 WorkloadName = Annotated[
     str | None, Argument(metavar="WORKLOAD", autocompletion=completion.workloads)
 ]
-WorkloadsOption = Annotated[str, Option(autocompletion=completion.workloads)]
 PlatformOption = Annotated[
     str | None, among("docker, kubernetes", "where containers run.")
 ]
@@ -120,6 +140,11 @@ DespiteOption = Annotated[list[str] | None, _GO_ON]
 YesOption = Annotated[bool, Option("--yes", "-y")]
 ResultsOption = Annotated[Path, Option(file_okay=False)]
 CampaignArgument = Annotated[str, Argument(autocompletion=completion.campaigns)]
+# Read before all options: it says what those are that are not given.
+CampaignFile = Annotated[
+    Path | None,
+    Argument(metavar="FILE", is_eager=True, callback=campaign_files.apply),
+]
 
 
 @dataclass(frozen=True)
@@ -131,23 +156,25 @@ class ProfileWorkload:
 
 
 def profile_and_workload(
-    names: Sequence[str], profile: str | None, workload: str | None
+    names: Sequence[str], profiles: Sequence[str], workloads: Sequence[str]
 ) -> ProfileWorkload:
     """What `tierbench run` was asked to run: by two names, by two options, or by one of each.
 
     UsageError for too few names or too many."""
     remaining = list(names)
-    if profile is None and remaining:
-        profile = remaining.pop(0)
-    if workload is None and remaining:
-        workload = remaining.pop(0)
-    if profile is None or workload is None or remaining:
+    run_profiles = list(profiles)
+    run_workloads = list(workloads)
+    if not run_profiles and remaining:
+        run_profiles.append(remaining.pop(0))
+    if not run_workloads and remaining:
+        run_workloads.append(remaining.pop(0))
+    if len(run_profiles) != 1 or len(run_workloads) != 1 or remaining:
         raise UsageError(
             "`tierbench run` takes one profile and one workload",
             advice="write `tierbench run ultra tpcc`; `tierbench list` shows the names, "
             "and `tierbench compare` takes several",
         )
-    return ProfileWorkload(profile, workload)
+    return ProfileWorkload(run_profiles[0], run_workloads[0])
 
 
 @dataclass(frozen=True)
@@ -225,6 +252,7 @@ class Options(Measuring):
     confirm: bool = False
     overrides: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE")] = None
     retry_failed: Annotated[int, Option(min=0)] = 1
+    question: Annotated[str, Option(metavar="SENTENCE")] = ""
     dry_run: bool = False
     offline: bool = False
 
@@ -401,9 +429,10 @@ def _for_typer(
     if isinstance(declared, OptionInfo):
         declared.rich_help_panel = panel
         declared.show_envvar = False
-        long = _long_name(declared)
-        if long is not None:
-            name = long.removeprefix("--").replace("-", "_")
+        longs = _long_names(declared)
+        if longs:
+            name = defaults.name_of(longs[0])
+            declared.envvar = [defaults.variable(long) for long in longs[1:]]
         elif kind is bool:
             # Said so, it has no opposite `--no-…`.
             declared.default = f"--{_spelling(name)}"
@@ -426,13 +455,14 @@ def _declared(parameter: inspect.Parameter) -> tuple[Any, ParameterInfo]:
     return hint, Option()
 
 
-def _long_name(option: OptionInfo) -> str | None:
-    """The first `--name` that is declared. Within `Annotated` typer has the first of all names
-    where a default would be."""
+def _long_names(option: OptionInfo) -> list[str]:
+    """Each `--name` that is declared. Within `Annotated` typer has the first of all names where a
+    default would be."""
+    names = []
     for name in (option.default, *(option.param_decls or ())):
         if isinstance(name, str) and name.startswith("--"):
-            return name
-    return None
+            names.append(name)
+    return names
 
 
 def _spelling(name: str) -> str:

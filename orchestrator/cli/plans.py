@@ -166,6 +166,7 @@ def _order(draft: reading.PlanDraft) -> Plan:
         gate_every=request.gate_every,
         drain=request.drain,
         retry_failed=request.retry_failed,
+        question=request.question,
     )
     return _with_more_repetitions(ordered, request.repetitions, draft.repetitions)
 

@@ -17,7 +17,9 @@ from rich.markup import escape
 from orchestrator import PROJECT
 from orchestrator.cli import completion, defaults, main, options
 from orchestrator.cli.app import App
-from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
+from orchestrator.model import Plan
 
 _KEYS = {  # a file is of the kind of which it has most keys
     "profile": {"question", "tier", "cluster", "platform", "machines"},
@@ -31,6 +33,7 @@ _KEYS = {  # a file is of the kind of which it has most keys
         "settings",
         "existing",
     },
+    "campaign": {"profiles", "workloads", "repeats", "slo", "until", "max-cost"},
     "price list": {"currency", "region", "as_of", "source", "prices"},
     "study": {
         "question",
@@ -42,7 +45,7 @@ _KEYS = {  # a file is of the kind of which it has most keys
         "workloads",
     },
 }
-SCHEMAS = ("profile", "cluster", "workload", "price-list")
+SCHEMAS = ("profile", "cluster", "workload", "campaign", "price-list")
 _complete = completion.among_words(SCHEMAS)
 
 
@@ -53,7 +56,7 @@ def schema(
         str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)
     ],
 ) -> None:
-    """Prints the JSON Schema of a profile, cluster, workload or price list."""
+    """Prints the JSON Schema of a profile, cluster, workload, campaign or price list."""
     if kind not in SCHEMAS:
         there_are = ", ".join(SCHEMAS)
         raise UsageError(f"no schema of {kind!r}", advice=f"there are {there_are}")
@@ -69,7 +72,7 @@ def validate(app: App, files: list[Path]) -> None:
     for file in files:
         kind, mistakes = read(app, file)
         answers.append({"file": file, "kind": kind, "mistakes": mistakes})
-        lines += [f"{mistake.where}: {mistake.what}" for mistake in mistakes]
+        lines += [f"{mistake.where or file}: {mistake.what}" for mistake in mistakes]
         if not mistakes:
             lines.append(f"{file}: a {kind} without mistakes")
     app.out.show(answers, *[escape(line) for line in lines])
@@ -161,10 +164,37 @@ def _as_commands_do(
         strict_yaml.validate(schema.ClusterYaml, f"{where}: ", content)
     elif kind == "price list":
         project_files.catalog(app.root, file)
+    elif kind == "campaign":
+        _check_campaign(app, file, where)
     elif kind == "study":
         published_study.read(where, file.stem, text)
     else:
         defaults.of_file(typer.main.get_command(main.program), file)
+
+
+class _Reading(CampaignApp):
+    """An App that reads what a campaign names, and ends: nothing is planned."""
+
+    def plan(self, request: options.Request) -> Plan:
+        from orchestrator.cli import reading
+
+        reading.read(self, request)
+        raise typer.Exit(EXIT_DONE)
+
+
+def _check_campaign(app: App, file: Path, where: str) -> None:
+    """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
+    from orchestrator.keys import strict_yaml
+
+    program: Any = typer.main.get_command(main.program)
+    reading = _Reading(**vars(app))
+    words = [str(file), "--quiet"]
+    try:
+        program.loaded("compare").main(words, obj=reading, standalone_mode=False)
+    except typer.BadParameter as error:
+        option = str(getattr(error.param, "name", ""))
+        key = option.replace("_", "-")
+        strict_yaml.raise_all([Mistake(f"{where}: {key}", error.message)])
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:

@@ -149,6 +149,7 @@ def make_plan(
     overrides: Sequence[str] = (),
     platform: str = "",
     retry_failed: int = 0,
+    question: str = "",
     weights: Mapping[str, float] | None = None,
 ) -> Plan:
     """The baseline is the first profile unless named. UsageError for an unknown one.
@@ -194,6 +195,7 @@ def make_plan(
         overrides=tuple(overrides),
         platform=platform,
         retry_failed=retry_failed,
+        question=question,
         weights=weights or {},
     )
 

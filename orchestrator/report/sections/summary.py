@@ -19,7 +19,10 @@ from orchestrator.report.report_index import ReportIndex
 
 
 def title(index: ReportIndex) -> str:
-    """The question."""
+    """The question, as it was asked; else by the names of the tiers."""
+    asked = index.campaign.plan.question
+    if asked:
+        return asked
     names = [name for name in index.tiers if name != index.twin]
     if len(names) == 1:
         return f"{names[0]}, measured"

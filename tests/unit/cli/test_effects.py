@@ -62,6 +62,7 @@ TABLE = {
     "cache_max": "TTTTTTTTT",
     "on_end": "TTTTTTTTT",
     "retry_failed": "TTTTTTTTT",
+    "question": "TTTTTTTTT",
     "dry_run": "TTTTTTTTT",
     "offline": "RRRRRRRRR",  # without a dry run
     "margin_pct": "TTTTTTTTT",
@@ -102,6 +103,7 @@ GIVEN: dict[str, Any] = {
     "cache_max": "200GiB",
     "on_end": "true",
     "retry_failed": 2,
+    "question": "Which disk for the ledger?",
     "dry_run": True,
     "offline": True,
     "margin_pct": 7.5,
@@ -150,6 +152,7 @@ PLACES: dict[str, Place] = {
     "confirm": lambda plan: [one.confirm_s for one in plan.workloads],
     "overrides": lambda plan: [one.threads for one in plan.workloads],
     "retry_failed": lambda plan: plan.retry_failed,
+    "question": lambda plan: plan.question,
     "margin_pct": lambda plan: plan.margin_pct,
     "p99_margin_pct": lambda plan: plan.p99_margin_pct,
     "baseline": lambda plan: plan.baseline,
@@ -202,7 +205,7 @@ def test_every_option_of_a_campaign_has_a_row() -> None:
     own = {WORDS[option] for option in TABLE} | {"--results", "--json"}
     judged = {"--profiles", "--workloads", "--fail-if-worse", "--accept-inconclusive"}
     assert found["compare"] == own | judged
-    assert found["run"] < own | {"--profile", "--workload"}
+    assert found["run"] < own | {"--profiles", "--workloads"}
 
 
 @cells(TAKES)

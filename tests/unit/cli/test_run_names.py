@@ -9,33 +9,34 @@ from orchestrator.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    ("names", "profile", "workload"),
+    ("names", "profiles", "workloads"),
     [
-        (["ultra", "tpcc"], None, None),
-        (["ultra"], None, "tpcc"),
-        (["tpcc"], "ultra", None),
-        ([], "ultra", "tpcc"),
+        (["ultra", "tpcc"], [], []),
+        (["ultra"], [], ["tpcc"]),
+        (["tpcc"], ["ultra"], []),
+        ([], ["ultra"], ["tpcc"]),
     ],
 )
 def test_a_run_is_named_by_words_or_by_options(
-    names: list[str], profile: str | None, workload: str | None
+    names: list[str], profiles: list[str], workloads: list[str]
 ) -> None:
-    asked = profile_and_workload(names, profile, workload)
+    asked = profile_and_workload(names, profiles, workloads)
     assert asked == ProfileWorkload("ultra", "tpcc")
 
 
 @pytest.mark.parametrize(
-    ("names", "profile", "workload"),
+    ("names", "profiles", "workloads"),
     [
-        (["ultra"], None, None),
-        ([], None, "tpcc"),
-        (["ultra", "tpcc"], "premium", None),
-        (["ultra", "tpcc"], None, "insert"),
+        (["ultra"], [], []),
+        ([], [], ["tpcc"]),
+        (["ultra", "tpcc"], ["premium"], []),
+        (["ultra", "tpcc"], [], ["insert"]),
+        ([], ["premium", "ultra"], ["tpcc"]),
     ],
 )
 def test_too_few_or_too_many_names_are_refused_with_the_form(
-    names: list[str], profile: str | None, workload: str | None
+    names: list[str], profiles: list[str], workloads: list[str]
 ) -> None:
     with pytest.raises(UsageError, match="one profile and one workload") as refused:
-        profile_and_workload(names, profile, workload)
+        profile_and_workload(names, profiles, workloads)
     assert "tierbench run ultra tpcc" in refused.value.advice

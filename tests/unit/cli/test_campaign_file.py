@@ -1,0 +1,138 @@
+"""`tierbench compare FILE`: what the file asks is planned; mistakes are told with their lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli import campaign_files
+from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.main import exit_code
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from tests import ROOT
+from tests.asked import Ask, ask
+
+__all__ = ["ask"]
+LEDGER = """\
+question: Which disk for the ledger?
+profiles: [premium, ultra]
+workloads: [insert, tpcc]
+slo: p99 < 50 ms
+repeats: 3
+scale: smoke
+margin: 10
+aa: true
+set: [threads=3]
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def tierbench(*words: str) -> int:
+    return exit_code(words, CampaignApp())
+
+
+def said_by(capsys: pytest.CaptureFixture[str]) -> str:
+    """All that was printed, on one line."""
+    said = capsys.readouterr()
+    return " ".join((said.out + said.err).split())
+
+
+def write(folder: Path, text: str) -> str:
+    file = folder / "ledger.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_the_file_says_what_is_planned(ask: Ask, folder: Path) -> None:
+    plan = ask(["compare", write(folder, LEDGER)]).plan
+    assert plan.question == "Which disk for the ledger?"
+    assert [profile.name for profile in plan.tiers] == ["premium", "ultra"]
+    assert [load.name for load in plan.workloads] == ["insert", "tpcc"]
+    assert {load.slo[0].limit for load in plan.workloads} == {0.05}
+    assert {load.threads for load in plan.workloads} == {3}
+    assert (plan.repetitions, plan.scale, plan.margin_pct) == (3, "smoke", 10.0)
+    assert plan.twin
+
+
+def test_what_is_nearer_goes_first(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(folder, LEDGER)
+    (folder / "tierbench.yaml").write_text("repeats: 9\nseed: 7\n")
+    assert ask(["compare", file]).plan.repetitions == 3
+    assert ask(["compare", file]).plan.seed == 7
+    monkeypatch.setenv("TIERBENCH_REPEATS", "4")
+    assert ask(["compare", file]).plan.repetitions == 4
+    assert ask(["compare", file, "--repeats", "5"]).plan.repetitions == 5
+
+
+def test_a_profile_beside_the_file_is_found_from_elsewhere(
+    ask: Ask, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "mine.yaml").write_text((ROOT / "profiles/ultra.yaml").read_text())
+    file = write(inner, LEDGER.replace("ultra", "mine.yaml"))
+    plan = ask(["compare", file]).plan
+    assert [profile.name for profile in plan.tiers] == ["premium", "mine"]
+
+
+@pytest.mark.parametrize("option", ["on-end: rm -r x", "json: true", "dry-run: true"])
+def test_how_a_command_is_carried_out_is_not_the_files(
+    option: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(folder, f"{LEDGER}{option}\n")
+    assert tierbench("compare", file, "--dry-run", "--offline") == EXIT_USAGE
+    key, _, _ = option.partition(":")
+    assert f"ledger.yaml:10: {key}: unknown option" in said_by(capsys)
+    assert key in campaign_files.NOT_OF_A_CAMPAIGN
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "mistake"),
+    [
+        ("repeats: 3", "repeats: many", "ledger.yaml:5: repeats: "),
+        ("repeats: 3", "repeat: 3", "did you mean repeats"),
+        ("[premium, ultra]", "[premium, ulta]", "did you mean ultra?"),
+        ("p99 < 50 ms", "p99 < fifty", "fifty"),
+    ],
+)
+def test_a_mistake_is_told_before_anything_starts(
+    before: str,
+    after: str,
+    mistake: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = write(folder, LEDGER.replace(before, after))
+    assert tierbench("validate", file) == EXIT_USAGE
+    assert mistake in said_by(capsys)
+    assert tierbench("compare", file, "--dry-run", "--offline") == EXIT_USAGE
+    assert mistake.rpartition(": ")[2] in said_by(capsys)
+
+
+def test_a_file_that_is_not_there_is_no_profile(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert tierbench("compare", "ultra", "--dry-run", "--offline") == EXIT_USAGE
+    assert "profiles go behind --profiles" in said_by(capsys)
+
+
+def test_what_init_writes_is_valid_and_is_planned(
+    ask: Ask, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tierbench("init", "--campaign", "ledger") == EXIT_DONE
+    assert "next: tierbench compare ledger.yaml --dry-run" in said_by(capsys)
+    assert tierbench("validate", "ledger.yaml") == EXIT_DONE
+    assert "a campaign without mistakes" in said_by(capsys)
+    text = (folder / "ledger.yaml").read_text()
+    with_comments = text.replace("\n# until", "\nuntil").replace("\n# slo", "\nslo")
+    file = write(folder, with_comments.replace("\n# max-repeats", "\nmax-repeats"))
+    plan = ask(["compare", file]).plan
+    assert max(plan.looks) == 10
