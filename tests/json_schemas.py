@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 from pydantic import ConfigDict, TypeAdapter
@@ -199,15 +199,11 @@ def _campaign() -> Json:
 
 def _written(option: Any) -> Json:
     """What may be written for an option: bare words, and a list where it takes several."""
-    if option.is_flag:
-        return {"type": "boolean"}
-    choices = getattr(option.type, "choices", None)
-    if choices:
-        return {"enum": [*choices], "type": "string"}
-    kinds = {"integer range": "integer", "integer": "integer", "float": "number"}
-    kind = kinds.get(option.type.name)
-    if kind:
-        return {"type": kind}
+    annotation = option.type_descriptor.annotation
+    if get_origin(annotation) is Literal:
+        return {"enum": [*get_args(annotation)], "type": "string"}
+    if annotation in (bool, int, float):
+        return dict(TypeAdapter(annotation).json_schema())
     return any_of(*BARE, {"items": any_of(*BARE), **LIST})
 
 
