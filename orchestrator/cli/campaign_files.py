@@ -41,7 +41,8 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
     if not file.is_file():
         raise UsageError(
             f"there is no campaign's file {file}",
-            "`tierbench init --campaign NAME` writes one; profiles go behind --profiles",
+            "`tierbench init --campaign NAME` writes one; several names are joined by commas, as "
+            "in `--profiles premium,ultra`",
         )
     by_key = options(context.command)
     content = defaults.content(file, by_key)

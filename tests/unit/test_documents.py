@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from orchestrator import facts, model
 from orchestrator.analysis import conclusions
+from orchestrator.cli.commands import HELP_ALL
 from orchestrator.cli.main import program
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.keys import schema
@@ -133,6 +134,7 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
         assert common or not missing, f"{name}: {missing} is not in its row"
         options |= own
     assert options <= set(re.findall(r"--[a-z][a-z0-9-]*", section))
+    options |= {"--help", HELP_ALL}
     assert set(re.findall(r"`(--[a-z][a-z0-9-]*)`", section)) <= options
 
 

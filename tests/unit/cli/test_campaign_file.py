@@ -121,7 +121,7 @@ def test_a_file_that_is_not_there_is_no_profile(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert tierbench("compare", "ultra", "--dry-run", "--offline") == EXIT_USAGE
-    assert "profiles go behind --profiles" in said_by(capsys)
+    assert "`--profiles premium,ultra`" in said_by(capsys)
 
 
 def test_what_init_writes_is_valid_and_is_planned(

@@ -147,7 +147,7 @@ def test_the_file_is_named_so_that_it_is_found_from_where_one_is(
         obj=CampaignApp(root),
     )
     written, *_ = capsys.readouterr().out.splitlines()
-    assert written == f"wrote {'' if here else f'{root}/'}profiles/mine.yaml"
+    assert written == f"wrote {'' if here else f'{root.name}/'}profiles/mine.yaml"
     assert Path(written.removeprefix("wrote ")).is_file()
 
 

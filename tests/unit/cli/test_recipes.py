@@ -113,7 +113,8 @@ def test_each_command_and_option_of_a_recipe_is_the_programs(recipe: Path) -> No
         for name, command in commands(typer.main.get_command(main.program))
     }
     for words in ours(recipe):
-        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        beginnings = [" ".join(words[:count]) for count in (1, 2, 3)]
+        name = next(begin for begin in beginnings if begin in known)
         options = {option for each in known[name].params for option in each.opts}
         assert {word for word in words if word.startswith("--")} <= options, words
 
@@ -139,7 +140,8 @@ def test_each_command_in_troubleshooting_is_the_programs() -> None:
     told = re.findall(r"`tierbench ([^`]+)`", text)
     assert len(told) > 8
     for words in map(str.split, told):
-        name = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+        beginnings = [" ".join(words[:count]) for count in (1, 2, 3)]
+        name = next(begin for begin in beginnings if begin in known)
         options = {option for each in known[name].params for option in each.opts}
         assert {word for word in words if word.startswith("--")} <= options, words
     every = {

@@ -64,7 +64,7 @@ REFUSED = {
         ("--generator", "hammerdb"),
         "--generator may also be benchbase",
     ),
-    "names without quotation marks": (("ultra",), "quotation marks"),
+    "names without commas": (("ultra",), "premium,ultra"),
     "a factor that is misspelled": (
         ("--vary", "nodez=3,6"),
         "--vary also takes nodes,",

@@ -206,6 +206,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--cluster": "mine --existing db.example --cluster azure-d8s-v5",
         "--vm": "mine --existing db.example --vm azure/Standard_D16s_v5",
         "--workload": "",
+        "--campaign": "",
     },
     "admin schema": {},
     "allow": {},
