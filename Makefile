@@ -45,7 +45,7 @@ takes-report = RESULTS ARGS
 takes-resume = DIR RESULTS FAIL_IF_WORSE STRICT ARGS
 takes-history = RESULTS ARGS
 takes-compare-results = A B RESULTS FAIL_IF_WORSE STRICT ARGS
-takes-study = RESULTS ARGS
+takes-study = ARGS
 takes-study-rehearsal = SEED REPEATS RESULTS FAIL_IF_WORSE STRICT
 takes-setup = PLATFORM PROFILE ARGS
 takes-calibrate = PROFILE SCALE DRAIN ARGS
@@ -150,13 +150,12 @@ compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=lat
 	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) "$(A)" $(if $(B),"$(B)") $(call given_of,FAIL_IF_WORSE RESULTS)
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
-	@$(TIERBENCH) import-study $(call given_of,RESULTS)
+	@$(TIERBENCH) report results/reference-azure-yugabytedb/published
 
-study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks, beside the published figures; 40 minutes
+study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks; 40 minutes
 	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \
 	  --workloads "point-select-20 insert-20 point-select insert tpcc" --db postgresql --scale rehearsal --nodes 1 \
 	  $(call given_of,SEED RESULTS FAIL_IF_WORSE) --repeats $(or $(REPEATS),3)
-	@$(TIERBENCH) import-study --results .cache/rehearsals --beside $(or $(RESULTS),results)/latest
 
 calibrate: setup ## hold a tier's disk against what it declares, with fio
 	@$(TIERBENCH) calibrate --profile $(PROFILE) $(call given_of,SCALE DRAIN)

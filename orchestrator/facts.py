@@ -284,8 +284,7 @@ class IdentityFacts(_Group):
 # ------------------------------------------------------------------ what a kind of doubt does
 
 # A doubt carries its effect, which the function that raises it says
-# (`analysis/doubts/effects.py`). Records of results format 2 and tables of published studies
-# have the kind alone.
+# (`analysis/doubts/effects.py`). Records of results format 2 have the kind alone.
 
 # What a doubt does to a verdict: its run enters no figure and no decision; nothing is
 # concluded in its tier's favour; the answer's own sentence says it; it stands beside the

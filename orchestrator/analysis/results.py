@@ -98,18 +98,6 @@ class Results:
     verified: Verified | None = None
 
     @property
-    def published(self) -> bool:
-        """Whether the figures are a publication's: nothing was run, sampled or checked here."""
-        return any(note.kind == "published figures" for note in self.plan.notes)
-
-    @property
-    def absent(self) -> str:
-        """What befell a planned run that left no record."""
-        if self.published:
-            return "not published"
-        return "not carried out"
-
-    @property
     def small_scale(self) -> str:
         """Its scale, if it has less data and shorter runs than the published study; or empty."""
         if self.plan.scale in FULL_SCALES:
@@ -155,7 +143,7 @@ class Results:
         if doubts:
             return f"was excluded: {doubts[0].kind}: {doubts[0].text}"
         if run.number not in self.by_number:
-            return f"was {self.absent}"
+            return "was not carried out"
         record = self.by_number[run.number].record
         if record.outcome == "done":
             return ""

@@ -26,6 +26,7 @@ from orchestrator.errors import (
     UnavailableError,
     UsageError,
 )
+from orchestrator.facts import NoteKind
 from orchestrator.model import ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO, Parts
 from orchestrator.planning import costs, machines, notes
@@ -50,6 +51,7 @@ from orchestrator.units import listed, parse_bytes
 
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
+_NOT_MEASURED_HERE: tuple[NoteKind, ...] = ("rehearsal", "published figures")
 
 
 def carry_out(app: App, plan: Plan, request: Request) -> Path:
@@ -247,8 +249,7 @@ def _command_anew(app: App, asked: Measuring) -> str | None:
 
 def _check_measured_here(begun: Resumption, folder: Path) -> None:
     """UsageError if figures were published by others, or made up."""
-    is_rehearsal = any(note.kind == "rehearsal" for note in begun.plan.notes)
-    if begun.before.published or is_rehearsal:
+    if any(note.kind in _NOT_MEASURED_HERE for note in begun.plan.notes):
         raise UsageError(
             f"{folder} holds no campaign that was measured here, so none goes on",
             "`tierbench compare` measures",

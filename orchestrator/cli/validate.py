@@ -35,15 +35,6 @@ _KEYS = {  # a file is of the kind of which it has most keys
     },
     "campaign": {"profiles", "workloads", "repeats", "slo", "until", "max-cost"},
     "price list": {"currency", "region", "as_of", "source", "prices"},
-    "study": {
-        "question",
-        "source",
-        "as_of",
-        "baseline",
-        "cluster",
-        "tiers",
-        "workloads",
-    },
 }
 SCHEMAS = ("profile", "cluster", "workload", "campaign", "price-list")
 _complete = completion.among_words(SCHEMAS)
@@ -148,7 +139,7 @@ def _as_commands_do(
     """UsageError with its mistakes."""
     from orchestrator.keys import schema, strict_yaml
     from orchestrator.load_generators import bind
-    from orchestrator.planning import project_files, published_study
+    from orchestrator.planning import project_files
 
     path = str(file)
     if not file.is_absolute():
@@ -166,8 +157,6 @@ def _as_commands_do(
         project_files.catalog(app.root, file)
     elif kind == "campaign":
         _check_campaign(app, file, where)
-    elif kind == "study":
-        published_study.read(where, file.stem, text)
     else:
         defaults.of_file(typer.main.get_command(main.program), file)
 

@@ -294,8 +294,13 @@ def _prices_in_words(obstacle: str, doubt: str) -> str:
 
 def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
     """What a campaign costs."""
-    priced = [item.title for item in things if item.price is not None]
-    unpriced = [item.title for item in things if item.price is None]
+    priced: list[str] = []
+    unpriced: list[str] = []
+    for item in things:
+        if item.price is None:
+            unpriced.append(item.title)
+        else:
+            priced.append(item.title)
     if not priced:
         return (
             "what the campaign itself costs is not known: "

@@ -47,11 +47,8 @@ class Table:
 
 _LOST = Cell("missing", missing=True)
 _NOT_MEASURED = Cell("not measured", missing=True)
-_NOT_PUBLISHED = Cell("not published", missing=True)
 # What stands in the place of a value.
-_BARE: frozenset[Cell | str] = frozenset(
-    ["", Cell(""), _LOST, _NOT_MEASURED, _NOT_PUBLISHED]
-)
+_BARE: frozenset[Cell | str] = frozenset(["", Cell(""), _LOST, _NOT_MEASURED])
 Row = str | Cell | Mapping[str, Cell | str]
 
 

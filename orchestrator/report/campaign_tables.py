@@ -1,13 +1,11 @@
-"""Tables about several campaigns: their list, one against another, a trend, a study beside one."""
+"""Tables about several campaigns: their list, one against another, a trend."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.campaigns.trend import Level, Point, Trend
-from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
 from orchestrator.report import wording
@@ -44,8 +42,6 @@ def _heading(entry: Entry) -> str:
 
 def _listed(entry: Entry) -> Row:
     times = f"{entry.repetitions} times"
-    if entry.published:
-        times = "published"
     databases = ", ".join(entry.databases)
     done = f"{entry.done}/{entry.planned}"
     row: dict[str, Cell | str] = {}
@@ -73,7 +69,8 @@ def comparison(pair: over_time.CampaignComparison) -> Table:
     rows: list[Row] = []
     for title, changes in by_title.items():
         rows.append(title)
-        rows += [_change_row(change) for change in changes]
+        for change in changes:
+            rows.append(_change_row(change))
     return table_of(rows, ("Metric", "Verdict"), tuple(_remarks(pair)))
 
 
@@ -232,112 +229,3 @@ def sparkline(values: Sequence[float]) -> str:
         share = (value - low) / (high - low)
         bars += _BARS[round(share * highest_bar)]
     return bars
-
-
-# ------------------------------------------------------------------ a study beside a campaign
-
-_USED = {"cpu_pct": "CPU", "disk_iops": "IOPS"}
-_NOT_PUBLISHED = "not published"
-
-
-class _ComparedChange(NamedTuple):
-    """By which a change of the campaign has its like in the study."""
-
-    workload: str
-    contender: str
-    metric: str
-    scope: str
-
-
-class _PublishableFigure(NamedTuple):
-    """A figure that a study can have published."""
-
-    workload: str
-    metric: str
-    scope: str
-
-
-class _MeanOfNode(NamedTuple):
-    """A mean of a node in a cell."""
-
-    workload: str
-    profile: str
-    metric: str
-
-
-def beside_changes(study: Verdict, campaign: Verdict) -> Table:
-    """A row for each figure of the study and contender of the campaign: the change that follows
-    from the study's figures, the campaign's, its interval and its word."""
-    published = {
-        _PublishableFigure(cell.workload, cell.metric, cell.scope)
-        for cell in study.cells
-    }
-    of_study: dict[_ComparedChange, str] = {}
-    for delta in study.deltas:
-        of_study[_compared(delta)] = units.format_change(delta.change_pct)
-    rows: list[Row] = []
-    for delta in campaign.deltas:
-        if _PublishableFigure(delta.workload, delta.metric, delta.scope) in published:
-            change = of_study.get(_compared(delta), _NOT_PUBLISHED)
-            rows.append(_beside_row(delta, change))
-    return table_of(rows, ("workload", "figure", "tier", "verdict"))
-
-
-def _beside_row(delta: Delta, of_study: str) -> Row:
-    row: dict[str, Cell | str] = {}
-    row["workload"] = delta.workload
-    row["figure"] = figure(delta.metric, delta.scope)
-    row["tier"] = delta.contender
-    row["the study"] = of_study
-    row["here"] = units.format_change(delta.change_pct)
-    row["interval"] = wording.interval(delta) or "none"
-    row["verdict"] = delta.verdict
-    return row
-
-
-def figure(metric: str, scope: str) -> str:
-    """A compared metric in words."""
-    words = wording.METRICS[metric]
-    if metric == "throughput_per_s":
-        words = "throughput"
-    if scope == "new_order":
-        return f"New-Order's {words}"
-    return words
-
-
-def _compared(delta: Delta) -> _ComparedChange:
-    return _ComparedChange(delta.workload, delta.contender, delta.metric, delta.scope)
-
-
-def beside_used(study: Verdict, campaign: Verdict) -> Table:
-    """A row for each cell of the campaign: CPU and IOPS of a node, the study's and here."""
-    published = _values(study.cells)
-    here = _values(campaign.cells)
-    rows: list[Row] = []
-    for workload, profile in dict.fromkeys(
-        (cell.workload, cell.profile) for cell in campaign.cells
-    ):
-        rows.append(_used_row(workload, profile, published, here))
-    return table_of(rows, ("workload", "tier"))
-
-
-def _used_row(
-    workload: str,
-    profile: str,
-    published: Mapping[_MeanOfNode, str],
-    here: Mapping[_MeanOfNode, str],
-) -> Row:
-    row: dict[str, Cell | str] = {"workload": workload, "tier": profile}
-    for metric, title in _USED.items():
-        used = _MeanOfNode(workload, profile, metric)
-        row[f"{title}, the study"] = published.get(used, _NOT_PUBLISHED)
-        row[f"{title}, here"] = here.get(used, _NOT_PUBLISHED)
-    return row
-
-
-def _values(cells: Sequence[CellSummary]) -> Mapping[_MeanOfNode, str]:
-    values: dict[_MeanOfNode, str] = {}
-    for cell in cells:
-        used = _MeanOfNode(cell.workload, cell.profile, cell.metric)
-        values[used] = wording.value_with_unit(cell)
-    return values

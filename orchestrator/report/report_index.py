@@ -14,7 +14,6 @@ from orchestrator.analysis.answers.record import Answer
 from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.report import blocks, wording
 from orchestrator.report.wording import ranges, sentence, some, spanning
-from orchestrator.units import gathered
 
 NEW_ORDER = headline_figures.NEW_ORDER
 
@@ -177,8 +176,6 @@ class ReportIndex:
         """What stands in the place of a value that is not there."""
         if not self.finished(profile, workload):
             return "missing"
-        if self.campaign.published:
-            return "not published"
         return "not measured"
 
     def metric_cells(
@@ -231,10 +228,14 @@ class ReportIndex:
     def footnotes(self) -> tuple[blocks.Footnote, ...]:
         """Doubts of one kind and advice share a number, in order of first appearance."""
         # Those of no run in particular are stamps.
-        doubts = [doubt for doubt in self.verdict.doubts if doubt.run is not None]
-        alike = gathered(((doubt.kind, doubt.advice), doubt) for doubt in doubts)
-        numbered = enumerate(alike.values(), start=1)
-        return tuple(self._footnote(number, group) for number, group in numbered)
+        alike: dict[tuple[str, str], list[Doubt]] = {}
+        for doubt in self.verdict.doubts:
+            if doubt.run is not None:
+                alike.setdefault((doubt.kind, doubt.advice), []).append(doubt)
+        footnotes: list[blocks.Footnote] = []
+        for number, group in enumerate(alike.values(), start=1):
+            footnotes.append(self._footnote(number, group))
+        return tuple(footnotes)
 
     def _footnote(self, number: int, doubts: Sequence[Doubt]) -> blocks.Footnote:
         texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])

@@ -31,7 +31,6 @@ from orchestrator.planning import (
     factors,
     overrides,
     profiles,
-    published_study,
     recorded_disk,
     slo,
 )
@@ -247,11 +246,6 @@ def doors() -> Iterator[Door]:
     yield Door("Azure's prices", (json.dumps(answer),), _azure, caught)
     of_aws = aws_answers.price_list(*aws_answers.TOKYO, *aws_answers.MACHINES)
     yield Door("AWS's prices", (of_aws,), _aws, (ValueError,))
-    yield Door(
-        "study",
-        _texts("results", "*/study*.yaml"),
-        lambda text: published_study.read("x.yaml", "x", text),
-    )
     yield Door(
         "recorded disk",
         (json.dumps(RECORDED),),

@@ -22,7 +22,6 @@ class Entry:
     repetitions: int = 0
     done: int = 0
     planned: int = 0
-    published: bool = False
     # Workload → one phrase; empty if not judged yet.
     decisions: Mapping[str, str] | None = None
     baselines: tuple[str, ...] = ()  # names under which it was saved
@@ -73,7 +72,6 @@ def entry(
         repetitions=plan.repetitions,
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
-        published=campaign.published,
         decisions={
             decision.workload: phrase(decision, len(plan.profiles))
             for decision in decisions

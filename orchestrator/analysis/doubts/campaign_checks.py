@@ -28,13 +28,6 @@ def rehearsed(campaign: Results) -> Doubts:
             return
 
 
-def published(campaign: Results) -> Doubts:
-    """Instead of doubts that every gate, sample and raw file is missing."""
-    for note in campaign.plan.notes:
-        if note.kind == "published figures":
-            yield _published_figures(note.text)
-
-
 # ------------------------------------------------------------------ cells
 
 
@@ -45,16 +38,12 @@ def cells(campaign: Results) -> Doubts:
     if single:
         yield _measured_once(campaign, single)
     for cell in planned:
-        if cell.missing and campaign.published:
-            yield _missing_published_cell(cell.title, campaign.absent)
-        elif cell.missing:
+        if cell.missing:
             was_excluded = bool(cell.excluded)
             yield _missing_cell(cell.title, cell.without_figures, was_excluded)
 
 
 def _measured_once(campaign: Results, titles: Sequence[str]) -> Doubt:
-    if campaign.published:
-        return _one_published_value()
     if campaign.plan.repetitions == 1:
         return _one_repetition()
     return _one_repetition_of_some(titles)
@@ -157,6 +146,8 @@ def said_beforehand(campaign: Results) -> Doubts:
             yield _one_disk_of_several(str(note))
         elif note.kind == "gone on despite":
             yield _gone_on_despite(str(note))
+        elif note.kind == "published figures":
+            yield _published_figures(note.text)
 
 
 def comparable(campaign: Results) -> Doubts:
@@ -243,14 +234,6 @@ def _one_repetition() -> Doubt:
     )
 
 
-def _one_published_value() -> Doubt:
-    return is_only_told(
-        "one repetition",
-        "each published cell has one value: a difference cannot be told from chance",
-        advice="ask its authors for every repetition, or repeat it",
-    )
-
-
 def _one_repetition_of_some(cells: Sequence[str]) -> Doubt:
     return is_only_told(
         "one repetition",
@@ -268,14 +251,6 @@ def _missing_cell(cell: str, without: str, was_excluded: bool) -> Doubt:
         "missing cell",
         f"{cell} has {without} and is left out of every comparison",
         advice=f"see {cause}, then run the campaign again",
-    )
-
-
-def _missing_published_cell(cell: str, absent: str) -> Doubt:
-    return is_only_told(
-        "missing cell",
-        f"{cell} was {absent} and is left out of every comparison",
-        advice="what it would have shown is not known",
     )
 
 

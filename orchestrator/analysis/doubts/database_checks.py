@@ -67,10 +67,13 @@ def not_checked(run: RunData, _: Totals) -> Doubts:
     """That a condition of consistency could not be evaluated after the run."""
     checked = run.record.facts.get("checked") or {}
     conditions = checked.get("consistency", ())
-    unknown = [condition for condition in conditions if condition.get("problem")]
-    if unknown:
-        names = [condition["name"] for condition in unknown]
-        problems = dict.fromkeys([condition["problem"] for condition in unknown])
+    names: list[str] = []
+    problems: dict[str, None] = {}
+    for condition in conditions:
+        if condition.get("problem"):
+            names.append(condition["name"])
+            problems[condition["problem"]] = None
+    if names:
         yield _consistency_not_checked(names, "; ".join(problems))
 
 

@@ -43,7 +43,7 @@ _ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
 
 def truth_gate(run: RunData, _: Totals) -> Doubts:
     """That there was none, or that it was long before."""
-    if _lacks_gate(run) and "published" not in run.record.facts:
+    if _lacks_gate(run):
         yield _without_gate(run)
         return
     gate = run.record.gate

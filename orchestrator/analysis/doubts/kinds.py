@@ -30,7 +30,6 @@ CampaignCheck = Callable[[results.Results], Iterable[Doubt]]
 # What finds them, in the order in which they are told: in a campaign,
 CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
     campaign_checks.rehearsed,
-    campaign_checks.published,
     campaign_checks.cells,
     campaign_checks.not_the_real_disk,
     campaign_checks.vm_caps,

@@ -58,7 +58,9 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     """All of a campaign, in the order in which a reader needs them."""
     of_notes = tuple(_notes(index))
     shown: list[Stamp] = []
-    shown.extend(stamp for stamp in of_notes if stamp.label in _FIRST)
+    for stamp in of_notes:
+        if stamp.label in _FIRST:
+            shown.append(stamp)
     if is_stand_in(index.campaign):
         shown.append(Stamp("Stand-in, not a real cluster", ABOUT_STAND_IN, ""))
     shown.extend(existing_clusters(index))

@@ -34,11 +34,6 @@ def _cache_blocks(index: ReportIndex) -> Iterator[Block]:
     if not loads:
         yield Paragraph("No database was measured, and so no cache of one.")
         return
-    if index.campaign.published:
-        yield Paragraph(
-            "Neither the size of the data nor that of a cache was published."
-        )
-        return
     yield Paragraph(
         "Data and cache of one database node, as read back from the running server. A data set "
         "that fits in the cache is read from memory, whatever the disk."
@@ -51,7 +46,9 @@ def _cache_blocks(index: ReportIndex) -> Iterator[Block]:
 
 def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
     """One row if all tiers agree, else one each."""
-    by_tier = {tier: _cache_cells(index, tier, workload) for tier in index.tiers}
+    by_tier: dict[str, dict[str, Cell]] = {}
+    for tier in index.tiers:
+        by_tier[tier] = _cache_cells(index, tier, workload)
     first, *others = by_tier.values()
     if others and all(cells == first for cells in others):
         yield {"Workload": Cell(workload), "Tier": Cell("all tiers"), **first}
@@ -287,7 +284,6 @@ _NOT_SETTINGS = frozenset(
         "telemetry",
         "database_before",
         "since_reset",
-        "published",
     }
 )
 
@@ -300,17 +296,11 @@ def _read_back(index: ReportIndex) -> Block:
         if facts:
             by_tier[tier] = facts
     if not by_tier:
-        return Paragraph(f"Nothing: {_why_nothing_was_read(index)}.")
+        return Paragraph("Nothing: no finished run recorded any.")
     names: dict[str, None] = {}
     for facts in by_tier.values():
         names |= dict.fromkeys(facts)
     return _facts((name, _of_all_tiers(by_tier, name)) for name in names)
-
-
-def _why_nothing_was_read(index: ReportIndex) -> str:
-    if index.campaign.published:
-        return "others ran it"
-    return "no run was finished"
 
 
 def _of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:

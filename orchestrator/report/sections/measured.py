@@ -80,9 +80,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
             "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
             "and is given from two repetitions on."
         )
-    if index.campaign.published:
-        yield "Values as published, in our units."
-    elif _several_nodes(index):
+    if _several_nodes(index):
         yield (
             "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
             "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
@@ -138,12 +136,9 @@ def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
 
 
 def _disk_columns(index: ReportIndex) -> Iterator[_Column]:
-    """Of all disks together, and of the busiest; published ones may be of a single disk alone."""
-    if index.campaign.published:
-        yield _Column("IOPS of a disk", "disk_iops", of_busiest=True)
-        yield _Column("Bandwidth of a disk", "disk_bytes_per_s", of_busiest=True)
+    """Of all disks together, and of the busiest."""
     yield _Column("Disk IOPS", "disk_iops")
-    if _several_nodes(index) and not index.campaign.published:
+    if _several_nodes(index):
         yield _Column("Busiest disk IOPS", "disk_iops", of_busiest=True)
     yield _Column("Disk bandwidth", "disk_bytes_per_s")
 
@@ -261,9 +256,9 @@ _ABOUT_COUNTS = (
 
 
 def failures(index: ReportIndex) -> tuple[Section, ...]:
-    """Empty where no transactions were run or counted here."""
+    """Empty where no transactions were run."""
     loads = [load for load in index.workloads if load.database is None]
-    if index.campaign.published or not loads:
+    if not loads:
         return ()
     rows = _failures_rows(index, loads)
     counts = table_of(

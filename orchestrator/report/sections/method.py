@@ -28,11 +28,10 @@ _DISCLAIMER = (
     "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
     "Processing Performance Council."
 )
-_PUBLISHED = (
-    "Others measured and published these figures; their own text says how. A change is the ratio "
-    "of the contender's figure to the baseline's. One value on a side has no interval, so every "
-    "change is inconclusive and no tier is named. The long form is docs/METHOD.md and "
-    "docs/STUDY.md."
+_ONCE = (
+    "Every tier has one run of every workload. A change is the ratio of the contender's figure "
+    "to the baseline's. One value on a side has no interval, so every change is inconclusive "
+    "and no tier is named. The long form is docs/METHOD.md."
 )
 
 
@@ -44,16 +43,12 @@ def section(index: ReportIndex) -> Section:
 
 def _parts(index: ReportIndex) -> Iterator[Part]:
     plan = index.campaign.plan
-    method = _PUBLISHED
-    if not index.campaign.published:
-        method = _measured(plan)
-    yield Part("Method", (Paragraph(method),))
+    yield Part("Method", (Paragraph(_measured(plan)),))
     if any(index.is_tpcc_derived(workload.name) for workload in plan.workloads):
         yield Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),))
     yield Part("To do it again", tuple(_again(index.campaign)))
-    if not index.campaign.published:
-        counted_again = Paragraph(_counted_again(index.campaign))
-        yield Part("Counted again from its raw files", (counted_again,))
+    counted_again = Paragraph(_counted_again(index.campaign))
+    yield Part("Counted again from its raw files", (counted_again,))
     rows = [_run_row(index, run) for run in plan.runs]
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
     files = Items(tuple(_files(index.campaign)))
@@ -64,6 +59,8 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 
 def _measured(plan: Plan) -> str:
+    if plan.repetitions == 1 and not plan.looks:
+        return _ONCE
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     times = _times(plan)
     clients = _clients(plan)
@@ -84,8 +81,6 @@ def _measured(plan: Plan) -> str:
 def _times(plan: Plan) -> str:
     if plan.looks:
         return _times_by_looks(plan)
-    if plan.repetitions == 1:
-        return "every workload once"
     return f"every workload {plan.repetitions} times"
 
 
@@ -146,14 +141,9 @@ def _about_again(campaign: results.Results) -> str:
     code = comparability.revision(campaign)
     if code:
         sentences.append(f"tierbench {code} measured.")
-    if campaign.published:
-        sentences.append(
-            "study.yaml holds the tables, plan.json and the records what was read out of them."
-        )
-    else:
-        sentences.append(
-            "plan.json holds every decision taken, fingerprint.json the machine."
-        )
+    sentences.append(
+        "plan.json holds every decision taken, fingerprint.json the machine."
+    )
     sentences.append(
         "The report is made from the files of this folder alone, and can be made again without "
         "Docker:"
@@ -220,8 +210,8 @@ def _begin(campaign: results.Results, data: results.RunData | None) -> Cell:
         window = data.record.phase("measure")
     if window is not None:
         return Cell(units.format_moment(window.start_s))
-    if campaign.published:
-        return Cell("not published", missing=True)
+    if data is not None and data.record.outcome == "done":
+        return Cell("not recorded", missing=True)
     return Cell("never measured", missing=True)
 
 
@@ -237,7 +227,6 @@ def _files(campaign: results.Results) -> Iterator[Paragraph]:
         yield Paragraph(
             "CPU, memory and disk counters as read, once a second", "samples.parquet"
         )
-    if not campaign.published:
-        yield Paragraph(
-            "untouched output, exact commands, logs, settings as applied", "raw/"
-        )
+    yield Paragraph(
+        "untouched output, exact commands, logs, settings as applied", "raw/"
+    )

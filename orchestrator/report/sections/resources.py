@@ -40,14 +40,10 @@ _EVIDENCE = {
     "wal_bandwidth_of_cap_pct": "Bandwidth, of cap, WAL's disk",
     "background_log_syncing_pct": "Log syncing behind commits",
 }
-_ABOUT_PUBLISHED_LIMITS = (
-    "Published means of a node, of what its tier declares; above 100 % is burst. Neither waits "
-    "nor seconds are known, so a cause is named only where means alone carry it."
-)
 _ABOUT_LIMITS = (
-    "Figures of the busiest database node while measuring. Of cap: median second, in percent of "
-    "what the tier declares; Client and Machine CPU in percent of the whole machine. The other "
-    "figures behind a cause are in verdict.json."
+    "Figures of the busiest database node while measuring. Of cap: median second (the mean where "
+    "no seconds were sampled), in percent of what the tier declares; Client and Machine CPU in "
+    "percent of the whole machine. The other figures behind a cause are in verdict.json."
 )
 
 
@@ -63,10 +59,7 @@ def bottlenecks(index: ReportIndex) -> Section:
             return _row_without_cause(index, tier, workload)
         return _row_with_cause(tier, bottleneck)
 
-    remark = _ABOUT_LIMITS
-    if index.campaign.published:
-        remark = _ABOUT_PUBLISHED_LIMITS
-    table = table_of(index.rows(row), ("Tier", "Limited by"), (remark,))
+    table = table_of(index.rows(row), ("Tier", "Limited by"), (_ABOUT_LIMITS,))
     return Section("limits", "What limited each run", (Part("", (table,)),))
 
 

@@ -18,7 +18,7 @@ from orchestrator.analysis.campaigns import over_time
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
-from orchestrator.model import Note, Objective, Record
+from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Price
 from tests.campaigns import build_campaign, later
 from tests.tiers import changed
@@ -237,15 +237,6 @@ def test_machines_of_one_kind_can_be_taken_for_one() -> None:
     )
     bigger = on(SLOWER, 7, hostname="other", cpus=64)
     assert throughput(compared(one, bigger, across={"machines"}))[0] == "inconclusive"
-
-
-def test_figures_of_others_are_not_compared() -> None:
-    plan = campaign().plan
-    published = replace(
-        campaign(), plan=replace(plan, notes=(Note("published figures", "a table"),))
-    )
-    word, reason = throughput(compared(on(published, 0), on(campaign(), 7)))
-    assert word == "inconclusive" and reason.startswith("published figures")
 
 
 def test_only_cells_of_both_are_compared() -> None:

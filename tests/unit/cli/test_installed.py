@@ -131,11 +131,6 @@ def test_a_rehearsal_leaves_its_report_in_the_users_folder(
     assert not (installed.home / ".cache").exists()
 
 
-def test_the_published_study_comes_with_it(installed: Installed) -> None:
-    done = installed.run("import-study")
-    assert done.returncode == 0, done.stderr
-
-
 def test_images_have_the_tags_of_the_checkout(installed: Installed) -> None:
     """So that a registry serves both, and neither builds what the other has built. Agents on other
     machines are started from them without the project folder of the command."""

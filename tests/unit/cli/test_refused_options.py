@@ -191,11 +191,6 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "",
     )
     | {"--calibrate": "--file disk.csv --size 9GiB --calibrate 24x5m"},
-    "import-study": {
-        "--results": "",
-        "--beside": "--beside latest --json",
-        "--json": "",
-    },
     "init": {
         "--tier": "--workload tpcc --tier azure/P15",
         "--path": "--workload tpcc --path /mnt/a",

@@ -189,15 +189,6 @@ def test_the_plan_is_read_when_no_other_program_may_write_it(tmp_path: Path) -> 
     assert "of the other program" in notes
 
 
-def test_figures_of_others_are_not_gone_on_with(tmp_path: Path) -> None:
-    app = program(tmp_path)
-    assert tierbench(app, "import-study", "--results", str(app.results)) in (
-        EXIT_DONE,
-        EXIT_INCONCLUSIVE,
-    )
-    assert tierbench(app, *words(app, "resume", "latest")) == EXIT_USAGE
-
-
 # ------------------------------------------------------------------ failed runs
 
 

@@ -93,7 +93,6 @@ def test_help_loads_nothing_heavy(words: list[str]) -> None:
         (["admin", "baseline", "se"], "set"),
         (["prices", "update", "--prov"], "--provider"),
         (["check", "--fr"], "--fresh"),
-        (["import-study", "--bes"], "--beside"),
         (["disk", "down", "--keep"], "--keep-data"),
         (["verify", "--res"], "--results"),
         (["init", "--work"], "--workload"),

@@ -42,7 +42,6 @@ OTHERS = {
     "run",
     "resume",
     "rehearse",
-    "import-study",
     "check",
     "calibrate",
     "compare-results",

@@ -21,7 +21,6 @@ SHIPPED = {
     ],
     "cluster": [*(ROOT / "profiles/clusters").glob("*.yaml")],
     "workload": [*(ROOT / "workloads").glob("*.yaml")],
-    "study": [ROOT / "results/reference-azure-yugabytedb/study.yaml"],
 }
 PROFILE = """\
 title: A disk

@@ -231,15 +231,6 @@ def test_what_was_changed_is_named_with_file_and_figures(
     assert re.search(r"^[1-9]\d* differences?$", told, re.MULTILINE)
 
 
-def test_published_figures_leave_nothing_to_count(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    exit_code(["import-study", "--results", str(tmp_path)], CampaignApp())
-    capsys.readouterr()
-    assert verified(tmp_path / "latest") == EXIT_DONE
-    assert "published figures, which leave no raw files" in capsys.readouterr().out
-
-
 def test_files_are_held_against_their_checksums_even_without_a_plan(
     sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,16 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import EXIT_USAGE, Mistake, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.keys.strict_yaml import parse
-from orchestrator.planning import project_files, published_study
+from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from tests import ROOT
 from tests.apps import an_app, tierbench
-from tests.campaign_tables import empty_intervals, empty_samples, held
 from tests.plans import CLUSTER, profile_text
 from tests.refused_profiles import NINES, NO_MACHINE
 
@@ -319,28 +316,3 @@ def test_a_workload_with_one_odd_value(data: st.DataObject, odd: str) -> None:
         read_workload("w", workload_text(**{key: odd}), "smoke")
     except UsageError as error:
         assert error.mistakes
-
-
-STUDY = (
-    (ROOT / "results/reference-azure-yugabytedb/study.yaml").read_text().splitlines()
-)
-
-
-@given(
-    st.sampled_from([i for i, line in enumerate(STUDY) if ": " in line]), VALUES | TEXTS
-)
-@settings(max_examples=60, deadline=None)
-def test_a_study_with_one_odd_value(at: int, odd: str) -> None:
-    """What is read can also be judged."""
-    key = STUDY[at].partition(":")[0]
-    text = "\n".join([*STUDY[:at], f"{key}: {odd}", *STUDY[at + 1 :], ""])
-    try:
-        study = published_study.read("x.yaml", "x", text)
-    except UsageError as error:
-        assert error.mistakes
-        return
-    runs = tuple(
-        RunData(one, empty_intervals(), held(empty_samples())) for one in study.records
-    )
-    verdict = judge(Results("x", study.plan, {}, runs))
-    assert len(verdict.missing) == len(study.plan.runs) - len(runs)

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import studies
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.facts import DOUBT_EFFECTS
 from orchestrator.model import RESULTS_FORMAT
 from orchestrator.system import store
@@ -68,12 +66,6 @@ def test_a_campaign_of_format_2_is_judged_as_it_was(tmp_path: Path) -> None:
     folder = tmp_path / "campaign"
     shutil.copytree(CAMPAIGN, folder)
     assert in_format_2(judged_anew(folder)) == kept(CAMPAIGN / "verdict.json")
-
-
-def test_a_study_is_judged_as_it_was_in_format_2(tmp_path: Path) -> None:
-    _, folder = studies.carry_in(CampaignApp(), ROOT / studies.REFERENCE, tmp_path)
-    expected = kept(FORMAT_2 / "study-verdict.json")
-    assert in_format_2(judged_anew(folder)) == expected
 
 
 def test_doubts_of_format_2_are_given_the_effects_that_they_had() -> None:
