@@ -238,7 +238,7 @@ class GeneratorFacts(_Group):
     travelled together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a
     warm-up without a fixed time, how long it was and whether throughput had become steady.
     `began_s`: when the last of its threads began, by the client's clock. `clients`: where there are
-    several, those, by name, with what `load_generators/common/several.py` notes of each, and
+    several, those, by name, with what `run/several_clients.py` notes of each, and
     `start_skew_s`: how long after the first the last of them began. `bytes_per_transaction`: of the
     rows that one carries, which are its `payload`: "written", "read" or "sorted"; `ends_with_work`:
     whether the window ended with the last of them. `windows`: of one that measures in several, of

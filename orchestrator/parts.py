@@ -363,8 +363,63 @@ class ClientLoad:
     share: Share | None = None
 
 
+Recorded = tuple[Any, GeneratorFacts]
+"""The transactions of a run as its generator reads them (`Result.latencies`), and its facts."""
+
+
+@dataclass(frozen=True)
+class SplitLoad:
+    """How several clients carry a load, each its share, and are read as one.
+
+    `records` (folder) reads what one client left. `merged` (transactions of several clients, what
+    to take off the times of each) returns them as of one. `result` (workload, what `records`
+    returned, of one client or of several together, window) returns the figures of the window.
+    """
+
+    records: Callable[[Path], Recorded]
+    merged: Callable[[Sequence[Any], Sequence[float]], Any]
+    result: Callable[[Workload, Recorded, float, float], Result]
+
+
+@dataclass(frozen=True)
+class MeasuredPoints:
+    """How a run is measured in turn, point by point, each whole in a file of its own.
+
+    `folder`: of raw files, where they are; points whose files are there are passed over. `so_far`
+    (workload, raw folder) returns the figures of those that are there.
+    """
+
+    folder: str
+    so_far: Callable[[Workload, Path], tuple[Measurement, ...]]
+
+
+@dataclass(frozen=True)
+class LoadAbilities:
+    """What a load generator can do beside loading and running. None, False: it cannot.
+
+    `loading_goes_on`: `load` goes on where an earlier call was ended, at any moment.
+
+    `points`: a run that was ended goes on with the points that it has.
+
+    `split_load`: several clients can carry its load, because it keeps a record of each transaction.
+
+    `limit_sessions` (number, clients, world): so many threads of all clients go on, until it is
+    told again; not for a load that has a pace of its own.
+    """
+
+    loading_goes_on: bool = False
+    points: MeasuredPoints | None = None
+    split_load: SplitLoad | None = None
+    limit_sessions: Callable[[int, Sequence[Node], World], None] | None = None
+
+
 class LoadGenerator(Protocol):
     name: str
+
+    @property
+    def abilities(self) -> LoadAbilities:
+        """What it can do beside this."""
+        return LoadAbilities()
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a text that changes whenever the loader would load other bytes."""
@@ -405,51 +460,6 @@ class LoadGenerator(Protocol):
         self, workload: Workload, out: Path, start_s: float, end_s: float
     ) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
-
-
-@runtime_checkable
-class GoesOnLoading(Protocol):
-    """A load generator whose `load` goes on where an earlier call was ended, at any moment."""
-
-    loading_goes_on: bool
-
-
-@runtime_checkable
-class GoesOnMeasuring(Protocol):
-    """A load generator whose `run` measures in turn what stands by itself, each whole in a file of
-    its own in the folder `goes_on_from` of raw files, and passes over those that are there."""
-
-    goes_on_from: str
-
-    def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
-        """The figures of what is there."""
-
-
-Recorded = tuple[Any, GeneratorFacts]
-"""The transactions of a run as its generator reads them (`Result.latencies`), and its facts."""
-
-
-@runtime_checkable
-class Splits(Protocol):
-    """A load generator whose load several clients can carry, each its share."""
-
-    def read(
-        self, workload: Workload, out: Path, start_s: float, end_s: float
-    ) -> Result:
-        return self.result(workload, self.records(out), start_s, end_s)
-
-    def records(self, out: Path) -> Recorded:
-        """Returns what one client left."""
-
-    def merged(self, several: Sequence[Any], shifts_s: Sequence[float]) -> Any:
-        """Returns the transactions of several clients, as of one. `shifts_s`: what to take off the
-        times of each."""
-
-    def result(
-        self, workload: Workload, left: Recorded, start_s: float, end_s: float
-    ) -> Result:
-        """Returns the figures of the window from what `records` returned, of one client or of
-        several together."""
 
 
 class Collector(Protocol):

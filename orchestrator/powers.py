@@ -140,6 +140,26 @@ class MachineFacts:
     instance_type: str = ""
 
 
+@dataclass(frozen=True)
+class ClockOffset:
+    """How much later a clock elsewhere is than this computer's, and how far that may be off."""
+
+    offset_s: float
+    within_s: float
+
+    @property
+    def shift_s(self) -> float:
+        """What to take off the machine's times: nothing where the clocks may well be equal."""
+        if abs(self.offset_s) > self.within_s:
+            return self.offset_s
+        return 0.0
+
+    def may_equal(self, other: ClockOffset) -> bool:
+        """Whether one clock that nobody has set can have shown both."""
+        apart_s = abs(self.offset_s - other.offset_s)
+        return apart_s <= self.within_s + other.within_s
+
+
 class Machine(Protocol):
     """A computer that runs containers or has their disks: its /proc, /sys, /dev and folders. Paths
     are absolute. OSError if one does not exist, or if the machine cannot be reached from here."""
@@ -417,3 +437,9 @@ class World:
     def machine(self) -> Machine:
         """The machine that runs the containers and has the disks, or the first of several."""
         return self.platform.machines()[0]
+
+    @property
+    def is_here(self) -> bool:
+        """Whether containers run on this computer, and nowhere else."""
+        is_in_cache = self.platform.folder(self.cache) == self.cache
+        return is_in_cache and len(self.platform.machines()) == 1

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from orchestrator import errors, model, parts, powers, report
+from orchestrator import errors, model, powers, report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -108,11 +108,14 @@ def _so_far(
         workload = campaign.plan.workload(run.workload)
         run_folder = folder / "runs" / run.slug
         generator = generators.get(workload.generator)
-        if run.number in finished or not isinstance(generator, parts.GoesOnMeasuring):
+        if run.number in finished or generator is None:
+            continue
+        points = generator.abilities.points
+        if points is None:
             continue
         with suppress(errors.TierbenchError):
             if not store.limit_changes(run_folder):
-                yield run.number, generator.so_far(workload, run_folder / "raw")
+                yield run.number, points.so_far(workload, run_folder / "raw")
 
 
 def where_the_page_is(folder: Path, verdict: Verdict) -> str:

@@ -23,9 +23,9 @@ from orchestrator.analysis.figures.transactions import (
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import UNREADABLE, CutError, TierbenchError, UnavailableError
 from orchestrator.load_generators import load_generators
-from orchestrator.load_generators.common import several
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Measurement
+from orchestrator.run import several_clients
 from orchestrator.system import files, run_folders, store, stored_json
 from orchestrator.units import counted
 
@@ -92,7 +92,7 @@ def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
         if window is None:
             raise ValueError("record.json has no measured window")
         generator = load_generators()[workload.generator]
-        read = several.read(generator, workload, raw, *window)
+        read = several_clients.read(generator, workload, raw, *window)
     except (TierbenchError, OSError, RecursionError, *UNREADABLE) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
     stored = _by_key(run.record.measurements)

@@ -45,7 +45,10 @@ class Fio(parts.LoadGenerator):
     """Nothing is verified after a run: the integrity of the disk is part of the truth gate."""
 
     name = "fio"
-    goes_on_from = FOLDER
+
+    @property
+    def abilities(self) -> parts.LoadAbilities:
+        return parts.LoadAbilities(points=parts.MeasuredPoints(FOLDER, self.so_far))
 
     def loader_version(self, workload: Workload, world: World) -> str:
         job = world.root / "workloads" / "fio" / "prepare.fio"

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.errors import UnavailableError
-from orchestrator.load_generators.common import several
 from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
 from orchestrator.parts import Parts, TierMechanism
 from orchestrator.planning import disk_matrix, durations, node_disks
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
-from orchestrator.run import links, rebuilding, sessions
+from orchestrator.run import links, rebuilding, sessions, several_clients
 from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
 
@@ -87,7 +86,7 @@ def _of_generator(
         yield name, partial(rebuilding.check, workload, profile, parts, world)
     if cluster.clients > 1:
         name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
-        yield name, partial(several.check, generator, workload, cluster)
+        yield name, partial(several_clients.check, generator, workload, cluster)
 
 
 def _of_sessions(

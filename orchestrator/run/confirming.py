@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from orchestrator.analysis.telemetry.loads import has_pace
-from orchestrator.load_generators.common.client import LimitsSessions
 from orchestrator.model import Node, Workload
 from orchestrator.parts import Disks, LoadGenerator
 from orchestrator.platforms.common.machines import LiftsItsLimits
@@ -166,11 +165,12 @@ def sessions(
 ) -> Lever | None:
     """So many threads of the load go on; none where it has a pace of its own."""
     threads = workload.threads
-    if not isinstance(generator, LimitsSessions) or has_pace(workload) or threads < 2:
+    limit_sessions = generator.abilities.limit_sessions
+    if limit_sessions is None or has_pace(workload) or threads < 2:
         return None
 
     def set_times(times: float) -> None:
-        generator.limit_sessions(round(times * threads), clients, world)
+        limit_sessions(round(times * threads), clients, world)
 
     all_threads, less = LESS
     fewer = max(1, round(less * threads))

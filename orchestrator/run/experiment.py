@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 
 from orchestrator.analysis.doubts import noted
 from orchestrator.errors import NodeError, RunError
-from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Plan, Run
 from orchestrator.parts import Disks, NodesData, Parts, Shared
 from orchestrator.planning import durations, paces
@@ -41,6 +40,7 @@ from orchestrator.run import (
     observed,
     packages,
     recording,
+    several_clients,
     status,
 )
 from orchestrator.run.gates import Gates, require_passed
@@ -292,7 +292,7 @@ def _start(
 def _clients(
     here: RunContext, cluster: Cluster
 ) -> AbstractContextManager[Sequence[Node]]:
-    return several.running(
+    return several_clients.running(
         here.generator,
         here.profile.cluster.clients,
         _client_network(here, cluster),

@@ -19,7 +19,6 @@ from typing import Any, Self
 from orchestrator.errors import RunError, UnavailableError, UnfinishedError
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.parts import (
-    GoesOnLoading,
     LoadGenerator,
     NodesData,
     Parts,
@@ -94,7 +93,7 @@ class _Before:
         self, generator: LoadGenerator, addresses: tuple[str, ...]
     ) -> Iterator[None]:
         """In the block the loader works. If that is where this program is ended, it goes on."""
-        if isinstance(generator, GoesOnLoading) and generator.loading_goes_on:
+        if generator.abilities.loading_goes_on:
             self.keep(addresses, _ENDED)
         try:
             yield

@@ -5,12 +5,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from orchestrator.errors import TierbenchError
-from orchestrator.load_generators.common import several
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
 from orchestrator.planning import disk_matrix
 from orchestrator.platforms.common.machines import LiftsItsLimits
-from orchestrator.run import confirming, recording, window
+from orchestrator.run import confirming, recording, several_clients, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
@@ -52,7 +51,7 @@ def measure(
     here.begin_phase("read")
     world.platform.guard.beats.renew()  # it may be lost since this machine slept
     recording.measured(here)
-    draft.result = several.read(
+    draft.result = several_clients.read(
         here.generator,
         workload,
         here.raw,
@@ -86,7 +85,7 @@ def _under_load(
         window.waits_sampled(here, cluster, facts, counting) as sampling,
     ):
         whole = ClientLoad(load, stay, clients[0], here.raw, sampling)
-        warmup, measure = several.run(here.generator, whole, clients)
+        warmup, measure = several_clients.run(here.generator, whole, clients)
     confirm_s = load.measure_s - workload.measure_s
     measured = here.windows(warmup, measure, confirm_s)
     facts["disks"] = served

@@ -14,8 +14,7 @@ from orchestrator.databases.common.container_nodes import Rebuilds
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
 from orchestrator.model import Cluster, Node, Profile, Workload
-from orchestrator.parts import Parts, Splits
-from orchestrator.platforms.common.machines import is_here
+from orchestrator.parts import Parts
 from orchestrator.powers import World
 from orchestrator.run.recording import RunContext
 from orchestrator.run.window import Follower, followed
@@ -41,11 +40,12 @@ def _obstacles(
         yield f"`database: {database.name}` cannot rebuild one"
     if spec.nodes < 3:
         yield "of fewer than 3 nodes those left could not commit"
-    if not is_here(world):
+    if not world.is_here:
         yield "that needs nodes in containers of this computer"
     if spec.network_bytes_per_s is not None:
         yield "`network` shapes links, which end with a node"
-    if not isinstance(parts.load_generators[workload.generator], Splits):
+    generator = parts.load_generators[workload.generator]
+    if generator.abilities.split_load is None:
         yield "its load keeps no record of each transaction"
     if workload.confirm_s > 0:
         yield "`--confirm` changes limits meanwhile"

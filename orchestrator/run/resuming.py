@@ -15,11 +15,10 @@ from orchestrator import facts, powers
 from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
-from orchestrator.load_generators.common import several
 from orchestrator.model import Note, Plan, Record, Run
-from orchestrator.parts import GoesOnMeasuring, Parts, Shared
+from orchestrator.parts import Parts, Shared
 from orchestrator.planning.plan import as_used, interruptions
-from orchestrator.run import campaign_time
+from orchestrator.run import campaign_time, several_clients
 from orchestrator.system import files, run_folders, store
 from orchestrator.units import counted, format_moment, listed
 
@@ -189,13 +188,14 @@ class Resumption:
         """Gives a run that is made again the files of what its generator need not measure again;
         says how many. None if a person changed limits meanwhile: nothing says of which it was."""
         generator = parts.load_generators[self.plan.workload(run.workload).generator]
-        if not isinstance(generator, GoesOnMeasuring) or run_folders.obstacle(aside):
+        measured = generator.abilities.points
+        if measured is None or run_folders.obstacle(aside):
             return 0
         if store.limit_changes(aside):
             return 0
-        points = sorted((aside / "raw" / generator.goes_on_from).glob("[!.]*.json"))
+        points = sorted((aside / "raw" / measured.folder).glob("[!.]*.json"))
         raw = store.run_folder(self.folder, run) / "raw"
-        folder = files.make_folder(raw, generator.goes_on_from)
+        folder = files.make_folder(raw, measured.folder)
         for file in points:
             files.copy(file, folder / file.name)
         return len(points)
@@ -332,7 +332,7 @@ def _read_afterwards(folder: Path, record: Record | None, parts: Parts) -> None:
     if not store.has_samples(folder):
         raise LoadError("its telemetry is missing or cut")
     generator = parts.load_generators[record.workload.generator]
-    result = several.read(generator, record.workload, folder / "raw", *window)
+    result = several_clients.read(generator, record.workload, folder / "raw", *window)
     read = replace(
         record,
         outcome="done",

@@ -23,8 +23,7 @@ import pandas as pd
 from orchestrator import errors, parts
 from orchestrator.model import Cluster, Node, Phase, Sample
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import ClockOffset
-from orchestrator.powers import Clock, Machine, Platform
+from orchestrator.powers import Clock, ClockOffset, Machine, Platform
 from orchestrator.system import at_once, files, parquet
 
 MACHINES_S = 2.5  # how long a tick waits for machines

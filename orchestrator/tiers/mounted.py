@@ -13,7 +13,6 @@ from orchestrator import model, parts
 from orchestrator.kernel.mounts import RealDisk
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import is_here
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs, truth_gate
@@ -76,7 +75,7 @@ class MountedTier:
     ) -> cloud_metadata.MetadataAnswer:
         """Of the disks of another machine, the service that answers here knows nothing."""
         asking = self._ask
-        if not is_here(world):
+        if not world.is_here:
             asking = cloud_metadata.asked_there(world)
         return cloud_metadata.about(tier, disks, world.machine, asking)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import tier_catalog, units
+from orchestrator.analysis.figures import merging
 from orchestrator.cli import prices as prices_command
 from orchestrator.collectors import node_exporter, yugabytedb
 from orchestrator.collectors.common import local
@@ -24,7 +25,6 @@ from orchestrator.extensions.benchbase import results as benchbase
 from orchestrator.kernel import block_devices, mounts
 from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
-from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
 from orchestrator.planning import (

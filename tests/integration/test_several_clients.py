@@ -17,11 +17,11 @@ import pytest
 
 from orchestrator.analysis.figures import transactions
 from orchestrator.errors import LoadError
-from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import TLS_IF_OFFERED, Cluster, Dataset, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.powers import World
+from orchestrator.run import several_clients
 from tests.integration.postgresql_nodes import NETWORK, plain_volumes, running, session
 from tests.plans import a_workload
 
@@ -74,7 +74,9 @@ def loaded(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
     with (
         plain_volumes(1, world) as volumes,
         running(volumes, world) as cluster,
-        several.running(GENERATOR, 2, NETWORK, out, world, TLS_IF_OFFERED) as clients,
+        several_clients.running(
+            GENERATOR, 2, NETWORK, out, world, TLS_IF_OFFERED
+        ) as clients,
     ):
         GENERATOR.load(workload, cluster, clients[0], world)
         yield Bench(cluster, clients, out, world)
@@ -83,8 +85,12 @@ def loaded(workload: Workload, world: World, out: Path) -> Iterator[Bench]:
 def test_what_all_clients_recorded_is_what_the_database_committed(two: Bench) -> None:
     begun: list[float] = []
     world = replace(two.world, window_begins=begun.append)
-    warmup, measure = several.run(GENERATOR, two.load(INSERT, world), two.clients)
-    result = several.read(GENERATOR, INSERT, two.out, measure.start_s, measure.end_s)
+    warmup, measure = several_clients.run(
+        GENERATOR, two.load(INSERT, world), two.clients
+    )
+    result = several_clients.read(
+        GENERATOR, INSERT, two.out, measure.start_s, measure.end_s
+    )
 
     assert [client.name for client in two.clients] == ["client-1", "client-2"]
     assert begun == [measure.start_s] and warmup.end_s == measure.start_s
@@ -120,10 +126,14 @@ def test_a_window_of_all_begins_when_throughput_is_steady_and_ends_as_told(
     """Each client hears of the window's end while its program runs, and no later than that it is
     over."""
     steady = replace(INSERT, warmup_s=1.0, warmup_most_s=45.0)
-    warmup, measure = several.run(GENERATOR, two.load(steady, two.world), two.clients)
+    warmup, measure = several_clients.run(
+        GENERATOR, two.load(steady, two.world), two.clients
+    )
     assert 20 <= warmup.duration_s <= 47
     assert measure.duration_s == pytest.approx(INSERT.measure_s, abs=0.1)
-    result = several.read(GENERATOR, steady, two.out, measure.start_s, measure.end_s)
+    result = several_clients.read(
+        GENERATOR, steady, two.out, measure.start_s, measure.end_s
+    )
     for client in two.clients:
         ends_s = float((two.out / client.name / "window-ends").read_text())
         assert ends_s == pytest.approx(measure.end_s, abs=0.1)
@@ -141,11 +151,13 @@ def test_each_transaction_of_the_tpcc_derived_mix_is_counted_once(
     with loaded(TPCC, world, tmp_path) as two:
         with session(two.cluster) as connection:
             (before,) = connection.execute(left).fetchall()
-        _, measure = several.run(GENERATOR, two.load(TPCC, world), two.clients)
+        _, measure = several_clients.run(GENERATOR, two.load(TPCC, world), two.clients)
         with session(two.cluster) as connection:
             (after,) = connection.execute(left).fetchall()
         assert GENERATOR.verify(TPCC, two.cluster, world)["consistency"]
-        result = several.read(GENERATOR, TPCC, two.out, measure.start_s, measure.end_s)
+        result = several_clients.read(
+            GENERATOR, TPCC, two.out, measure.start_s, measure.end_s
+        )
         table = pd.concat(result.latencies or ())
     committed = table[table["outcome"] == transactions.COMMITTED]["type"].value_counts()
     assert committed["new_order"] == int(after[0]) - int(before[0]) > 0
@@ -165,7 +177,7 @@ def test_a_client_that_dies_ends_the_run_and_the_other_clients(two: Bench) -> No
     long = replace(INSERT, measure_s=120.0)
     began_s = world.clock.monotonic()
     with pytest.raises(LoadError, match=r"^client-2: sysbench ended with exit code"):
-        several.run(GENERATOR, two.load(long, world), two.clients)
+        several_clients.run(GENERATOR, two.load(long, world), two.clients)
     assert world.clock.monotonic() - began_s < long.measure_s
     states = [
         two.world.platform.container(client.container or "").state()

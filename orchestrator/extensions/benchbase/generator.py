@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import errors
-from orchestrator.analysis.figures import transactions
+from orchestrator.analysis.figures import merging, transactions
 from orchestrator.extensions.benchbase import config, results
 from orchestrator.extensions.benchbase.distribution import (
     NOWHERE,
@@ -26,7 +26,7 @@ from orchestrator.extensions.benchbase.distribution import (
     provide,
 )
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import consistency, merging, several
+from orchestrator.load_generators.common import consistency
 from orchestrator.load_generators.common.client import (
     LOAD_TIMEOUT_S,
     InClient,
@@ -39,7 +39,8 @@ from orchestrator.load_generators.common.options import (
     seed_of,
 )
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, Recorded, Result, Splits
+from orchestrator.parts import ClientLoad, LoadAbilities, Recorded, Result, SplitLoad
+from orchestrator.planning import client_shares
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, World
 from orchestrator.system import files, shell, sql
@@ -64,7 +65,7 @@ _LONGEST_PAUSE_S = 140.0  # a terminal ends only after its keying and thinking
 _NEEDS_OUTCOMES = {"nopm", "rollbacks", "failures", "retries"}
 
 
-class BenchBase(Splits, InClient):
+class BenchBase(InClient):
     name = config.NAME
 
     def __init__(
@@ -73,8 +74,13 @@ class BenchBase(Splits, InClient):
         self._source = source
         self._connect = connect
 
+    @property
+    def abilities(self) -> LoadAbilities:
+        split_load = SplitLoad(self.records, merging.one_table, self.result)
+        return LoadAbilities(split_load=split_load)
+
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
-        largest = next(several.shares(workload, spec.clients))
+        largest = next(client_shares.shares(workload, spec.clients))
         settings = config.settings(largest, 1, spec.clients)
         if "tls_key" in spec.existing:
             raise errors.UsageError(
@@ -195,7 +201,10 @@ class BenchBase(Splits, InClient):
         table, facts = results.read_table(out)
         return table, GeneratorFacts.read(facts)
 
-    merged = staticmethod(merging.one_table)
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
+        return self.result(workload, self.records(out), start_s, end_s)
 
     def result(
         self, workload: Workload, left: Recorded, start_s: float, end_s: float
@@ -222,7 +231,7 @@ def _facts(
     workload: Workload, clients: int, figures: Sequence[Measurement]
 ) -> Mapping[str, Any]:
     of_clients: list[config.BenchBaseSettings] = []
-    for part, share in enumerate(several.shares(workload, clients), start=1):
+    for part, share in enumerate(client_shares.shares(workload, clients), start=1):
         of_clients.append(config.settings(share, part, clients))
     rate = sum(settings.arrival_rate for settings in of_clients)
     served_of_asked = None

@@ -3,26 +3,21 @@
 It ends, and with it all load, when this program is gone: while the client is up, a thread sends it
 a new number once a second, and its first process gives up when the number has stayed the same for
 so many seconds. It counts by itself, so a clock that is set, or a machine that slept, ends nothing.
-
-How far its clock is from this computer's is asked of a shell in it (`date`): the middle of question
-and reply is wrong by half the round trip at most, so that of the shortest counts (Cristian, 1989).
 """
 
-import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
-from operator import attrgetter
 from pathlib import Path
-from typing import Protocol, Unpack, runtime_checkable
+from typing import Protocol, Unpack
 
 from orchestrator import errors, parts, powers
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import lifecycle, machines
-from orchestrator.powers import NETWORK_OF, Clock, Completed, ContainerSpec, World
+from orchestrator.powers import NETWORK_OF, Completed, ContainerSpec, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.shell import script
 
@@ -87,16 +82,6 @@ def _placement(name: str, network: str) -> str:
     if name == CLIENT:
         return f"{CLIENT}-1"
     return name
-
-
-@runtime_checkable
-class LimitsSessions(Protocol):
-    """A load generator whose threads can be held back while they run, unless they have a pace."""
-
-    def limit_sessions(
-        self, number: int, clients: Sequence[Node], world: World
-    ) -> None:
-        """So many threads of all `clients` go on, until it is told again."""
 
 
 @contextmanager
@@ -207,50 +192,3 @@ def run_in_client(
             # As far as that goes, for the failure is what must be said.
             with suppress(errors.TierbenchError, OSError):
                 fetch()
-
-
-# ------------------------------------------------------------------ its clock
-
-QUESTIONS = 10
-_TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
-_ANSWERS_WITHIN_S = 10.0
-
-
-def compare_clocks(client: Node, world: World) -> machines.ClockOffset | None:
-    """None if the client does not say its time, or not to the millisecond."""
-    container = world.platform.container(client.container or "")
-    tell = script(__package__, "tell")
-    offsets: list[machines.ClockOffset] = []
-    with suppress(errors.TierbenchError), container.conversation(tell) as talk:
-        for _ in range(QUESTIONS):
-            offset = _asked_once(talk, world.clock)
-            if offset is None:
-                break
-            offsets.append(offset)
-        return min(offsets, key=attrgetter("within_s"), default=None)
-    return None
-
-
-def _asked_once(talk: powers.Conversation, clock: Clock) -> machines.ClockOffset | None:
-    """By one question and its reply; None if that is no time."""
-    asked_s = clock.now()
-    begin_s = clock.monotonic()
-    talk.send("")
-    answer = talk.receive(_ANSWERS_WITHIN_S).strip()
-    half_s = (clock.monotonic() - begin_s) / 2
-    if not _TIME.fullmatch(answer):
-        return None
-    return machines.ClockOffset(float(answer) - asked_s - half_s, half_s)
-
-
-class ShiftedClock:
-    """This computer's clock as a client reads it."""
-
-    def __init__(self, clock: Clock, shift_s: float) -> None:
-        self._clock = clock
-        self._shift_s = shift_s
-        self.monotonic = clock.monotonic
-        self.sleep = clock.sleep
-
-    def now(self) -> float:
-        return self._clock.now() + self._shift_s

@@ -14,16 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.figures import transactions
+from orchestrator.analysis.figures import merging, transactions
 from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import consistency, merging, options
+from orchestrator.load_generators.common import consistency, options
 from orchestrator.load_generators.common.client import InClient, put, run_in_client
 from orchestrator.load_generators.sysbench import command_lines, warm_up
 from orchestrator.load_generators.sysbench.records import Records, began_s, threads
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.parts import ClientLoad, Recorded, Result, Splits
+from orchestrator.parts import ClientLoad, LoadAbilities, Recorded, Result, SplitLoad
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.system import files
@@ -35,9 +35,16 @@ _LAST_S = 1e-3  # behind a transaction, so that a window that ends with it has i
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 
-class Sysbench(Splits, InClient):
+class Sysbench(InClient):
     name = command_lines.NAME
-    loading_goes_on = True
+
+    @property
+    def abilities(self) -> LoadAbilities:
+        return LoadAbilities(
+            loading_goes_on=True,
+            split_load=SplitLoad(self.records, Records.merged, self.result),
+            limit_sessions=self.limit_sessions,
+        )
 
     def check(self, workload: Workload, spec: ClusterSpec, world: World) -> None:
         self.client_image(world)
@@ -131,7 +138,10 @@ class Sysbench(Splits, InClient):
         records = Records.of_folder(out)
         return records, _facts(records, out)
 
-    merged = staticmethod(Records.merged)
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
+        return self.result(workload, self.records(out), start_s, end_s)
 
     def result(
         self, workload: Workload, left: Recorded, start_s: float, end_s: float

@@ -16,12 +16,12 @@ from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import (
     OF_FACTS,
-    ClockOffset,
     RecentOffsets,
     facts_in,
 )
 from orchestrator.powers import (
     Clock,
+    ClockOffset,
     ContainerSpec,
     Conversation,
     MachineFacts,

@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from orchestrator.model import Node
-from orchestrator.powers import Container, Machine, MachineFacts, Platform, World
+from orchestrator.powers import (
+    ClockOffset,
+    Container,
+    Machine,
+    MachineFacts,
+    Platform,
+    World,
+)
 from orchestrator.system import at_once
 
 
@@ -42,26 +49,6 @@ OF_FACTS = (
 RECENT_S = (
     60.0  # in which two clocks of computers drift apart by some milliseconds at most
 )
-
-
-@dataclass(frozen=True)
-class ClockOffset:
-    """How much later a clock elsewhere is than this computer's, and how far that may be off."""
-
-    offset_s: float
-    within_s: float
-
-    @property
-    def shift_s(self) -> float:
-        """What to take off the machine's times: nothing where the clocks may well be equal."""
-        if abs(self.offset_s) > self.within_s:
-            return self.offset_s
-        return 0.0
-
-    def may_equal(self, other: "ClockOffset") -> bool:
-        """Whether one clock that nobody has set can have shown both."""
-        apart_s = abs(self.offset_s - other.offset_s)
-        return apart_s <= self.within_s + other.within_s
 
 
 class RecentOffsets:
@@ -108,12 +95,6 @@ def told(machine: Machine) -> MachineFacts:
     if isinstance(machine, ToldOf):
         facts = machine.facts_told
     return facts or machine.facts()
-
-
-def is_here(world: World) -> bool:
-    """Whether containers run on this computer, and nowhere else."""
-    platform = world.platform
-    return platform.folder(world.cache) == world.cache and len(platform.machines()) == 1
 
 
 @runtime_checkable

@@ -11,11 +11,11 @@ import pytest
 from orchestrator.analysis import comparisons
 from orchestrator.analysis.figures import rebuilt, transactions
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import several
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Workload
 from orchestrator.parts import Result
+from orchestrator.run import several_clients
 from tests.plans import a_workload
 
 TIMES = {"lost_s": 110.0, "back_s": 130.0, "written_bytes": 4e9}
@@ -89,9 +89,9 @@ class Left(DryGenerator):
 
 def test_they_are_read_again_from_the_raw_files(tmp_path: Path) -> None:
     reading = Left(), a_workload(), tmp_path, *WINDOW_S
-    assert several.read(*reading).measurements == ()
+    assert several_clients.read(*reading).measurements == ()
     (tmp_path / rebuilt.FILE).write_text(str(TIMES).replace("'", '"'))
-    assert by_key(several.read(*reading))["rebuild_s", "all"] == 20.0
+    assert by_key(several_clients.read(*reading))["rebuild_s", "all"] == 20.0
 
 
 def test_tiers_are_compared_in_the_time_and_in_what_users_noticed_meanwhile() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from orchestrator import load_generators
+from orchestrator.analysis.figures import merging
 from orchestrator.errors import UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import merging
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload

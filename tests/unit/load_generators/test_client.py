@@ -14,8 +14,7 @@ import pytest
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import client, options, several
-from orchestrator.load_generators.common.client import compare_clocks
+from orchestrator.load_generators.common import client, options
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import (
     TLS_IF_OFFERED,
@@ -28,6 +27,8 @@ from orchestrator.model import (
 )
 from orchestrator.parts import ClientLoad, Recorded, Result
 from orchestrator.powers import NETWORK_OF, World
+from orchestrator.run import several_clients
+from orchestrator.run.client_clocks import compare_clocks
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, fake_world
@@ -249,13 +250,13 @@ def test_the_clock_of_the_only_client_is_compared_if_it_is_elsewhere(
     generator: Any = Alone()
     client = Node("client", "client", "t-client")
     load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
-    warmup, measure = several.run(generator, load, [client])
+    warmup, measure = several_clients.run(generator, load, [client])
     began_s = warmup.start_s
     assert began_s == pytest.approx(platform.clock.now(), abs=1.0), (
         "by this computer's clock"
     )
     assert windows == [measure.start_s] and measure.duration_s == pytest.approx(5.0)
-    result = several.read(
+    result = several_clients.read(
         generator, a_workload(), tmp_path, measure.start_s, measure.end_s
     )
     (table,) = result.latencies or ()
@@ -275,10 +276,12 @@ def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
     client = Node("client", "client", "t-client")
     load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
     before_s = platform.clock.now()
-    warmup, measure = several.run(generator, load, [client])
+    warmup, measure = several_clients.run(generator, load, [client])
     assert warmup.start_s == before_s == platform.clock.now(), "nothing was asked"
     assert not list(tmp_path.iterdir())
-    read: Any = several.read(generator, a_workload(), tmp_path, measure.start_s, 9.0)
+    read: Any = several_clients.read(
+        generator, a_workload(), tmp_path, measure.start_s, 9.0
+    )
     assert read == ("read as it is", measure.start_s)
 
 
@@ -294,8 +297,10 @@ def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> N
     generator: Any = Totals()
     client = Node("client", "client", "t-client")
     load = ClientLoad(a_workload(), CLUSTER, client, tmp_path, world)
-    _, measure = several.run(generator, load, [client])
-    facts = several.read(generator, a_workload(), tmp_path, measure.start_s, 9e9).facts
+    _, measure = several_clients.run(generator, load, [client])
+    facts = several_clients.read(
+        generator, a_workload(), tmp_path, measure.start_s, 9e9
+    ).facts
     assert facts.version == "1.0.20" and facts.clients["client"]["shifted_s"] == 0.0
     assert facts.clients["client"]["clock_offset_s"] == pytest.approx(100.0)
 
@@ -304,15 +309,15 @@ def test_each_client_has_a_placement_and_a_folder_of_its_own(tmp_path: Path) -> 
     platform = FakePlatform()
     generator: Any = AnImage()
     world = fake_world(platform=platform)
-    with several.running(
+    with several_clients.running(
         generator, 2, "net", tmp_path, world, TLS_IF_OFFERED
     ) as clients:
         assert [client.name for client in clients] == ["client-1", "client-2"]
     for name in ("client-1", "client-2"):
         spec = platform.specs[f"tierbench-{name}"]
         assert spec.placement == name and (tmp_path / name).is_dir()
-    with several.running(generator, 1, "net", tmp_path, world, TLS_IF_OFFERED) as (
-        only,
-    ):
+    with several_clients.running(
+        generator, 1, "net", tmp_path, world, TLS_IF_OFFERED
+    ) as (only,):
         assert only.name == "client"
     assert platform.specs["tierbench-client"].placement == "client-1"

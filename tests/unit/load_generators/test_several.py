@@ -27,12 +27,13 @@ from orchestrator.errors import LoadError, NodeError, UsageError
 from orchestrator.extensions.benchbase import config
 from orchestrator.extensions.benchbase.generator import BenchBase
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import several
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Phase, Workload
 from orchestrator.parts import ClientLoad, Recorded, Result, Share
+from orchestrator.planning import client_shares
 from orchestrator.powers import World
+from orchestrator.run import several_clients
 from tests import benchbase
 from tests.clients_elsewhere import CLIENTS, CLUSTER, Elsewhere
 from tests.fakes import FakePlatform, Talk, fake_world
@@ -102,7 +103,7 @@ def test_however_records_are_split_among_clients_they_are_those_of_one(
         for client, part in zip(CLIENTS, parts, strict=True):
             left(out / client.name, [part], arrival_rate_per_s=10.0)
         noted(out, [client.name for client in CLIENTS])
-        together = several.read(SYSBENCH, workload, out, *window)
+        together = several_clients.read(SYSBENCH, workload, out, *window)
         merged, of_one = plain(together.latencies), plain(one.latencies)
     assert len(of_one) == len(rows)
     pd.testing.assert_frame_equal(merged, of_one)
@@ -135,7 +136,7 @@ def test_times_of_a_client_whose_clock_is_ahead_are_brought_back(
         "client-2": {"began_s": 1e9 + 0.25, "shifted_s": 3.0},
     }
     (tmp_path / "clients.json").write_text(json.dumps(notes))
-    result = several.read(SYSBENCH, a_workload(), tmp_path, 1e9 - 1, 1e9 + 1)
+    result = several_clients.read(SYSBENCH, a_workload(), tmp_path, 1e9 - 1, 1e9 + 1)
     (table,) = result.latencies or ()
     assert table["start_s"].tolist() == pytest.approx([1e9, 1e9], abs=1e-6)
     assert result.facts.start_skew_s == pytest.approx(0.25)
@@ -151,7 +152,7 @@ def test_what_benchbase_left_of_two_clients_is_the_sum(tmp_path: Path) -> None:
     window = (begin_s, begin_s + 60.0)
     workload = replace(benchbase.WORKLOAD, threads=2 * benchbase.WORKLOAD.threads)
     one = generator.read(benchbase.WORKLOAD, captured, *window)
-    two = several.read(generator, workload, tmp_path, *window)
+    two = several_clients.read(generator, workload, tmp_path, *window)
     counted = (
         "transactions",
         "nopm",
@@ -183,7 +184,7 @@ def test_threads_and_rate_are_shared_whole(
     workload = replace(
         a_workload(), threads=threads, options={"seed": 1, "arrival_rate": 100.0}
     )
-    shares = list(several.shares(workload, count))
+    shares = list(client_shares.shares(workload, count))
     assert [one.threads for one in shares] == each
     rates = [float(one.options["arrival_rate"]) for one in shares]
     assert sum(rates) == pytest.approx(100.0)
@@ -199,7 +200,7 @@ def test_terminals_of_benchbase_that_think_are_shared_whole() -> None:
     alone = config.settings(thinking).terminals
     each = [
         config.settings(one, part, 3).terminals
-        for part, one in enumerate(several.shares(thinking, 3), start=1)
+        for part, one in enumerate(client_shares.shares(thinking, 3), start=1)
     ]
     assert sum(each) == alone and max(each) - min(each) <= 1
 
@@ -207,15 +208,15 @@ def test_terminals_of_benchbase_that_think_are_shared_whole() -> None:
 def test_a_load_that_several_clients_cannot_carry_is_refused() -> None:
     spec = replace(a_profile().cluster, clients=3)
     enough = replace(a_workload(), threads=3)
-    several.check(SYSBENCH, enough, spec)
-    several.check(BenchBase(), enough, spec)
-    several.check(SysbenchStock(), enough, replace(spec, clients=1))
+    several_clients.check(SYSBENCH, enough, spec)
+    several_clients.check(BenchBase(), enough, spec)
+    several_clients.check(SysbenchStock(), enough, replace(spec, clients=1))
     for generator, workload, what in (
         (SysbenchStock(), enough, "keeps no record of each transaction"),
         (SYSBENCH, a_workload(), "it has 2 threads"),
     ):
         with pytest.raises(UsageError, match=what):
-            several.check(generator, workload, spec)
+            several_clients.check(generator, workload, spec)
 
 
 # ------------------------------------------------------------------ clocks
@@ -259,7 +260,7 @@ def carried(load: Load, world: World, out: Path) -> tuple[Phase, Phase]:
     workload = replace(a_workload(), threads=6)
     generator: Any = load
     whole = ClientLoad(workload, CLUSTER, CLIENTS[0], out, world)
-    return several.run(generator, whole, CLIENTS)
+    return several_clients.run(generator, whole, CLIENTS)
 
 
 def test_all_begin_at_one_moment_and_only_what_all_measured_counts(

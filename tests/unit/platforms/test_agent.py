@@ -19,11 +19,10 @@ from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import (
-    ClockOffset,
     LocalMachine,
     RecentOffsets,
 )
-from orchestrator.powers import MachineFacts
+from orchestrator.powers import ClockOffset, MachineFacts
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped
 from tests.fakes import FakeClock

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import LoadError, NodeError, UnfinishedError
 from orchestrator.load_generators import load_generators
-from orchestrator.parts import GoesOnLoading
+from orchestrator.parts import LoadAbilities
 from orchestrator.run import datasets
 from tests.fake_parts import FakeGenerator
 from tests.fakes import QuietProgress
@@ -26,7 +26,7 @@ class Killed(BaseException):
 
 
 class GoesOn(FakeGenerator):
-    loading_goes_on = True
+    abilities = LoadAbilities(loading_goes_on=True)
 
 
 def ensure(campaign: Campaign, generator: type[FakeGenerator] = GoesOn) -> Path:
@@ -100,8 +100,6 @@ def test_one_that_the_kill_damaged_begins_anew_and_says_so(
 
 def test_both_own_loaders_go_on_and_no_other() -> None:
     can = {
-        name
-        for name, one in load_generators().items()
-        if isinstance(one, GoesOnLoading)
+        name for name, one in load_generators().items() if one.abilities.loading_goes_on
     }
     assert can == {"sysbench"}

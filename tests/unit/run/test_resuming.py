@@ -17,6 +17,7 @@ import pytest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
+from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import files, store
 from tests.fake_parts import FakeGenerator
@@ -307,7 +308,9 @@ def test_the_telemetry_of_a_run_that_is_done_is_written_once(
 class InPoints(FakeGenerator):
     """A generator that measures points, each by itself."""
 
-    goes_on_from = "points"
+    @property
+    def abilities(self) -> LoadAbilities:
+        return LoadAbilities(points=MeasuredPoints("points", self.so_far))
 
     def so_far(self, workload: Workload, out: Path) -> tuple[Measurement, ...]:
         return ()

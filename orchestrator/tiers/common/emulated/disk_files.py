@@ -13,7 +13,7 @@ from pathlib import Path
 from orchestrator import errors, parts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import is_here, of_nodes
+from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import (
     Completed,
     ContainerSpec,
@@ -68,7 +68,7 @@ def snapshots(
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
     by name, node-10 would be the second. On other machines the name has theirs and this cache's,
     since what is known of a data set is in the one cache here."""
-    if not is_here(world):
+    if not world.is_here:
         machines = sorted(machine.name for machine in of_nodes(world.platform))
         name = marked_folders.named(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
@@ -112,7 +112,7 @@ def of_load(data: parts.NodesData) -> tuple[DiskFile, ...]:
 def mounted(world: World) -> Mount:
     """The folder of the machines, as their containers see it at INSIDE."""
     folder = _folder(world)
-    if is_here(world):  # made by us, so that it does not belong to the engine's user
+    if world.is_here:  # made by us, so that it does not belong to the engine's user
         marked_folders.make(_disks(world), world)
         folder = folder.resolve()
     return Mount(str(folder), str(INSIDE))
@@ -137,7 +137,7 @@ def inside(path: Path, world: World) -> str:
 
 def are_far(paths: Sequence[Path], world: World) -> bool:
     """Whether these are files of ours on other machines than this computer."""
-    return not is_here(world) and paths[0].is_relative_to(_folder(world))
+    return not world.is_here and paths[0].is_relative_to(_folder(world))
 
 
 def are_there(paths: Sequence[Path], world: World) -> bool:
@@ -176,7 +176,7 @@ def forget(
     _folders: Collection[Path], world: World, only_list: bool
 ) -> Iterator[MarkedFolder]:
     """Removes, or only lists, files of disks on other machines whose folder has our mark."""
-    if is_here(world):
+    if world.is_here:
         return
     has_loaded = (world.cache / _DATASETS).is_dir()
     image = own_images.tag(world.root, "disk")
@@ -243,7 +243,7 @@ def _folder(world: World) -> Path:
 def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
     name = _DISKS
-    if not is_here(world):
+    if not world.is_here:
         name = marked_folders.named(_DISKS, world, _computer())
     return _folder(world) / name
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from orchestrator import errors, powers
-from orchestrator.platforms.common.machines import HasEngines, is_here, on
+from orchestrator.platforms.common.machines import HasEngines, on
 from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.units import listed
 
@@ -134,7 +134,7 @@ Thing = TypeVar("Thing")
 
 def require_here(what: str, world: powers.World) -> None:
     """UnavailableError if containers run elsewhere; `what`: "`disk up` mounts a disk"."""
-    if is_here(world):
+    if world.is_here:
         return
     names = listed([machine.name for machine in world.platform.machines()])
     raise errors.UnavailableError(

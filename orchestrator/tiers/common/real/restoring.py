@@ -13,7 +13,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
-from orchestrator.platforms.common.machines import is_here, kernels, on
+from orchestrator.platforms.common.machines import kernels, on
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, clock, files
 from orchestrator.system.shell import script
@@ -319,7 +319,7 @@ def _drop(
     """Only root may drop all caches of the machine; else those of the files that were copied."""
     drop = script(__package__, "drop")
     # Else the shell is another machine's.
-    if is_here(world) and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
+    if world.is_here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
     program = script(__package__, "drop_files", "quiet", *arguments)

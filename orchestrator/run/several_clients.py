@@ -1,8 +1,8 @@
 """One workload carried by several clients: started together, ended together, read as one.
 
 Each client is a container (`client-1`, …) with a folder of its own for raw output, and carries its
-share (`parts.Splits`) on a thread of this program. What is known of each, and of the only client if
-it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
+share (`parts.SplitLoad`) on a thread of this program. What is known of each, and of the only client
+if it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
 are by this computer's clock; the measured window is the time in which all of them measured."""
 
 import threading
@@ -14,18 +14,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.figures import rebuilt
+from orchestrator.analysis.figures import merging, rebuilt
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.facts import GeneratorFacts
-from orchestrator.load_generators.common import merging
-from orchestrator.load_generators.common.client import ShiftedClock, compare_clocks
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
-from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, Splits
-from orchestrator.platforms.common.machines import is_here
+from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, SplitLoad
+from orchestrator.planning import client_shares
 from orchestrator.powers import Progress, World
+from orchestrator.run.client_clocks import ShiftedClock, compare_clocks
 from orchestrator.system import at_once, files
 
-RATE = "arrival_rate"
 LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
 # Each hears of the window at its next report, a second later at most.
 AGREED_AHEAD_S = 1.5
@@ -39,7 +37,7 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
     if spec.clients == 1:
         return
     what = ""
-    if not isinstance(generator, Splits):
+    if generator.abilities.split_load is None:
         what = (
             f"it is run by {generator.name}, which keeps no record of each "
             "transaction: counts and percentiles of several clients cannot be "
@@ -76,20 +74,6 @@ def running(
         yield tuple(clients)
 
 
-def shares(workload: Workload, count: int) -> Iterator[Workload]:
-    """The workload as each client carries it: threads as equal as they can be, the first clients
-    with one more; of the arrival rate what its threads have of it."""
-    for number in range(count):
-        threads = workload.threads // count
-        if number < workload.threads % count:
-            threads += 1
-        options = dict(workload.options)
-        rate = float(options.get(RATE, 0))
-        if rate:
-            options[RATE] = rate * threads / workload.threads
-        yield replace(workload, threads=threads, options=options)
-
-
 def run(
     generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]
 ) -> tuple[Phase, Phase]:
@@ -98,13 +82,12 @@ def run(
     that of this computer if it runs there; times of a generator without a record of each
     transaction are by this computer's clock anyway."""
     if len(clients) > 1:
-        assert isinstance(generator, Splits), f"{generator.name} was checked"
         loads = _loads(load, clients)
         notes_of_all = _Together(generator, loads, load.world).run()
         files.write_json(load.out / _NOTES, notes_of_all)
         return _common(notes_of_all.values())
-    records = isinstance(generator, Splits)
-    if is_here(load.world):
+    records = generator.abilities.split_load is not None
+    if load.world.is_here:
         return generator.run(load)
 
     def run_by_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
@@ -119,7 +102,7 @@ def run(
 def _loads(load: ClientLoad, clients: Sequence[Node]) -> list[ClientLoad]:
     """What each client carries of the load."""
     loads: list[ClientLoad] = []
-    parts = shares(load.workload, len(clients))
+    parts = client_shares.shares(load.workload, len(clients))
     for workload, client in zip(parts, clients, strict=True):
         out = load.out / client.name
         loads.append(replace(load, workload=workload, client=client, out=out))
@@ -137,10 +120,11 @@ def read(
     one. LoadError if one is unreadable."""
     with merging.reading(generator.name):
         notes = files.content(out / _NOTES)
+        split_load = generator.abilities.split_load
         if not notes:  # the only one was here
             result = generator.read(workload, out, start_s, end_s)
-        elif isinstance(generator, Splits):
-            result = _read_of_all(generator, workload, out, (start_s, end_s), notes)
+        elif split_load is not None:
+            result = _read_of_all(split_load, workload, out, (start_s, end_s), notes)
         else:
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
@@ -153,7 +137,7 @@ def read(
 
 
 def _read_of_all(
-    generator: Splits,
+    split_load: SplitLoad,
     workload: Workload,
     out: Path,
     window_s: tuple[float, float],
@@ -166,12 +150,12 @@ def _read_of_all(
         folder = out
         if len(notes) > 1:
             folder = out / name
-        table, facts[name] = generator.records(folder)
+        table, facts[name] = split_load.records(folder)
         tables.append(table)
     shifts_s = [float(notes[name]["shifted_s"]) for name in notes]
-    records = generator.merged(tables, shifts_s)
+    records = split_load.merged(tables, shifts_s)
     merged_facts = merging.one_of(facts, notes)
-    return generator.result(workload, (records, merged_facts), *window_s)
+    return split_load.result(workload, (records, merged_facts), *window_s)
 
 
 def _by_its_clock(
