@@ -9,9 +9,9 @@ import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 from orchestrator import guards
 from orchestrator.units import format_bytes
@@ -166,6 +166,16 @@ class Machine(Protocol):
 
     name: str
 
+    @property
+    def facts_told(self) -> MachineFacts | None:
+        """What the platform says of a machine elsewhere, if it does."""
+        return None
+
+    @property
+    def clock_offset(self) -> ClockOffset | None:
+        """How much later the clock of a machine elsewhere is, if that is known by now."""
+        return None
+
     def facts(self) -> MachineFacts: ...
 
     def read(self, path: str) -> str:
@@ -208,6 +218,20 @@ class How(TypedDict, total=False):
     user: str
 
 
+@dataclass(frozen=True)
+class ContainerLimits:
+    """How the limits of a running container are changed.
+
+    `lift` takes away those of processors and memory. `set_cpus` changes how many processors it may
+    use, until it ends or is told again; None: all. `find_cpus` returns how many it may use; None:
+    all that its machine has.
+    """
+
+    lift: Callable[[], None]
+    set_cpus: Callable[[float | None], None]
+    find_cpus: Callable[[], float | None]
+
+
 class Container(Protocol):
     """A container by its name, and what can be done with it; to have one asks nothing. All but the
     name is known only if this program has started it. `address`: its spec's, or what a pod got.
@@ -221,6 +245,11 @@ class Container(Protocol):
     ports: Mapping[int, int]
     ulimits: Mapping[str, str]
     host: str
+
+    @property
+    def limits(self) -> ContainerLimits | None:
+        """How its limits are changed while it runs; None: they cannot be."""
+        return None
 
     def exec(
         self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
@@ -281,6 +310,159 @@ class Images(Protocol):
         """Returns how a person can bring an image here, as part of an advice."""
 
 
+# ------------------------------------------------------------------ volumes that are rented
+
+
+@dataclass(frozen=True)
+class VolumeSource:
+    """What a new volume is a copy of: a claim, or a snapshot, of this campaign, by its name."""
+
+    kind: Literal["claim", "snapshot"]
+    name: str
+
+
+@dataclass(frozen=True)
+class RentedVolume:
+    """What a claim got, as the platform says. `size_bytes`: as the provider rounded it. `handle`:
+    the provider's name of the disk; `attributes`: what its driver noted. `machines`: labels that a
+    machine must have to use it, `key=value`."""
+
+    name: str
+    storage_class: str
+    driver: str
+    size_bytes: int
+    handle: str = ""
+    fstype: str = ""
+    mount_options: tuple[str, ...] = ()
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    machines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StorageClass:
+    """A class that exists. `waits`: a claim gets its volume only when a container uses it.
+    `retains`: its volumes stay, and cost money, when their claims are gone."""
+
+    name: str
+    provisioner: str
+    parameters: Mapping[str, str]
+    waits: bool
+    is_default: bool = False
+    mount_options: tuple[str, ...] = ()
+    retains: bool = False
+
+
+@dataclass(frozen=True)
+class SnapshotClass:
+    """`retains`: what a snapshot holds stays, and costs money, when the snapshot is gone."""
+
+    name: str
+    retains: bool
+
+
+class Claims(Protocol):
+    """Names of claims and snapshots are those of the caller; a `Mount` names a claim as its source.
+    All may raise UnavailableError, if rights are missing or nothing answers."""
+
+    def storage_classes(self) -> tuple[StorageClass, ...]:
+        """Returns all classes that exist, ours and others', by name."""
+
+    def storage_class(
+        self, manifest: Mapping[str, Any]
+    ) -> AbstractContextManager[StorageClass]:
+        """Makes the class of a manifest (as in YAML), and yields it. One of ours that has its name
+        is replaced; UnavailableError if one that is not ours has it."""
+
+    def claim(
+        self,
+        name: str,
+        storage_class: str,
+        size_bytes: int,
+        source: VolumeSource | None = None,
+        stays: bool = False,
+    ) -> AbstractContextManager[str]:
+        """Makes a claim, empty or as a copy, and yields its name; removes it at the end, and its
+        volume with it. UnavailableError if the class is missing, or its quota exceeded. `stays`:
+        until the end of the campaign, unless the block raises. The volume may come only when a
+        container uses it."""
+
+    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
+        """Waits for a claim's volume, and returns what it is; of a class that `waits`, while a
+        container uses it. RunError, with what the provisioner says, if none comes in time."""
+
+    def snapshot_class(self, driver: str) -> SnapshotClass | None:
+        """Returns a driver's class of snapshots, rather one that does not keep them, if any."""
+
+    def holds(self, source: VolumeSource) -> bool:
+        """Returns whether a claim or a snapshot of this campaign is there."""
+
+    def retained(self) -> tuple[str, ...]:
+        """Returns what this campaign rented and outlives it, because its class keeps it."""
+
+    def snapshot(
+        self, name: str, claim: str, timeout_s: float, stays: bool = False
+    ) -> AbstractContextManager[str]:
+        """Keeps the content of a claim that nothing writes to; yields when it may be a `Source`.
+        RunError, with the driver's words, if that is not in time. `stays`: as of a claim."""
+
+
+# ------------------------------------------------------------------ platforms
+
+
+@dataclass(frozen=True)
+class CertificateFile:
+    """A file of certificates on this computer by which something is reached. `what`: it, in
+    words; `is_authority`: it says whom to believe, not who asks."""
+
+    what: str
+    file: str
+    is_authority: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. `ok` None: only a campaign can tell; `text` says how."""
+
+    subject: str
+    ok: bool | None
+    text: str
+
+
+@dataclass(frozen=True)
+class PlatformAbilities:
+    """What only some platforms can do. None, False: it cannot.
+
+    `engine_of` (placement): its machines are platforms themselves, each with a node in a known
+    place. `bring_only` (images) then says which images of ours all machines get when its guard is
+    held; without that they get all of ours.
+
+    `open_to`: other computers may reach the ports of its containers. Returns where; "" if only this
+    computer does.
+
+    `free_cpus` (nodes): a container starts only if all that it asks for is free for it. Returns how
+    many CPUs each of so many nodes of a database may ask for now.
+
+    `claims`: volumes can be rented. `sweep_between_runs` is then `Platform.sweep` without what
+    stays until the end of the campaign.
+
+    `certificates`: those by which it is reached now; none where it is reached by other means.
+
+    `examine`: what it offers and lacks; makes nothing.
+
+    `joins_networks`: a container can be in the network of another (`NETWORK_OF`).
+    """
+
+    engine_of: Callable[[str], Platform] | None = None
+    bring_only: Callable[[Sequence[str]], None] | None = None
+    open_to: Callable[[], str] | None = None
+    free_cpus: Callable[[int], float] | None = None
+    claims: Claims | None = None
+    sweep_between_runs: Callable[[], tuple[str, ...]] | None = None
+    certificates: Callable[[], Sequence[CertificateFile]] | None = None
+    examine: Callable[[], tuple[Finding, ...]] | None = None
+    joins_networks: bool = False
+
+
 class Platform(Protocol):
     """Where containers run. Everything it makes carries our label and is removed by `sweep`."""
 
@@ -291,12 +473,20 @@ class Platform(Protocol):
     def images(self) -> Images: ...
     @property
     def guard(self) -> guards.Guard: ...
+    @property
+    def abilities(self) -> PlatformAbilities:
+        """What it can do beside this."""
+        return PlatformAbilities()
 
     def facts(self) -> Mapping[str, Any]:
         """Returns versions, and as "ID" the identity of the engine, for the record."""
 
     def machines(self) -> tuple[Machine, ...]:
         """Returns those that run its containers, as far as it knows them by now: at least one."""
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        """Returns those that may run nodes of a database."""
+        return self.machines()
 
     def folder(self, cache: Path) -> Path:
         """Returns where files of disks are kept on its machines: in `cache`, a folder of this
@@ -338,24 +528,6 @@ class Platform(Protocol):
         """Removes everything that carries our label, except what stands, and what belongs to
         another campaign that is alive. Returns what was removed, one line each; or only lists what
         earlier programs have left. RunError if something stays."""
-
-
-@dataclass(frozen=True)
-class CertificateFile:
-    """A file of certificates on this computer by which something is reached. `what`: it, in
-    words; `is_authority`: it says whom to believe, not who asks."""
-
-    what: str
-    file: str
-    is_authority: bool = False
-
-
-@runtime_checkable
-class AskedByCertificates(Protocol):
-    """A platform that may be reached by certificates."""
-
-    def certificates(self) -> Sequence[CertificateFile]:
-        """Returns those that are used now; none where it is reached by other means."""
 
 
 @dataclass(frozen=True)
@@ -443,3 +615,11 @@ class World:
         """Whether containers run on this computer, and nowhere else."""
         is_in_cache = self.platform.folder(self.cache) == self.cache
         return is_in_cache and len(self.platform.machines()) == 1
+
+    def on(self, placement: str) -> World:
+        """The outside as if the machine of this placement were the only one, if its place is
+        known."""
+        engine_of = self.platform.abilities.engine_of
+        if engine_of is None:
+            return self
+        return replace(self, platform=engine_of(placement))

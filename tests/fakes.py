@@ -25,6 +25,7 @@ from orchestrator.powers import (
     Completed,
     Container,
     ContainerEntry,
+    ContainerLimits,
     ContainerSpec,
     Conversation,
     How,
@@ -32,6 +33,7 @@ from orchestrator.powers import (
     MachineFacts,
     Network,
     Platform,
+    PlatformAbilities,
     World,
 )
 from orchestrator.system.clock import MadeUpClock
@@ -40,6 +42,9 @@ from tests import ROOT
 
 class FarMachine:
     """A machine of which only `facts` are known: reading anything else is an OSError."""
+
+    facts_told: MachineFacts | None = None
+    clock_offset = None
 
     def __init__(self, facts: MachineFacts) -> None:
         self._facts = facts
@@ -173,6 +178,10 @@ class FakeContainer:
     ulimits: Mapping[str, str] = field(default_factory=dict)
     host: str = "127.0.0.1"
 
+    @property
+    def limits(self) -> ContainerLimits | None:
+        return None
+
     def exec(
         self, argv: Sequence[str], *, timeout_s: float, **how: Unpack[How]
     ) -> Completed:
@@ -246,6 +255,13 @@ class FakePlatform:
 
     name: str = ""  # as of plans that say no platform
     campaign: str = "c1"
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities()
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        return self.machines()
 
     def machines(self) -> tuple[Machine, ...]:
         return (self._here,)

@@ -387,14 +387,13 @@ class _Signals:
 
 
 def _sweep(world: World) -> None:
-    from orchestrator.platforms.common.claims import RentsVolumes
-
     platform = world.platform
     try:
         platform.sweep()
-        if not isinstance(platform, RentsVolumes):
+        claims = platform.abilities.claims
+        if claims is None:
             return
-        kept = platform.claims.retained()
+        kept = claims.retained()
         if kept:
             names = ", ".join(kept)
             world.progress.warn(f"rented and kept, at a cost, until removed: {names}")

@@ -16,7 +16,7 @@ from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
 from orchestrator.planning import machines, plan, sizes
-from orchestrator.platforms.common.machines import LocalMachine, of_nodes, told
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.units import listed
 from orchestrator.yugabyte import releases
 
@@ -112,8 +112,8 @@ def _node_size(
         return sizes.node_size(text)
     placing = profiles[0].placing
     offered = []
-    for machine in of_nodes(connected()):
-        facts = told(machine)
+    for machine in connected().machines_of_nodes():
+        facts = machine.facts_told or machine.facts()
         offered.append((facts.cpus, facts.memory_bytes))
     is_client_beside = placing is None or not (
         placing.client_machine or placing.client_selector
@@ -157,7 +157,11 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
     """Of each machine that runs nodes. Where no platform answers, of this computer if that is
     where they run if nothing else is said; of no machine if they are elsewhere."""
     try:
-        return [told(machine).cpus for machine in of_nodes(connected())]
+        cpus: list[int] = []
+        for machine in connected().machines_of_nodes():
+            facts = machine.facts_told or machine.facts()
+            cpus.append(facts.cpus)
+        return cpus
     except UnavailableError:
         if elsewhere:
             return []

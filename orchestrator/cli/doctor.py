@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from rich.markup import escape
 
@@ -12,17 +11,11 @@ from orchestrator import errors, model, powers
 from orchestrator.cli import bundle, campaign
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import Finding, LocalMachine
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
+from orchestrator.powers import Finding
 from orchestrator.system import certificates, files
 from orchestrator.units import format_bytes, format_moment
-
-
-@runtime_checkable
-class _Examines(Protocol):
-    """A platform that can be asked what it offers and lacks."""
-
-    def examine(self) -> tuple[Finding, ...]: ...
 
 
 def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
@@ -87,10 +80,11 @@ def show_first_run(
 def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ...]:
     """Looks at a platform elsewhere, and for our images there; starts and changes nothing."""
     findings: list[Finding] = []
-    if isinstance(platform, _Examines):
-        findings += platform.examine()
-    if isinstance(platform, powers.AskedByCertificates):
-        for certificate in platform.certificates():
+    abilities = platform.abilities
+    if abilities.examine is not None:
+        findings += abilities.examine()
+    if abilities.certificates is not None:
+        for certificate in abilities.certificates():
             findings.append(_of_certificate(certificate))
     for name in own_images.OURS:
         findings.append(_image(own_images.tag(root, name), platform))

@@ -41,7 +41,7 @@ from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Profile
 from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
@@ -429,7 +429,7 @@ def _machines(
             "declare their `node_exporters` in its `cluster.existing`",
         )
     world = _world(app, profile)
-    machines = of_nodes(world.platform)
+    machines = world.platform.machines_of_nodes()
     if all(isinstance(machine, LocalMachine) for machine in machines):
         return _Watched((), machines)
     _bring_agent(app, world, up)
@@ -452,8 +452,9 @@ def _world(app: App, profile: Profile) -> powers.World:
     if placing and placing.machines:  # nothing runs on an engine of clients
         placing = replace(placing, client_machine=placing.machines[0])
     world = app.world(_platform(profile), placing)
-    if isinstance(world.platform, HasEngines):
-        world.platform.brings = (agent.IMAGE,)
+    bring_only = world.platform.abilities.bring_only
+    if bring_only is not None:
+        bring_only((agent.IMAGE,))
     return world
 
 

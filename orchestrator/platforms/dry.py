@@ -9,11 +9,13 @@ from typing import Any, NoReturn, Self
 from orchestrator.errors import TierbenchError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import ContainerSpec, Machine, Network
+from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbilities
 
 
 class DryContainer:
     """What is asked of a container that was never started."""
+
+    limits = None
 
     def find_image(self) -> str:
         return ""
@@ -40,9 +42,13 @@ class _AllImages:
 
 class _OnThisComputer:
     images = _AllImages()
+    abilities = PlatformAbilities()
 
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)
+
+    def machines_of_nodes(self) -> tuple[Machine, ...]:
+        return self.machines()
 
     def folder(self, cache: Path) -> Path:
         return cache
@@ -111,8 +117,20 @@ class UnaskedPlatform(_OnThisComputer):
     name: str = "unasked"
     campaign: str = ""
 
-    def machines_of_nodes(self) -> tuple[Machine, ...]:
-        return self.machines()
+    @property
+    def abilities(self) -> PlatformAbilities:
+        """As if it could do all: only a platform that is asked says what it cannot."""
+        unanswered: Any = _Unanswered()
+        return PlatformAbilities(
+            engine_of=unanswered,
+            open_to=unanswered,
+            free_cpus=unanswered,
+            claims=unanswered,
+            sweep_between_runs=unanswered,
+            certificates=unanswered,
+            examine=unanswered,
+            joins_networks=True,
+        )
 
     def __getattr__(self, power: str) -> Any:
         return _Unanswered()

@@ -16,7 +16,6 @@ from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
 from orchestrator.parts import Parts, TierMechanism
 from orchestrator.planning import disk_matrix, durations, node_disks
 from orchestrator.planning.plan import as_used
-from orchestrator.platforms.common.machines import of_nodes, on
 from orchestrator.powers import Machine, World
 from orchestrator.run import links, rebuilding, sessions, several_clients
 from orchestrator.tier import Tier
@@ -225,7 +224,7 @@ def _on_machines(
 ) -> Iterator[Need]:
     """What a place takes that holds the data of so many nodes, on each machine; of no profile
     yet."""
-    machines = of_nodes(share.world.platform)
+    machines = share.world.platform.machines_of_nodes()
     needed_bytes = math.ceil(copies / len(machines)) * disk_bytes
     for machine in machines:
         name = machine.name
@@ -251,12 +250,12 @@ def _shares(
         return
     for node in node_disks.node_names(nodes):
         alone = node_disks.alone(tier, node)
-        yield _Share(alone, 1, on(node, world), f"for the disk of {node}")
+        yield _Share(alone, 1, world.on(node), f"for the disk of {node}")
 
 
 def _memory(profile: Profile, world: World) -> Iterator[Need]:
     cluster = profile.cluster
-    machines = of_nodes(world.platform)
+    machines = world.platform.machines_of_nodes()
     nodes = math.ceil(cluster.nodes / len(machines))
     for machine in machines:
         installed_bytes = machine.facts().memory_bytes
@@ -277,7 +276,7 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
     nodes = profile.cluster.nodes
     size_bytes = durations.data_bytes(workload) or 0
     data = f"the data of {counted(nodes, 'node')} that --without disk keeps there"
-    for machine in of_nodes(world.platform):
+    for machine in world.platform.machines_of_nodes():
         yield Need(
             profile=profile.name,
             what=f"of memory, twice {data}",
@@ -290,7 +289,7 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
 def short_memory(plan: Plan, world: World) -> Iterator[str]:
     """Where nodes may take more memory than is available now, with head-room for what runs
     beside them. No reason to refuse: a node need not use all that it is given."""
-    machines = of_nodes(world.platform)
+    machines = world.platform.machines_of_nodes()
     most_bytes = 0
     for profile in plan.profiles:
         for workload in plan.workloads:

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from orchestrator.analysis.telemetry.loads import has_pace
 from orchestrator.model import Node, Workload
 from orchestrator.parts import Disks, LoadGenerator
-from orchestrator.platforms.common.machines import LiftsItsLimits
-from orchestrator.powers import World
+from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window
 from orchestrator.run.recording import RunContext
 
@@ -105,15 +104,15 @@ def _sampled_clients(here: RunContext, nodes: Sequence[Node]) -> list[Node]:
 class _LimitedCpus(NamedTuple):
     """A container, its own limit of processors if it has one, and the most that it can use."""
 
-    container: LiftsItsLimits
+    container: ContainerLimits
     limit: float | None
     most: float
 
     def set_times(self, times: float) -> None:
         if times == 1:
-            self.container.limit_cpus(self.limit)
+            self.container.set_cpus(self.limit)
         else:
-            self.container.limit_cpus(times * self.most)
+            self.container.set_cpus(times * self.most)
 
 
 def _cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
@@ -177,12 +176,14 @@ def sessions(
     return Lever(set_times, (all_threads, fewer / threads))
 
 
-def _live(nodes: Sequence[Node], world: World) -> Iterator[tuple[Node, LiftsItsLimits]]:
+def _live(
+    nodes: Sequence[Node], world: World
+) -> Iterator[tuple[Node, ContainerLimits]]:
     """Those of `nodes` whose limits can be changed."""
     for node in nodes:
         container = world.platform.container(node.container or node.name)
-        if isinstance(container, LiftsItsLimits):
-            yield node, container
+        if container.limits is not None:
+            yield node, container.limits
 
 
 # ------------------------------------------------------------------ changes in their order

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from orchestrator.model import Plan
 from orchestrator.parts import ConnectsByCertificates, Parts
 from orchestrator.planning import costs
-from orchestrator.powers import AskedByCertificates, CertificateFile, World
+from orchestrator.powers import CertificateFile, World
 from orchestrator.system import certificates
 from orchestrator.units import format_moment
 
@@ -24,7 +24,8 @@ def warnings(plan: Plan, parts: Parts, world: World) -> Iterator[str]:
 def _used(plan: Plan, parts: Parts, world: World) -> list[CertificateFile]:
     """Each file once: profiles of one cluster name the same ones."""
     used: dict[str, CertificateFile] = {}
-    if isinstance(world.platform, AskedByCertificates):
+    certificates_of_platform = world.platform.abilities.certificates
+    if certificates_of_platform is not None:
         for certificate in world.platform.certificates():
             used[certificate.file] = certificate
     for profile in plan.profiles:

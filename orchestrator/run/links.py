@@ -31,7 +31,7 @@ TokenBuckets = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
-    if machines.named(profile) or not getattr(world.platform, "joins_networks", False):
+    if machines.named(profile) or not world.platform.abilities.joins_networks:
         raise _no_separate_networks()
     own_images.need(world.root, "disk", world.platform)
 

@@ -24,7 +24,6 @@ from orchestrator.parts import (
     Parts,
 )
 from orchestrator.planning import durations, paces
-from orchestrator.platforms.common import machines
 from orchestrator.powers import World
 from orchestrator.run import observed
 from orchestrator.run.kept_data import (
@@ -270,10 +269,11 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     spec = replace(spec, without="nothing")
     if spec.node is None:
         return spec
-    if isinstance(world.platform, machines.Promises):
-        cpus = world.platform.free_cpus(spec.nodes)
-    else:
+    free_cpus = world.platform.abilities.free_cpus
+    if free_cpus is None:
         cpus = float(world.machine.facts().cpus)
+    else:
+        cpus = free_cpus(spec.nodes)
     memory_bytes = max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes)
     node = NodeSize(max(spec.size.cpus, cpus), memory_bytes, spec.size.disk_bytes)
     return replace(spec, node=node, port=None)

@@ -8,7 +8,6 @@ from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
 from orchestrator.planning import disk_matrix
-from orchestrator.platforms.common.machines import LiftsItsLimits
 from orchestrator.run import confirming, recording, several_clients, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.links import links_in_force
@@ -136,8 +135,8 @@ def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> N
             limits.lift(here.profile.tier, disks, here.world)
         for node in nodes:
             container = here.world.platform.container(node.container or node.name)
-            if isinstance(container, LiftsItsLimits):
-                container.lift_limits()
+            if container.limits is not None:
+                container.limits.lift()
 
 
 @contextmanager

@@ -39,7 +39,6 @@ from orchestrator.model import (
 )
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
-from orchestrator.platforms.common.machines import ToldOf
 from orchestrator.powers import Platform, World
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
@@ -371,7 +370,7 @@ def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Database node → the type of its machine, where the platform says it."""
     by_machine: dict[str, str] = {}
     for machine in platform.machines():
-        if isinstance(machine, ToldOf) and machine.facts_told is not None:
+        if machine.facts_told is not None:
             by_machine[machine.name] = machine.facts_told.instance_type
     of_nodes: dict[str, str] = {}
     for node in nodes:

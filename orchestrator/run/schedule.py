@@ -22,7 +22,6 @@ from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Doubt, Note, Plan, Run
 from orchestrator.planning.plan import grown, interruptions, numbered
-from orchestrator.platforms.common.claims import RentsVolumes
 from orchestrator.powers import Platform, Progress, World
 from orchestrator.system import clock, store
 from orchestrator.units import format_seconds, gathered
@@ -187,9 +186,10 @@ class Setbacks:
 
 
 def _swept(platform: Platform) -> Iterable[str]:
-    if isinstance(platform, RentsVolumes):
-        return platform.sweep_between_runs()
-    return platform.sweep()
+    sweep = platform.abilities.sweep_between_runs
+    if sweep is None:
+        return platform.sweep()
+    return sweep()
 
 
 def _three_failed(

@@ -22,7 +22,6 @@ import pandas as pd
 
 from orchestrator import errors, parts
 from orchestrator.model import Cluster, Node, Phase, Sample
-from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Clock, ClockOffset, Machine, Platform
 from orchestrator.system import at_once, files, parquet
 
@@ -281,7 +280,7 @@ def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
             error = future.exception()
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
-        elif isinstance(machine, AgentMachine) and machine.clock_offset:
+        elif machine.clock_offset:
             readings.clocks[machine.name] = machine.clock_offset
 
 

@@ -25,7 +25,6 @@ from orchestrator.parts import (
 )
 from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
@@ -84,7 +83,7 @@ class EmulatedTier:
         )
 
     def check(self, tier: Tier, world: World) -> None:
-        if tier.shared and len(of_nodes(world.platform)) > 1:
+        if tier.shared and len(world.platform.machines_of_nodes()) > 1:
             raise UsageError(
                 f"the disks of {tier.name} are on several machines and cannot share "
                 "a `shared_limit`",
@@ -92,7 +91,7 @@ class EmulatedTier:
             )
         own_images.need(world.root, "disk", world.platform)
         needed = (("/dev/fuse", "fuse"), ("/dev/loop-control", "loop"))
-        disk_server.need_kernel(needed, of_nodes(world.platform))
+        disk_server.need_kernel(needed, world.platform.machines_of_nodes())
 
     def kept_gate(self, machine: Machine, world: World) -> Mapping[str, Any]:
         """The image of the disk, the fio jobs, and the disk on which its files lie."""

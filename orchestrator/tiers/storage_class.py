@@ -17,13 +17,13 @@ from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import (
+from orchestrator.powers import (
     Claims,
     RentedVolume,
     StorageClass,
     VolumeSource,
+    World,
 )
-from orchestrator.powers import World
 from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, ClassWanted, DiskKind, Gate, Tier
 from orchestrator.tier_catalog import storage_classes
@@ -180,7 +180,7 @@ class StorageClassTier:
 
 def _claims(needed_by: str, world: World) -> Claims:
     """By which the platform rents volumes. UnavailableError if it rents none."""
-    claims: Claims | None = getattr(world.platform, "claims", None)
+    claims = world.platform.abilities.claims
     if claims is None:
         raise UnavailableError(
             f"{needed_by}: volumes of a StorageClass are to be had on Kubernetes only",

@@ -20,10 +20,9 @@ import kubernetes
 import pytest
 
 from orchestrator.errors import NodeError, RunError, TierbenchError, UnavailableError
-from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.pods import ClusterImages, Pods
-from orchestrator.powers import ContainerSpec, Mount
+from orchestrator.powers import ContainerSpec, Mount, VolumeSource
 from orchestrator.system import at_once
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.cluster import provisioner

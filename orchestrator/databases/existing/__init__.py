@@ -38,7 +38,6 @@ from orchestrator.keys.addresses import Server
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import SessionLimit
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import on
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import host, shell, sql
 from orchestrator.system.sql import Connect
@@ -310,7 +309,7 @@ def _require_none(mistakes: Sequence[Mistake]) -> None:
 
 def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
     """Hosts that are others, or do not answer, where the load client runs."""
-    there = on(f"{CLIENT}-1", world)
+    there = world.on(f"{CLIENT}-1")
     if there.is_here:
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())

@@ -23,7 +23,7 @@ from orchestrator.model import (
     sources,
 )
 from orchestrator.parts import SessionLimit
-from orchestrator.platforms.common import lifecycle, machines
+from orchestrator.platforms.common import lifecycle
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, files, sql
 from orchestrator.yugabyte import counters, pages, queries, server_facts, versions
@@ -75,8 +75,9 @@ class YugabyteDB:
         chosen, mistakes = settings.read(spec)
         container_nodes.require_none(mistakes, "YugabyteDB")
         image.need(chosen, world.platform)
-        if isinstance(world.platform, machines.IsOpen) and not chosen.tls:
-            at = world.platform.open_to()
+        open_to = world.platform.abilities.open_to
+        if open_to is not None and not chosen.tls:
+            at = open_to()
             if at:
                 lifecycle.require_asked_for("no-password", _without_password(at))
 

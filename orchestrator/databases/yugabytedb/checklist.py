@@ -27,8 +27,6 @@ from orchestrator.databases.yugabytedb.checks import (
     described,
 )
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
-from orchestrator.platforms.common.claims import RentsVolumes
-from orchestrator.platforms.common.machines import told
 from orchestrator.powers import Network, Platform, World
 from orchestrator.system import files, redaction, sql
 
@@ -133,9 +131,10 @@ def first_run(
 
 
 def _require_lasting_disks(platform: Platform) -> None:
-    if not isinstance(platform, RentsVolumes):
+    claims = platform.abilities.claims
+    if claims is None:
         return
-    classes = platform.claims.storage_classes()
+    classes = claims.storage_classes()
     if not any(storage_class.is_default for storage_class in classes):
         raise errors.UnavailableError(
             f"{platform.name} has no default storage class: a node's disk would "
@@ -294,7 +293,7 @@ def summary(findings: Sequence[CheckedFact]) -> str:
 
 def _text(findings: Sequence[CheckedFact], tag: str, world: World) -> str:
     """All lines with what was seen, and on what they were seen."""
-    machine = told(world.machine)
+    machine = world.machine.facts_told or world.machine.facts()
     platform = world.platform
     day = datetime.datetime.fromtimestamp(world.clock.now(), datetime.UTC).date()
     size = f"{machine.cpus} CPUs, {machine.memory_bytes} bytes"

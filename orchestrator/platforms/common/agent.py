@@ -14,11 +14,7 @@ from typing import Any
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import (
-    OF_FACTS,
-    RecentOffsets,
-    facts_in,
-)
+from orchestrator.platforms.common.machines import OF_FACTS, RecentOffsets, facts_in
 from orchestrator.powers import (
     Clock,
     ClockOffset,

@@ -9,10 +9,10 @@ import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
 from orchestrator.model import Node
 from orchestrator.powers import (
@@ -20,20 +20,8 @@ from orchestrator.powers import (
     Container,
     Machine,
     MachineFacts,
-    Platform,
-    World,
 )
 from orchestrator.system import at_once
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at. `ok` None: only a campaign can tell; `text` says how."""
-
-    subject: str
-    ok: bool | None
-    text: str
-
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _Role = Literal["database", "coordinator", "client", "disk"]
@@ -80,81 +68,6 @@ class RecentOffsets:
             if best is None or offset.within_s <= best.within_s:
                 best = offset
         return best
-
-
-@runtime_checkable
-class ToldOf(Protocol):
-    """A machine elsewhere. `facts_told`: its facts as the platform says them, if it does."""
-
-    facts_told: MachineFacts | None
-
-
-def told(machine: Machine) -> MachineFacts:
-    """Returns the facts that the platform says, without starting anything there, if it does."""
-    facts = None
-    if isinstance(machine, ToldOf):
-        facts = machine.facts_told
-    return facts or machine.facts()
-
-
-@runtime_checkable
-class KnowsNodes(Protocol):
-    """A platform whose database nodes run on some of its machines only."""
-
-    def machines_of_nodes(self) -> tuple[Machine, ...]: ...
-
-
-@runtime_checkable
-class IsOpen(Protocol):
-    """A platform whose containers' ports other computers may reach."""
-
-    def open_to(self) -> str:
-        """Returns where others reach them; "" if only this computer does."""
-
-
-@runtime_checkable
-class Promises(Protocol):
-    """A platform on which a container starts only if all that it asks for is free for it."""
-
-    def free_cpus(self, nodes: int) -> float:
-        """Returns how many CPUs each of so many nodes of a database may ask for now."""
-
-
-@runtime_checkable
-class LiftsItsLimits(Protocol):
-    """A container that runs, and whose limits of processors and memory can be taken away."""
-
-    def lift_limits(self) -> None: ...
-
-    def limit_cpus(self, cpus: float | None) -> None:
-        """Changes how many processors it may use, until it ends or is told again; None: all."""
-
-    def find_cpus(self) -> float | None:
-        """Returns how many processors it may use; None: all that its machine has."""
-
-
-@runtime_checkable
-class HasEngines(Protocol):
-    """A platform whose machines are platforms themselves, each with a node in a known place.
-    `brings`: the images of ours that all get when its guard is held; if empty, all of ours."""
-
-    brings: Sequence[str]
-
-    def engine_of(self, placement: str) -> Platform: ...
-
-
-def on(placement: str, world: World) -> World:
-    """The outside as if the machine of this placement were the only one, if its place is known."""
-    if not isinstance(world.platform, HasEngines):
-        return world
-    return replace(world, platform=world.platform.engine_of(placement))
-
-
-def of_nodes(platform: Platform) -> tuple[Machine, ...]:
-    """The machines that may run database nodes."""
-    if isinstance(platform, KnowsNodes):
-        return platform.machines_of_nodes()
-    return platform.machines()
 
 
 def as_node(
@@ -218,6 +131,9 @@ def facts_in(
 
 class LocalMachine:
     """This computer. `root` holds its /proc, /sys, /dev and /etc: a fixture tree in tests."""
+
+    facts_told: MachineFacts | None = None
+    clock_offset: ClockOffset | None = None
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root

@@ -15,7 +15,7 @@ from orchestrator.errors import RunError, TierbenchError
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import Chunk, LineConversation, Output
 from orchestrator.platforms.docker import campaigns, connection, limits
-from orchestrator.powers import Completed, How, Machine
+from orchestrator.powers import Completed, ContainerLimits, How, Machine
 from orchestrator.system import at_once
 from orchestrator.system.redaction import remember_environment
 
@@ -193,6 +193,10 @@ class DockerContainer:
                 lambda: self._get().stop(timeout=round(timeout_s))
             )
         self.leftovers.remove_container(self.name, self.name)
+
+    @property
+    def limits(self) -> ContainerLimits:
+        return ContainerLimits(self.lift_limits, self.limit_cpus, self.find_cpus)
 
     def lift_limits(self) -> None:
         lifted = {

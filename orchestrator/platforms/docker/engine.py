@@ -17,12 +17,13 @@ from docker.types import Mount, Ulimit
 from orchestrator import errors, powers
 from orchestrator.platforms.common import agent, architectures, archives, commands
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
-from orchestrator.platforms.common.machines import Finding, LocalMachine
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import campaigns, images, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.networks import Networks
+from orchestrator.powers import Finding
 from orchestrator.system.redaction import remember_environment
 
 _CPU_PERIOD_US = 100_000  # of a quota of CPU
@@ -35,7 +36,6 @@ class DockerPlatform:
     for the environment's. `known_as`: its name among several."""
 
     name = "docker"
-    joins_networks = True  # a container can be in the network of another (`NETWORK_OF`)
     campaign: str = passed_on("_engine", "campaign")
 
     def __init__(
@@ -65,6 +65,15 @@ class DockerPlatform:
         architecture = architectures.named(info.get("Architecture"))
         self.images = images.DockerImages(self._engine, architecture)
         self._machine = self._machine_of(info)
+
+    @property
+    def abilities(self) -> powers.PlatformAbilities:
+        return powers.PlatformAbilities(
+            open_to=self.open_to,
+            certificates=self.certificates,
+            examine=self.examine,
+            joins_networks=True,
+        )
 
     def facts(self) -> dict[str, Any]:
         info = self._info()
@@ -99,6 +108,9 @@ class DockerPlatform:
 
     def machines(self) -> tuple[powers.Machine, ...]:
         return (self._machine,)
+
+    def machines_of_nodes(self) -> tuple[powers.Machine, ...]:
+        return self.machines()
 
     def _machine_of(self, info: dict[str, Any]) -> powers.Machine:
         """This computer if the engine is here and reports its kernel and memory, to the byte; else

@@ -17,10 +17,9 @@ from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.planning import machines
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import architectures
-from orchestrator.platforms.common.lifecycle import passed_on
-from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
+from orchestrator.powers import Finding
 from orchestrator.system import at_once
 
 _NODE = "node"
@@ -32,7 +31,6 @@ class DockerMachines:
     UnavailableError if one does not answer, UsageError if others cannot reach it."""
 
     name = "docker"
-    brings = passed_on("guard", "brings")
 
     def __init__(
         self,
@@ -69,6 +67,20 @@ class DockerMachines:
                 if engine.reach.address == client.reach.address:
                     return engine
         return client
+
+    @property
+    def abilities(self) -> powers.PlatformAbilities:
+        return powers.PlatformAbilities(
+            engine_of=self.engine_of,
+            bring_only=self.bring_only,
+            open_to=self.open_to,
+            certificates=self.certificates,
+            examine=self.examine,
+        )
+
+    def bring_only(self, images: Sequence[str]) -> None:
+        """These of ours, and no others, are brought to all machines when the guard is held."""
+        self.guard.brings = tuple(images)
 
     # -------------------------------------------------------------- which engine
 

@@ -13,7 +13,6 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.platforms.common import agent, lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import (
     campaigns,
     examination,
@@ -34,8 +33,10 @@ from orchestrator.powers import (
     Clock,
     ContainerSpec,
     Conversation,
+    Finding,
     Machine,
     MachineFacts,
+    PlatformAbilities,
 )
 from orchestrator.system import at_once
 
@@ -49,8 +50,6 @@ class KubernetesPlatform:
     UnavailableError if none is configured or none answers."""
 
     name = "kubernetes"
-    # For one command (`once`); what goes on has its network on the machine.
-    joins_networks = True
     campaign: str = lifecycle.passed_on("space", "campaign")
 
     def __init__(
@@ -83,6 +82,19 @@ class KubernetesPlatform:
         self.once = self.pods.once
         self.network = self.claims.network
         self.volume = self.claims.volume
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities(
+            open_to=self.open_to,
+            free_cpus=self.free_cpus,
+            claims=self.claims,
+            sweep_between_runs=self.sweep_between_runs,
+            certificates=self.certificates,
+            examine=self.examine,
+            # For one command (`once`); what goes on has its network on the machine.
+            joins_networks=True,
+        )
 
     @contextmanager
     def _within(self) -> Iterator[None]:

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.platforms.common.machines import Finding
 from orchestrator.platforms.kubernetes import manifests, placing
 from orchestrator.platforms.kubernetes.connection import (
     RIGHTS,
@@ -23,6 +22,7 @@ from orchestrator.platforms.kubernetes.connection import (
     cluster_errors,
 )
 from orchestrator.platforms.kubernetes.space import address, label_of, manifest, name_of
+from orchestrator.powers import Finding
 from orchestrator.units import format_bytes
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

@@ -12,15 +12,18 @@ from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator import model
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import (
+from orchestrator.platforms.kubernetes import space
+from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
+from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
+from orchestrator.powers import (
+    HOST_NETWORK,
+    NETWORK_OF,
+    ContainerSpec,
+    Mount,
     RentedVolume,
     StorageClass,
     VolumeSource,
 )
-from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
-from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
-from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 from orchestrator.system.secret_forms import SECRET_VARIABLE
 
 SERVICE = "nodes"  # the headless service of a cluster's network

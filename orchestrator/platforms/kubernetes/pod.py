@@ -24,7 +24,7 @@ from orchestrator.platforms.kubernetes.connection import (
     cluster_errors,
 )
 from orchestrator.platforms.kubernetes.space import Space
-from orchestrator.powers import Completed, ContainerSpec, How, Machine
+from orchestrator.powers import Completed, ContainerLimits, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
@@ -40,6 +40,8 @@ _SILENCE_S = 90.0  # longer than what is waited for beside a disk
 
 class Pod:
     """The `Container` protocol. `machine_named`: finds the machine of a name, if there is one."""
+
+    limits: ContainerLimits | None = None
 
     def __init__(
         self, name: str, space: Space, machine_named: Callable[[str], Machine | None]

@@ -1,5 +1,5 @@
 """Networks and volumes of a campaign, each for the duration of a block, and claims of storage
-classes (the `Claims` power of `platforms/common/claims.py`)."""
+classes (the `Claims` power of `powers.py`)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager

@@ -21,10 +21,9 @@ from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, Placing
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import StorageClass
-from orchestrator.platforms.common.machines import Finding, LocalMachine
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.powers import World
+from orchestrator.powers import Finding, PlatformAbilities, StorageClass, World
 from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.documented import existing_profiles
@@ -195,6 +194,10 @@ def test_an_engine_elsewhere_is_not_taken_for_this_machine(tmp_path: Path) -> No
         def machines(self) -> tuple[Any, ...]:
             return (self.machine,)
 
+        @property
+        def abilities(self) -> PlatformAbilities:
+            return PlatformAbilities(examine=self.examine)
+
         def examine(self) -> tuple[Finding, ...]:
             return (Finding("Docker engine", True, "far away"),)
 
@@ -324,11 +327,10 @@ class Rents(FakePlatform):
     def storage_classes(self) -> tuple[StorageClass, ...]:
         return self.classes
 
-    sweep_between_runs = FakePlatform.answers
-
     @property
-    def claims(self) -> Rents:
-        return self
+    def abilities(self) -> PlatformAbilities:
+        claims: Any = self
+        return PlatformAbilities(claims=claims)
 
     @contextmanager
     def volume(

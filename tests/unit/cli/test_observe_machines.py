@@ -21,6 +21,7 @@ from orchestrator.model import Placing
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.powers import PlatformAbilities
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents
 from tests.apps import an_app, said_by, tierbench
@@ -68,8 +69,15 @@ class Far:
     def machines(self) -> tuple[AgentMachine, ...]:
         return (self.machine,)
 
-    def engine_of(self, placement: str) -> Far:
-        raise AssertionError(f"nothing runs at {placement}")
+    @property
+    def abilities(self) -> PlatformAbilities:
+        def bring_only(images: Sequence[str]) -> None:
+            self.brings = images
+
+        return PlatformAbilities(bring_only=bring_only)
+
+    def machines_of_nodes(self) -> tuple[AgentMachine, ...]:
+        return self.machines()
 
     @contextmanager
     def held(self) -> Iterator[None]:

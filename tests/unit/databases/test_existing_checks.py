@@ -15,7 +15,7 @@ from orchestrator.keys.addresses import Server as Place
 from orchestrator.model import ClusterSpec, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Machine
+from orchestrator.powers import Machine, PlatformAbilities
 from orchestrator.system import host, sql
 from orchestrator.yugabyte import pages
 from tests import ROOT
@@ -90,7 +90,9 @@ def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:
     """`localhost` is this computer for a client here, wherever other engines are."""
 
     class Engines(FakePlatform):
-        brings = ()
+        @property
+        def abilities(self) -> PlatformAbilities:
+            return PlatformAbilities(engine_of=self.engine_of)
 
         def machines(self) -> tuple[Machine, ...]:
             return (LocalMachine(), LocalMachine())

@@ -10,6 +10,7 @@ from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
+from orchestrator.powers import PlatformAbilities
 from tests.fakes import FakePlatform, fake_world
 
 IMAGE = "yugabytedb/yugabyte:2025.2.6.0-b111"
@@ -20,6 +21,10 @@ class Reached(FakePlatform):
     def __init__(self, at: str) -> None:
         super().__init__(images=[IMAGE])
         self._at = at
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities(open_to=self.open_to)
 
     def open_to(self) -> str:
         return self._at

@@ -18,10 +18,7 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import (
-    LocalMachine,
-    RecentOffsets,
-)
+from orchestrator.platforms.common.machines import LocalMachine, RecentOffsets
 from orchestrator.powers import ClockOffset, MachineFacts
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped

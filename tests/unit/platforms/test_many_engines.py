@@ -17,7 +17,7 @@ from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import HasEngines, LocalMachine, of_nodes
+from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, ContainerSpec
 from orchestrator.run.telemetry import Readings, read_once, watched
@@ -150,7 +150,10 @@ def test_the_machine_of_clients_only_is_asked_for_nothing_that_nodes_need() -> N
         "machine of vm2",
         "machine of None",
     )
-    assert list(map(str, of_nodes(together))) == ["machine of vm1", "machine of vm2"]
+    assert list(map(str, together.machines_of_nodes())) == [
+        "machine of vm1",
+        "machine of vm2",
+    ]
 
 
 def test_the_record_names_every_engine() -> None:
@@ -205,9 +208,8 @@ def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -
     tags = {name: own_images.tag(ROOT, name) for name in own_images.OURS}
     together, engines = platform("vm1", "vm2", client_machine="vm1")
     engines["vm2"].here.update(tags.values())
-    told: Any = together
-    assert isinstance(told, HasEngines)
-    told.brings = ("disk",)
+    together.bring_only(("disk",))
+    assert not together.abilities.joins_networks
     with together.guard.held():
         assert engines["vm1"].asked == [(tags["disk"], "vm2")]
     assert set(engines) == {"vm1", "vm2"}

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Node
+from orchestrator.powers import ContainerLimits
 from orchestrator.run import confirming
 from orchestrator.run.confirming import LESS, Changes, Lever
 from orchestrator.run.window import Follower
@@ -113,6 +114,10 @@ class Limited(FakeContainer):
 
     own_cpus: float | None = None
     told: list[float | None] = field(default_factory=list)
+
+    @property
+    def limits(self) -> ContainerLimits:
+        return ContainerLimits(self.lift_limits, self.limit_cpus, self.find_cpus)
 
     def lift_limits(self) -> None:
         """Nothing: no test does."""

@@ -19,7 +19,7 @@ from orchestrator.model import Plan
 from orchestrator.parts import Parts
 from orchestrator.platforms.docker.connection import Engine
 from orchestrator.platforms.kubernetes.connection import Api
-from orchestrator.powers import CertificateFile, World
+from orchestrator.powers import CertificateFile, PlatformAbilities, World
 from orchestrator.run import expiry
 from orchestrator.system import certificates
 from orchestrator.system.clock import MadeUpClock, SystemClock
@@ -56,6 +56,10 @@ class Reached(FakePlatform):
     def __init__(self, certificates: Sequence[CertificateFile]) -> None:
         super().__init__()
         self._certificates = tuple(certificates)
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities(certificates=self.certificates)
 
     def certificates(self) -> Sequence[CertificateFile]:
         return self._certificates

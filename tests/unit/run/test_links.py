@@ -14,10 +14,7 @@ from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node, Placing
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms import own_images
-from orchestrator.platforms.docker.engine import DockerPlatform
-from orchestrator.platforms.docker.many import DockerMachines
-from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
-from orchestrator.powers import NETWORK_OF, Completed, World
+from orchestrator.powers import NETWORK_OF, Completed, PlatformAbilities, World
 from orchestrator.run import links
 from tests import ROOT
 from tests.fakes import FakePlatform, completed, fake_world
@@ -61,7 +58,7 @@ class Links:
 
 
 class OneEngine(FakePlatform):
-    joins_networks = True
+    abilities = PlatformAbilities(joins_networks=True)
 
 
 def world(answer: Any) -> tuple[World, FakePlatform]:
@@ -172,8 +169,6 @@ def test_machines_whose_network_all_share_are_refused() -> None:
         links.check(apart, here)
     with pytest.raises(UsageError, match="networks that nodes have to themselves"):
         links.check(a_profile(), fake_world(platform=FakePlatform()))
-    assert not hasattr(DockerMachines, "joins_networks")
-    assert DockerPlatform.joins_networks and KubernetesPlatform.joins_networks
 
 
 def test_a_disk_alone_has_no_network() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator.errors import GateError, NodeError, RunError
 from orchestrator.model import Record
+from orchestrator.powers import ContainerLimits
 from orchestrator.system import store
 from tests.fake_parts import DOWN
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log
@@ -158,6 +159,10 @@ def test_limits_that_a_person_changed_are_a_doubt_and_no_failure(make: Make) -> 
 
 
 class Liftable(FakeContainer):
+    @property
+    def limits(self) -> ContainerLimits:
+        return ContainerLimits(self.lift_limits, self.limit_cpus, self.find_cpus)
+
     def lift_limits(self) -> None:
         assert isinstance(self.platform, Lifting)
         self.platform.log.say(f"{self.name} may take all")

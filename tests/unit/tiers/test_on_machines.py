@@ -14,7 +14,7 @@ import pytest
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import World
+from orchestrator.powers import PlatformAbilities, World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers.common.real import removal, restoring, snapshots
@@ -45,7 +45,9 @@ class Vm(Engine):
 class Vms(FakePlatform):
     """The engines of node-1 and node-2."""
 
-    brings = ()
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities(engine_of=self.engine_of)
 
     def __init__(self, engines: list[Vm]) -> None:
         super().__init__()

@@ -19,13 +19,14 @@ from orchestrator.cli.app import sweeping
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import (
+from orchestrator.powers import (
+    PlatformAbilities,
     RentedVolume,
     SnapshotClass,
     StorageClass,
     VolumeSource,
+    World,
 )
-from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
 from orchestrator.tiers import storage_class
@@ -61,9 +62,16 @@ class ClaimsPlatform(FakePlatform):
 
     def __init__(self, rents: Rents) -> None:
         super().__init__(images=[own_images.tag(ROOT, "disk")])
-        self.rents, self.claims = rents, self
+        self.rents = rents
         self.there: dict[str, Any] = {"fast": FAST}
         self.sources: dict[str, VolumeSource | None] = {}
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        claims: Any = self
+        return PlatformAbilities(
+            claims=claims, sweep_between_runs=self.sweep_between_runs
+        )
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         return tuple(

@@ -13,7 +13,6 @@ from pathlib import Path
 from orchestrator import errors, parts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.powers import (
     Completed,
     ContainerSpec,
@@ -69,7 +68,9 @@ def snapshots(
     by name, node-10 would be the second. On other machines the name has theirs and this cache's,
     since what is known of a data set is in the one cache here."""
     if not world.is_here:
-        machines = sorted(machine.name for machine in of_nodes(world.platform))
+        machines = sorted(
+            machine.name for machine in world.platform.machines_of_nodes()
+        )
         name = marked_folders.named(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
@@ -187,7 +188,7 @@ def forget(
     if only_list:
         verb = "list"
     program = removal.program(verb, world)
-    machines = of_nodes(world.platform)
+    machines = world.platform.machines_of_nodes()
     for node, machine in zip(node_names(len(machines)), machines, strict=True):
         done = _there(node, "forget", _RUN_ON_ALL, program, _REMOVE_S, world)
         if done.exit_code == 0:

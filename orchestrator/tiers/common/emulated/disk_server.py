@@ -24,7 +24,7 @@ from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.common.machines import as_node, kernels, of_nodes
+from orchestrator.platforms.common.machines import as_node, kernels
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once, files, marked_folders
 from orchestrator.system.clock import wait_until
@@ -114,7 +114,9 @@ def devices(
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
     # Each measures its overhead when it begins: two on one machine would disturb each other.
-    in_turn = len(files) > 1 and kernels(of_nodes(world.platform)) < len(files)
+    in_turn = len(files) > 1 and kernels(world.platform.machines_of_nodes()) < len(
+        files
+    )
     brackets = [_served(verb, file, limits, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
         overheads: dict[str, dict[str, float]] = {}

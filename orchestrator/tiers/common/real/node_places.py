@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from orchestrator import errors, powers
-from orchestrator.platforms.common.machines import HasEngines, on
 from orchestrator.tier import NodeDisks, RealDisks, Tier
 from orchestrator.units import listed
 
@@ -200,9 +199,10 @@ def shares(
     for node in nodes:
         if node in tier.disk.of_nodes:
             machines[node] = tier.disk.of_nodes[node].machine
-    if isinstance(world.platform, HasEngines) and any(machines.values()):
+    has_engines = world.platform.abilities.engine_of is not None
+    if has_engines and any(machines.values()):
         return tuple(
-            MachineShare(on(node, world), (node,), machines[node]) for node in nodes
+            MachineShare(world.on(node), (node,), machines[node]) for node in nodes
         )
     require_one_machine(tier, world)
     return (MachineShare(world, tuple(nodes)),)

@@ -12,7 +12,6 @@ from orchestrator.errors import RunError
 from orchestrator.kernel import mounts
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import HasEngines, of_nodes, on
 from orchestrator.powers import Completed, Machine, MarkedFolder, Mount, World
 from orchestrator.system import marked
 from orchestrator.system.marked_folders import owner, state_of
@@ -55,7 +54,7 @@ def forget(
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
     as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
-    if isinstance(world.platform, HasEngines):
+    if world.platform.abilities.engine_of is not None:
         return _forget_on_engines(data, world, only_list)
     existing: list[Path] = []
     for folder in _may_be_ours(data, world.machine):
@@ -84,8 +83,8 @@ def _forget_on_engines(
     data: Collection[Path], world: World, only_list: bool
 ) -> tuple[MarkedFolder, ...]:
     folders: list[MarkedFolder] = []
-    for node in node_names(len(of_nodes(world.platform))):
-        engine = on(node, world)
+    for node in node_names(len(world.platform.machines_of_nodes())):
+        engine = world.on(node)
         for folder in forget(data, engine, only_list):
             folders.append(replace(folder, machine=engine.machine.name))
     return tuple(folders)

@@ -13,7 +13,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning.node_disks import node_names
-from orchestrator.platforms.common.machines import kernels, on
+from orchestrator.platforms.common.machines import kernels
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, clock, files
 from orchestrator.system.shell import script
@@ -55,7 +55,7 @@ def _machines_of(tier: Tier, nodes: Sequence[str]) -> str:
 def are_there(taken: Sequence[Path], world: World) -> bool:
     """Whether each snapshot is on the machine of its node."""
     for path in taken:
-        there = on(node_places.node_of(path), world)
+        there = world.on(node_places.node_of(path))
         if not there.machine.exists(str(path)):
             return False
     return True

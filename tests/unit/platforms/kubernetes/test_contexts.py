@@ -17,7 +17,6 @@ import pytest
 
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Placing
-from orchestrator.platforms.common.machines import of_nodes
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock
@@ -201,4 +200,4 @@ def test_machines_that_are_for_clients_alone_run_no_nodes(cluster: FakeCluster) 
     both = Placing(node_selector={"pool": "bench"}, client_selector={"pool": "loads"})
     platform = KubernetesPlatform(SystemClock(), both)
     assert [machine.name for machine in platform.machines()] == ["vm-0", "vm-1"]
-    assert [machine.name for machine in of_nodes(platform)] == ["vm-1"]
+    assert [machine.name for machine in platform.machines_of_nodes()] == ["vm-1"]

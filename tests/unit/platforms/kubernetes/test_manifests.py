@@ -14,11 +14,10 @@ import yaml
 
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.claims import VolumeSource
 from orchestrator.platforms.kubernetes import manifests, placing, space
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
-from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount
+from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount, VolumeSource
 from tests import golden
 
 LABELS = ours("feed00")

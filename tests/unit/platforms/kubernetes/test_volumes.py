@@ -7,9 +7,9 @@ import threading
 import pytest
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.common.claims import RentsVolumes, VolumeSource
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import ours
+from orchestrator.powers import RentsVolumes, VolumeSource
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.fake_cluster import FakeCluster, spec
 
