@@ -26,7 +26,7 @@ def _used(plan: Plan, parts: Parts, world: World) -> list[CertificateFile]:
     used: dict[str, CertificateFile] = {}
     certificates_of_platform = world.platform.abilities.certificates
     if certificates_of_platform is not None:
-        for certificate in world.platform.certificates():
+        for certificate in certificates_of_platform():
             used[certificate.file] = certificate
     for profile in plan.profiles:
         database = parts.databases.get(profile.cluster.member)
