@@ -42,7 +42,10 @@ class _AllImages:
 
 class _OnThisComputer:
     images = _AllImages()
-    abilities = PlatformAbilities()
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities()
 
     def machines(self) -> tuple[Machine, ...]:
         return (LocalMachine(),)

@@ -9,7 +9,6 @@ from operator import attrgetter
 from typing import Any
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.platforms.common import claims as rent
 from orchestrator.platforms.common.lifecycle import taken_down
 from orchestrator.platforms.kubernetes import (
     campaigns,
@@ -20,7 +19,13 @@ from orchestrator.platforms.kubernetes import (
 )
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
-from orchestrator.powers import Network
+from orchestrator.powers import (
+    Network,
+    RentedVolume,
+    SnapshotClass,
+    StorageClass,
+    VolumeSource,
+)
 from orchestrator.system.clock import wait_until, wait_while
 
 # Of a volume without a declared device: what a tier without limits gets where there is a class.
@@ -66,7 +71,7 @@ class Volumes:
             up.callback(self.claims.pop, name, None)
             yield name
 
-    def _default_class(self) -> rent.StorageClass | None:
+    def _default_class(self) -> StorageClass | None:
         """UnavailableError for one that keeps its volumes."""
         for storage_class in self.storage_classes():
             if storage_class.is_default:
@@ -109,13 +114,13 @@ class Volumes:
 
     # -------------------------------------------------------------- claims of storage classes
 
-    def storage_classes(self) -> tuple[rent.StorageClass, ...]:
+    def storage_classes(self) -> tuple[StorageClass, ...]:
         things = self.space.listed("storage class")
         classes = [manifests.described_class(thing) for thing in things]
         return tuple(sorted(classes, key=attrgetter("name")))
 
     @contextmanager
-    def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[rent.StorageClass]:
+    def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         with self.space.holding("storage class", dict(manifest)) as created:
             yield manifests.described_class(created)
 
@@ -125,7 +130,7 @@ class Volumes:
         name: str,
         storage_class: str,
         size_bytes: int,
-        source: rent.VolumeSource | None = None,
+        source: VolumeSource | None = None,
         stays: bool = False,
     ) -> Iterator[str]:
         names = [there.name for there in self.storage_classes()]
@@ -166,7 +171,7 @@ class Volumes:
             return self.space.find("volume", bound)
         return None
 
-    def rented(self, claim: str, timeout_s: float) -> rent.RentedVolume:
+    def rented(self, claim: str, timeout_s: float) -> RentedVolume:
         bound = partial(self._volume_of, claim)
         volume = wait_until(
             bound, deadline_s=timeout_s, clock=self.space.clock, every_s=0.3
@@ -184,15 +189,15 @@ class Volumes:
 
     # -------------------------------------------------------------- snapshots
 
-    def snapshot_class(self, driver: str) -> rent.SnapshotClass | None:
-        classes: list[rent.SnapshotClass] = []
+    def snapshot_class(self, driver: str) -> SnapshotClass | None:
+        classes: list[SnapshotClass] = []
         for thing in self.space.listed("snapshot class"):
             if thing.get("driver") == driver:
                 retains = thing.get("deletionPolicy") == "Retain"
-                classes.append(rent.SnapshotClass(name_of(thing), retains))
+                classes.append(SnapshotClass(name_of(thing), retains))
         return min(classes, key=attrgetter("retains"), default=None)
 
-    def holds(self, source: rent.VolumeSource) -> bool:
+    def holds(self, source: VolumeSource) -> bool:
         return self.space.find(source.kind, source.name) is not None
 
     def retained(self) -> tuple[str, ...]:
@@ -215,7 +220,7 @@ class Volumes:
             self._await_snapshot(name, timeout_s)
             yield name
 
-    def _snapshot_class_of(self, claim: str) -> rent.SnapshotClass | None:
+    def _snapshot_class_of(self, claim: str) -> SnapshotClass | None:
         """The one of the driver that has made the claim's volume, if that has one."""
         thing = self.space.api.get(self.space.path("claim", claim))
         class_name = thing["spec"].get("storageClassName")
@@ -245,7 +250,7 @@ class Volumes:
                 )
 
 
-def _keeps_volumes(storage_class: rent.StorageClass) -> UnavailableError:
+def _keeps_volumes(storage_class: StorageClass) -> UnavailableError:
     return UnavailableError(
         f"the default storage class {storage_class.name} keeps its volumes: one "
         "for each node and run would stay, and cost money",

@@ -9,7 +9,7 @@ import pytest
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.platforms.kubernetes.space import ours
-from orchestrator.powers import RentsVolumes, VolumeSource
+from orchestrator.powers import VolumeSource
 from orchestrator.system.clock import SystemClock, wait_until
 from tests.fake_cluster import FakeCluster, spec
 
@@ -78,7 +78,7 @@ def test_without_a_device_the_default_class_is_asked_if_there_is_one(
 
 
 def test_it_has_the_power_of_claims(platform: KubernetesPlatform) -> None:
-    assert isinstance(platform, RentsVolumes)
+    assert platform.abilities.claims is platform.claims
     with (
         pytest.raises(UnavailableError, match="no storage class premium"),
         platform.claims.claim("a", "premium", 2**30),
