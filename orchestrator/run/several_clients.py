@@ -6,21 +6,25 @@ if it is on another machine, is kept in `clients.json`, by which `read` merges w
 are by this computer's clock; the measured window is the time in which all of them measured."""
 
 import threading
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.figures import merging, rebuilt
-from orchestrator.errors import LoadError, TierbenchError, UsageError
+import numpy as np
+
+from orchestrator.analysis.figures import rebuilt
+from orchestrator.errors import UNREADABLE, LoadError, TierbenchError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, SplitLoad
 from orchestrator.planning import client_shares
 from orchestrator.powers import Progress, World
+from orchestrator.run import merged_facts
 from orchestrator.run.client_clocks import ShiftedClock, compare_clocks
 from orchestrator.system import at_once, files
 
@@ -66,10 +70,11 @@ def running(
         with generator.client(network, world, tls) as client:
             yield (client,)
         return
-    names = [f"{CLIENT}-{number}" for number in range(1, count + 1)]
-    for name in names:
+    brackets: list[AbstractContextManager[Node]] = []
+    for number in range(1, count + 1):
+        name = f"{CLIENT}-{number}"
         files.make_folder(out, name)
-    brackets = [generator.client(network, world, tls, name) for name in names]
+        brackets.append(generator.client(network, world, tls, name))
     with at_once.entered(brackets) as clients:
         yield tuple(clients)
 
@@ -118,7 +123,7 @@ def read(
 ) -> Result:
     """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
     one. LoadError if one is unreadable."""
-    with merging.reading(generator.name):
+    with reading(generator.name):
         notes = files.content(out / _NOTES)
         split_load = generator.abilities.split_load
         if not notes:  # the only one was here
@@ -128,12 +133,26 @@ def read(
         else:
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
-            return replace(result, facts=merging.one_of({name: result.facts}, notes))
+            return replace(
+                result, facts=merged_facts.one_of({name: result.facts}, notes)
+            )
         times = files.content(out / rebuilt.FILE)
         if times:
             window_s = (start_s, end_s)
             return rebuilt.added(result, times, window_s, workload.thinks)
         return result
+
+
+@contextmanager
+def reading(generator: str) -> Iterator[None]:
+    """While a run's raw files are read. LoadError if they are not as the generator writes them."""
+    try:
+        with np.errstate(invalid="raise"):
+            yield
+    except UNREADABLE as error:
+        what = f"what {generator} left cannot be read: {type(error).__name__}: {error}"
+        advice = "look at the raw files of the run: they may be cut"
+        raise LoadError(what, advice, traceback.format_exc()) from error
 
 
 def _read_of_all(
@@ -152,10 +171,12 @@ def _read_of_all(
             folder = out / name
         table, facts[name] = split_load.records(folder)
         tables.append(table)
-    shifts_s = [float(notes[name]["shifted_s"]) for name in notes]
+    shifts_s: list[float] = []
+    for noted in notes.values():
+        shifts_s.append(float(noted["shifted_s"]))
     records = split_load.merged(tables, shifts_s)
-    merged_facts = merging.one_of(facts, notes)
-    return split_load.result(workload, (records, merged_facts), *window_s)
+    facts_of_all = merged_facts.one_of(facts, notes)
+    return split_load.result(workload, (records, facts_of_all), *window_s)
 
 
 def _by_its_clock(
@@ -248,7 +269,9 @@ class _Together:
         world = replace(
             self._world, progress=progress, window_begins=self._window_begins
         )
-        first = sum(before.workload.threads for before in self._loads[:at])
+        first = 0
+        for before in self._loads[:at]:
+            first += before.workload.threads
 
         def run_share(shifted: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
             def begin() -> float:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import tier_catalog, units
-from orchestrator.analysis.figures import merging
 from orchestrator.cli import prices as prices_command
 from orchestrator.collectors import node_exporter, yugabytedb
 from orchestrator.collectors.common import local
@@ -35,6 +34,7 @@ from orchestrator.planning import (
     slo,
 )
 from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.run import several_clients
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.yugabyte import counters
 from tests import ROOT, aws_answers
@@ -123,7 +123,7 @@ def _workload(text: str) -> object:
 def _fio(text: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         (file := Path(folder) / "fio.json").write_text(text, errors="replace")
-        with merging.reading("fio"):
+        with several_clients.reading("fio"):
             return fio.point_figures(POINT, fio._json(file))
 
 
@@ -135,7 +135,7 @@ def _benchbase(name: str) -> Callable[[str], object]:
             for file in (FIXTURES / "benchbase/with-attempts").iterdir():
                 Path(folder, file.name).write_bytes(file.read_bytes())
             Path(folder, name).write_text(text, errors="replace")
-            with merging.reading("BenchBase"):
+            with several_clients.reading("BenchBase"):
                 table, _ = benchbase.read_table(Path(folder))
                 return [*table["latency_s"], *table["start_s"]]
 

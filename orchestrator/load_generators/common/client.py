@@ -64,15 +64,21 @@ class InClient(parts.LoadGenerator, Protocol):
             placement=_placement(name, network),
             folders={_WORKLOADS: {}, OUT: {}, _TLS: {}},
         )
-        places = {_WORKLOADS: world.root / "workloads", **files}
-        secured = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
-        for place, file in secured.items():
-            if file:
-                places[place] = Path(file)
+        places = {_WORKLOADS: world.root / "workloads", **files, **_files_of(tls)}
         with world.platform.running(spec) as container, _beating(container.name, world):
             for place, source in places.items():
                 container.put(source, place)
             yield machines.as_node(container, name, "client")
+
+
+def _files_of(tls: Tls) -> dict[str, Path]:
+    """Place in the client → the file of this computer."""
+    files: dict[str, Path] = {}
+    places = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
+    for place, file in places.items():
+        if file:
+            files[place] = Path(file)
+    return files
 
 
 def _placement(name: str, network: str) -> str:

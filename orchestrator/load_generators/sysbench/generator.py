@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from orchestrator.analysis.figures import merging, transactions
+from orchestrator.analysis.figures import error_counts, transactions
 from orchestrator.errors import UnfinishedError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import consistency, options
@@ -214,7 +214,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     console = (out / "sysbench.out").read_text(encoding="utf-8")
     of_threads = threads(out)
     mode = _mode(out)
-    more: dict[str, Any] = {"errors": merging.sum_errors(_errors(of_threads))}
+    more: dict[str, Any] = {"errors": error_counts.sum_errors(_errors(of_threads))}
     drift = warm_up.steady_facts(out)
     warmup_s = drift.pop("warmup_s", None)
     steady = drift.pop("steady", None)

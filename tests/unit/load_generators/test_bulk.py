@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from orchestrator import load_generators
-from orchestrator.analysis.figures import merging
 from orchestrator.errors import UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.sysbench import command_lines
@@ -19,6 +18,7 @@ from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
 from orchestrator.planning import durations, profiles, sizes, windows
 from orchestrator.platforms import own_images
+from orchestrator.run import merged_facts
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_plan
@@ -156,7 +156,7 @@ def test_a_transaction_of_two_clients_carries_what_it_carries_of_one() -> None:
         bytes_per_transaction=1e6, payload="written", recorded_transactions=5.0
     )
     note = {"began_s": 1.0, "shifted_s": 0.0}
-    both = merging.one_of(
+    both = merged_facts.one_of(
         {"client-1": own, "client-2": own},
         dict.fromkeys(["client-1", "client-2"], note),
     )

@@ -1,52 +1,10 @@
-"""What several clients left → one table of transactions, each of them once, and one group of facts.
+"""The facts of several clients → those of one."""
 
-Pure. Rows are the clients' own: only their start is shifted, where a client's clock was found to be
-another. So figures are those of one client that did all of it (docs/METHOD.md)."""
-
-import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from pandas.api.types import union_categoricals
-
-from orchestrator.errors import UNREADABLE, LoadError
+from orchestrator.analysis.figures.error_counts import sum_errors
 from orchestrator.facts import GeneratorFacts
-
-_CATEGORIES = ("type", "sqlstate")
-
-
-@contextmanager
-def reading(generator: str) -> Iterator[None]:
-    """While a run's raw files are read. LoadError if they are not as the generator writes them."""
-    try:
-        with np.errstate(invalid="raise"):
-            yield
-    except UNREADABLE as error:
-        what = f"what {generator} left cannot be read: {type(error).__name__}: {error}"
-        advice = "look at the raw files of the run: they may be cut"
-        raise LoadError(what, advice, traceback.format_exc()) from error
-
-
-def one_table(
-    several: Sequence[pd.DataFrame], shifts_s: Sequence[float]
-) -> pd.DataFrame:
-    """All rows, in order of start. `shifts_s`: what to take off each table's times."""
-    columns: dict[str, Any] = {}
-    for name in several[0].columns:
-        if name in _CATEGORIES:
-            columns[name] = union_categoricals([table[name] for table in several])
-        else:
-            columns[name] = np.concatenate(
-                [table[name].to_numpy() for table in several]
-            )
-    if any(shifts_s):
-        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
-    table = pd.DataFrame(columns)
-    return table.sort_values("start_s", kind="stable", ignore_index=True)
 
 
 def one_of(
@@ -61,7 +19,9 @@ def one_of(
             "began_s": _begin_s(of_client, notes[name]),
             "recorded_transactions": of_client.recorded_transactions,
         }
-    begins_s = [client["began_s"] for client in clients.values()]
+    begins_s: list[float] = []
+    for client in clients.values():
+        begins_s.append(client["began_s"])
     return GeneratorFacts.read(
         {
             **_merged(facts),
@@ -89,7 +49,9 @@ def _merged(facts: Mapping[str, GeneratorFacts]) -> dict[str, Any]:
         keys |= dict.fromkeys(values)
     merged: dict[str, Any] = {}
     for key in keys:
-        values_of_clients = [values.get(key) for values in recorded]
+        values_of_clients: list[Any] = []
+        for values in recorded:
+            values_of_clients.append(values.get(key))
         value = _value_of_all(key, values_of_clients, list(facts))
         if value is not None:
             merged[key] = value
@@ -100,8 +62,11 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
     """Counts and rates are summed; the warm-up, which all had at once, the size of a transaction,
     and what all say alike are kept; the rest is said by client. None if a client does not say."""
     if key == "errors":
-        return sum_errors(chain.from_iterable(errors for errors in values if errors))
-    if any(value is None for value in values):
+        entries: list[Mapping[str, Any]] = []
+        for errors in values:
+            entries += errors or ()
+        return sum_errors(entries)
+    if None in values:
         return None
     if key in ("warmup_s", "bytes_per_transaction"):
         return max(values)
@@ -122,13 +87,3 @@ def _is_number(value: object) -> bool:
 
 def _is_list_of_numbers(value: object) -> bool:
     return isinstance(value, list) and all(_is_number(element) for element in value)
-
-
-def sum_errors(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Counts by kind, type and SQLSTATE, each with the first message."""
-    totals: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for entry in entries:
-        key = tuple(entry.get(name) for name in ("kind", "type", "sqlstate"))
-        total = totals.setdefault(key, {**entry, "count": 0})
-        total["count"] += entry["count"]
-    return list(totals.values())

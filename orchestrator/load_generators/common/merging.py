@@ -1,0 +1,31 @@
+"""What several clients left → one table of transactions, each of them once.
+
+Pure. Rows are the clients' own: only their start is shifted, where a client's clock was found to be
+another. So figures are those of one client that did all of it (docs/METHOD.md)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import union_categoricals
+
+_CATEGORIES = ("type", "sqlstate")
+
+
+def one_table(
+    several: Sequence[pd.DataFrame], shifts_s: Sequence[float]
+) -> pd.DataFrame:
+    """All rows, in order of start. `shifts_s`: what to take off each table's times."""
+    columns: dict[str, Any] = {}
+    for name in several[0].columns:
+        if name in _CATEGORIES:
+            columns[name] = union_categoricals([table[name] for table in several])
+        else:
+            columns[name] = np.concatenate(
+                [table[name].to_numpy() for table in several]
+            )
+    if any(shifts_s):
+        columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
+    table = pd.DataFrame(columns)
+    return table.sort_values("start_s", kind="stable", ignore_index=True)
