@@ -5,6 +5,7 @@ touch the outside only through `World`. A tier mechanism and a database keep not
 what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
 field of their family's record of abilities, which is read: nothing asks for a member's class."""
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -25,9 +26,10 @@ from orchestrator.model import (
     Volume,
     Workload,
 )
-from orchestrator.powers import CertificateFile, Machine, MarkedFolder, Network, World
+from orchestrator.powers import CertificateFile, Machine, Network, World
 from orchestrator.registry.references import referenced
 from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.units import format_bytes
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
@@ -51,6 +53,36 @@ class NodesData:
     sizes_bytes: Sequence[int]
     snapshots: Sequence[Path] = ()
     resumed: bool = False
+
+
+@dataclass(frozen=True)
+class MarkedFolder:
+    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
+    what of it cannot be removed; `machine`: where it is, if not on this computer. `unmarked`: it
+    has no mark, or one that does not say whose it is."""
+
+    place: str
+    size_bytes: int = 0
+    foreign: str = ""
+    kept: tuple[str, ...] = ()
+    machine: str = ""
+    unmarked: bool = False
+
+    def __str__(self) -> str:
+        place = self.place
+        if self.machine:
+            place = f"{self.place} of {self.machine}"
+        if self.unmarked:
+            return (
+                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
+                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
+            )
+        if self.foreign:
+            return f"{place} {self.foreign}: it is left alone"
+        left = ""
+        if self.kept:
+            left = f"; these stay: {'; '.join(self.kept)}"
+        return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
 def _discards_nothing(_snapshots: Sequence[Path], _world: World) -> None:

@@ -5,7 +5,6 @@ the clock, start a process or a container."""
 
 from __future__ import annotations
 
-import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 from orchestrator import guards
-from orchestrator.units import format_bytes
 
 
 class Clock(Protocol):
@@ -428,6 +426,10 @@ class Finding:
     text: str
 
 
+def _brings_nothing(_images: Sequence[str]) -> None:
+    """All machines have what one has."""
+
+
 @dataclass(frozen=True)
 class PlatformAbilities:
     """What only some platforms can do. None, False: it cannot.
@@ -453,7 +455,7 @@ class PlatformAbilities:
     """
 
     engine_of: Callable[[str], Platform] | None = None
-    bring_only: Callable[[Sequence[str]], None] | None = None
+    bring_only: Callable[[Sequence[str]], None] = _brings_nothing
     open_to: Callable[[], str] | None = None
     free_cpus: Callable[[int], float] | None = None
     claims: Claims | None = None
@@ -528,36 +530,6 @@ class Platform(Protocol):
         """Removes everything that carries our label, except what stands, and what belongs to
         another campaign that is alive. Returns what was removed, one line each; or only lists what
         earlier programs have left. RunError if something stays."""
-
-
-@dataclass(frozen=True)
-class MarkedFolder:
-    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
-    what of it cannot be removed; `machine`: where it is, if not on this computer. `unmarked`: it
-    has no mark, or one that does not say whose it is."""
-
-    place: str
-    size_bytes: int = 0
-    foreign: str = ""
-    kept: tuple[str, ...] = ()
-    machine: str = ""
-    unmarked: bool = False
-
-    def __str__(self) -> str:
-        place = self.place
-        if self.machine:
-            place = f"{self.place} of {self.machine}"
-        if self.unmarked:
-            return (
-                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
-                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
-            )
-        if self.foreign:
-            return f"{place} {self.foreign}: it is left alone"
-        left = ""
-        if self.kept:
-            left = f"; these stay: {'; '.join(self.kept)}"
-        return f"{place} ({format_bytes(self.size_bytes)}){left}"
 
 
 class Progress(Protocol):

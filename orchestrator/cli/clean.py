@@ -119,7 +119,7 @@ def _steps(world: World, only_list: bool) -> list[Callable[[], Iterable[object]]
 
 def _verb(line: object, only_list: bool) -> str:
     """What is said before something that was removed, or would be."""
-    from orchestrator.powers import MarkedFolder
+    from orchestrator.parts import MarkedFolder
 
     if not only_list:
         return ""

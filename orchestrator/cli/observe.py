@@ -452,9 +452,7 @@ def _world(app: App, profile: Profile) -> powers.World:
     if placing and placing.machines:  # nothing runs on an engine of clients
         placing = replace(placing, client_machine=placing.machines[0])
     world = app.world(_platform(profile), placing)
-    bring_only = world.platform.abilities.bring_only
-    if bring_only is not None:
-        bring_only((agent.IMAGE,))
+    world.platform.abilities.bring_only((agent.IMAGE,))
     return world
 
 

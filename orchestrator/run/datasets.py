@@ -14,9 +14,9 @@ from pathlib import Path
 
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.model import Plan, Profile, Workload
-from orchestrator.parts import Parts, TierMechanism
+from orchestrator.parts import MarkedFolder, Parts, TierMechanism
 from orchestrator.planning.plan import as_used
-from orchestrator.powers import MarkedFolder, World
+from orchestrator.powers import World
 from orchestrator.run import kept_data
 from orchestrator.run.kept_data import DATASET
 from orchestrator.run.loading import LOADING, PLACES, load

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import RunError, UsageError
-from orchestrator.powers import MarkedFolder
+from orchestrator.parts import MarkedFolder
 from orchestrator.run import datasets
 from orchestrator.system import machine_caches, marked, marked_folders
 from orchestrator.system.machine_caches import MachineIdentity

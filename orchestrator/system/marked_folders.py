@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.errors import UsageError
-from orchestrator.powers import MarkedFolder, World
+from orchestrator.parts import MarkedFolder
+from orchestrator.powers import World
 from orchestrator.system import marked
 
 

@@ -14,7 +14,7 @@ import pytest
 from orchestrator.cli.app import require_writable
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
-from orchestrator.powers import MarkedFolder
+from orchestrator.parts import MarkedFolder
 from orchestrator.system import marked_folders
 from orchestrator.tiers.common.real import removal
 from tests.apps import Terminal, tierbench

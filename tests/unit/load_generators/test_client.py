@@ -25,7 +25,7 @@ from orchestrator.model import (
     Tls,
     Workload,
 )
-from orchestrator.parts import ClientLoad, Recorded, Result
+from orchestrator.parts import ClientLoad, LoadAbilities, Recorded, Result, SplitLoad
 from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run import several_clients
 from orchestrator.run.client_clocks import compare_clocks
@@ -226,6 +226,12 @@ class Alone:
     ) -> tuple[str, float]:
         return "read as it is", start_s
 
+    @property
+    def abilities(self) -> LoadAbilities:
+        return LoadAbilities(
+            split_load=SplitLoad(self.records, self.merged, self.result)
+        )
+
     def records(self, out: Path) -> tuple[Any, GeneratorFacts]:
         return self.recorded, GeneratorFacts(recorded_transactions=2, began_s=1101.0)
 
@@ -287,7 +293,7 @@ def test_a_client_here_has_the_clock_of_this_computer(tmp_path: Path) -> None:
 
 def test_a_generator_that_keeps_no_records_is_read_as_it_is(tmp_path: Path) -> None:
     class Totals:
-        name, run = "sysbench-stock", Alone.run
+        name, run, abilities = "sysbench-stock", Alone.run, LoadAbilities()
 
         def read(self, *_: Any) -> Result:
             return Result((), None, None, GeneratorFacts(version="1.0.20"))

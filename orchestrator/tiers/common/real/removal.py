@@ -10,9 +10,10 @@ from pathlib import Path
 
 from orchestrator.errors import RunError
 from orchestrator.kernel import mounts
+from orchestrator.parts import MarkedFolder
 from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
-from orchestrator.powers import Completed, Machine, MarkedFolder, Mount, World
+from orchestrator.powers import Completed, Machine, Mount, World
 from orchestrator.system import marked
 from orchestrator.system.marked_folders import owner, state_of
 from orchestrator.tiers.common.real import node_places
