@@ -12,7 +12,9 @@ from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Workload
 from orchestrator.registry.references import referenced
 
-CONFIRM_MOST_S = 240.0  # some 15 s for each change that is tried
+# With six limits four pairs of changes of each, of a second a change; and eight of 2.5 s.
+CONFIRM_LEAST_S = 48.0
+CONFIRM_MOST_S = 240.0
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
 _CONVERTING = "benchbase"
 _MEMBERS = {
@@ -87,7 +89,7 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
             "behind it for --confirm",
             advice="name other workloads, or leave out --confirm",
         )
-    confirm_s = max(24.0, 2 * workload.measure_s)
+    confirm_s = max(CONFIRM_LEAST_S, 2 * workload.measure_s)
     return replace(workload, confirm_s=min(confirm_s, CONFIRM_MOST_S))
 
 

@@ -4,10 +4,11 @@ One at a time and in short windows, while the load goes on. What that does to th
 which of them held it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as
 the processors of a whole machine, is only made less.
 
-Each change is made twice, the second time in the order turned round, so that a steady drift
-favours none.
+A limit is set high and low in pairs, one right after the other. The places of the pairs and the
+order within each are drawn by lot, so that no drift and no rhythm of the system favours a limit.
 """
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,10 @@ from orchestrator.run.recording import RunContext
 
 CHANGES = (1.25, 0.75)  # times what is declared
 LESS = (1.0, 0.75)
+# So many pairs of each limit, if each change lasts for so long at least.
+MOST_PAIRS = 8
+LEAST_PAIRS = 2
+LEAST_CHANGE_S = 1.0
 # Of each change's time the part that counts: first what is in flight is of the limits before.
 _HELD_FROM = 0.25
 _HELD_TO = 0.95
@@ -51,7 +56,7 @@ def changing(
         yield workload, world
         return
     follower = window.Follower(world.clock)
-    changes = Changes(levers, workload, ended, follower)
+    changes = Changes(levers, workload, ended, follower, here.world.seed)
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
     with window.followed(changes.follow, "confirm", follower, world) as telling:
         yield longer, telling
@@ -189,11 +194,33 @@ def _live(
 # ------------------------------------------------------------------ changes in their order
 
 
-class _Change(NamedTuple):
+class LimitChange(NamedTuple):
     """A limit, set to so many `times` what is declared."""
 
     limit: str
     times: float
+
+
+def drawn_order(
+    levels: Mapping[str, Sequence[float]], lasts_s: float, seed: int
+) -> list[LimitChange]:
+    """As many changes as there is time for. `levels`: of each limit, two.
+
+    In rounds: in each all limits in an order that is drawn, and of each both levels, one right
+    after the other, in an order that is drawn too.
+    """
+    dice = random.Random(seed)
+    of_a_round = 2 * len(levels) * LEAST_CHANGE_S
+    rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / of_a_round)))
+    order: list[LimitChange] = []
+    for _ in range(rounds):
+        limits = list(levels)
+        dice.shuffle(limits)
+        for limit in limits:
+            pair = [LimitChange(limit, times) for times in levels[limit]]
+            dice.shuffle(pair)
+            order += pair
+    return order
 
 
 @dataclass
@@ -205,6 +232,7 @@ class Changes:
     workload: Workload
     window_over: Callable[[], None]
     follower: window.Follower
+    seed: int = 0
     kept: list[dict[str, Any]] = field(default_factory=list)
 
     def follow(self, window_s: float) -> None:
@@ -214,7 +242,8 @@ class Changes:
         end_s = begin_s + self.workload.confirm_s
         self.window_over()
         begin_s = self.follower.clock.now()
-        order = self._order()
+        levels = {name: lever.levels for name, lever in self.levers.items()}
+        order = drawn_order(levels, self.workload.confirm_s, self.seed)
         lasts_s = (end_s - begin_s) / len(order)
         for number, change in enumerate(order):
             start_s = begin_s + number * lasts_s
@@ -222,14 +251,7 @@ class Changes:
                 return
             self._carry_out(change, start_s, lasts_s)
 
-    def _order(self) -> list[_Change]:
-        changes: list[_Change] = []
-        for name, lever in self.levers.items():
-            for times in lever.levels:
-                changes.append(_Change(name, times))
-        return [*changes, *reversed(changes)]
-
-    def _carry_out(self, change: _Change, start_s: float, lasts_s: float) -> None:
+    def _carry_out(self, change: LimitChange, start_s: float, lasts_s: float) -> None:
         """Leaves no note of a change that was made too late, or that the load's end cut off."""
         set_times = self.levers[change.limit].set
         held_s = start_s + _HELD_FROM * lasts_s

@@ -99,7 +99,7 @@ def test_windows_of_work_and_of_loads_that_settle_stay_as_they_are() -> None:
 def test_a_load_has_both() -> None:
     load = shipped("bulk-load")
     assert load_generators.warmed(load, "steady").warmup_most_s == 120.0
-    assert load_generators.confirmed(load, asked=True).confirm_s == 24.0
+    assert load_generators.confirmed(load, asked=True).confirm_s == 48.0
 
 
 @pytest.mark.parametrize("name", ENDING)

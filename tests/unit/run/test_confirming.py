@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -12,12 +13,20 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Node
 from orchestrator.powers import ContainerLimits
 from orchestrator.run import confirming
-from orchestrator.run.confirming import LESS, Changes, Lever
+from orchestrator.run.confirming import (
+    CHANGES,
+    LESS,
+    MOST_PAIRS,
+    Changes,
+    Lever,
+    drawn_order,
+)
 from orchestrator.run.window import Follower
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world
 from tests.plans import a_plan
 
 BEGIN_S, LASTS_S = 2_000.0, 10.0
+TRIALS_S = 4 * MOST_PAIRS * LASTS_S  # of two limits
 
 
 @dataclass
@@ -52,13 +61,13 @@ class Levers:
 def changed(
     stop_after_s: float = float("inf"), takes_s: float = 0.0
 ) -> tuple[Changes, Levers]:
-    """What was changed for 80 s from `BEGIN_S` on, if the load does not end before."""
+    """What was changed for `TRIALS_S` from `BEGIN_S` on, if the load does not end before."""
     clock = FakeClock()
     levers = Levers(clock, takes_s)
     (workload,) = a_plan().workloads[:1]
     changes = Changes(
         {name: Lever(levers.of(name)) for name in ("IOPS", "node CPU")},
-        replace(workload, measure_s=0.0, confirm_s=8 * LASTS_S),
+        replace(workload, measure_s=0.0, confirm_s=TRIALS_S),
         lambda: levers.set.append((clock.now() - BEGIN_S, "window over", 1.0)),
         Follower(clock, Waiting(clock, BEGIN_S + stop_after_s)),
     )
@@ -66,20 +75,49 @@ def changed(
     return changes, levers
 
 
-def test_each_limit_goes_up_and_down_twice_in_an_order_that_is_turned_round() -> None:
+def test_each_limit_goes_up_and_down_in_pairs_as_often_as_there_is_time() -> None:
     changes, levers = changed()
-    once = [("IOPS", 1.25), ("IOPS", 0.75), ("node CPU", 1.25), ("node CPU", 0.75)]
-    assert [(one["limit"], one["times"]) for one in changes.kept] == [
-        *once,
-        *reversed(once),
-    ]
     assert levers.set[0] == (0.0, "window over", 1.0)
+    pairs = set()
+    for number in range(0, len(changes.kept), 2):
+        high, low = sorted(
+            changes.kept[number : number + 2], key=lambda one: -one["times"]
+        )
+        assert high["limit"] == low["limit"]
+        assert (high["times"], low["times"]) == (1.25, 0.75)
+        pairs.add((number // 4, high["limit"]))
+    rounds = len(changes.kept) // 4
+    assert rounds == MOST_PAIRS
+    assert len(pairs) == 2 * rounds  # each limit once a round
     changing = [
         (after_s, times) for after_s, _, times in levers.set[1:] if times != 1.0
     ]
-    assert changing == [
-        (10.0 * number, times) for number, (_, times) in enumerate(changing)
+    assert [after_s for after_s, _ in changing] == [
+        pytest.approx(LASTS_S * number) for number in range(4 * rounds)
     ]
+
+
+LEVELS = dict.fromkeys(("IOPS", "bandwidth", "node CPU"), CHANGES)
+
+
+def test_places_of_pairs_and_the_order_within_each_are_drawn() -> None:
+    """So no rhythm of the system is that of the trials."""
+    orders = [drawn_order(LEVELS, 480.0, seed) for seed in range(200)]
+    assert drawn_order(LEVELS, 480.0, 7) == orders[7]
+    first = Counter(order[0] for order in orders)
+    assert set(first) == {(name, times) for name in LEVELS for times in CHANGES}
+    assert max(first.values()) < 60
+    high_first = sum(order[6].times > order[7].times for order in orders)
+    assert 70 < high_first < 130
+
+
+@pytest.mark.parametrize(
+    ("lasts_s", "pairs"), [(6.0, 2), (12.0, 2), (24.0, 4), (480.0, 8)]
+)
+def test_changes_last_for_a_second_at_least_and_there_are_at_most_eight_pairs(
+    lasts_s: float, pairs: int
+) -> None:
+    assert len(drawn_order(LEVELS, lasts_s, 1)) == 2 * len(LEVELS) * pairs
 
 
 def test_only_the_time_in_which_a_change_held_counts() -> None:
@@ -90,7 +128,7 @@ def test_only_the_time_in_which_a_change_held_counts() -> None:
         assert one["end_s"] - BEGIN_S == pytest.approx(back_s)
 
 
-@pytest.mark.parametrize("stop_after_s", [0.0, 4.0, 23.0, 78.0])
+@pytest.mark.parametrize("stop_after_s", [0.0, 4.0, 23.0, TRIALS_S - 2])
 def test_a_load_that_ends_before_leaves_all_limits_as_declared(
     stop_after_s: float,
 ) -> None:

@@ -1,0 +1,246 @@
+"""How throughput followed limits that were changed while a load ran (`run/confirming.py`). Pure.
+
+The elasticity of throughput to a limit is the growth of its logarithm over that of the limit: 1
+where throughput follows the limit, 0 where it does not care.
+
+A limit is changed in pairs: high and low, one right after the other. Which comes first is drawn by
+lot, and so is the place of the pair among those of other limits. What else slows the system down
+falls on both sides of a pair alike, or on one of them by chance. So no rhythm of the system can
+favour a limit (Fisher, The Design of Experiments, 1935), and what pairs of a limit differ by is the
+noise.
+
+Of several limits that are tried the best one is looked at. So each is tested at its part of the
+level (Bonferroni).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.conclusions import Elasticity
+from orchestrator.analysis.figures.transactions import FAILED
+from orchestrator.analysis.results import RunData
+from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.telemetry import loads
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+CONFIDENCE = 0.90
+LATENCY = "disk latency"  # less of it is better: its elasticity is that to its inverse
+# A limit of this elasticity is to be proven with this chance, by runs of the number that is told.
+_FOLLOWED = 0.9
+_CHANCE_Z = 1.2816  # the normal quantile of 90 %
+MOST_RUNS = 50
+
+
+@dataclass(frozen=True)
+class ChangePair:
+    """Two changes of a limit, one right after the other: by how much the logarithms of the limit
+    (of a latency, of its inverse) and of the speed grew from one to the other."""
+
+    limit: str
+    limit_growth: float
+    speed_growth: float
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What a cell's trials gave.
+
+    `errors`: the standard error of each elasticity, in their order; `freedom`: its degrees, those
+    of all limits; `runs`: of which the trials are.
+    """
+
+    elasticities: tuple[Elasticity, ...]
+    errors: tuple[float, ...]
+    freedom: int
+    runs: int
+
+    def runs_to_prove(self, limit: Elasticity, bound: float) -> int:
+        """Such runs in all, with which it would be proven to be above `bound` in 9 of 10 cases if
+        throughput followed it; `MOST_RUNS` + 1 if more are needed."""
+        error = self.errors[self.elasticities.index(limit)]
+        for count in range(1, MOST_RUNS + 1):
+            reach = self._quantile(count) + _CHANCE_Z
+            if reach * error * math.sqrt(self.runs / count) <= _FOLLOWED - bound:
+                return count
+        return MOST_RUNS + 1
+
+    def _quantile(self, runs: int) -> float:
+        """Student's, with the freedom that so many runs give."""
+        tried = len(self.elasticities)
+        pairs = (self.freedom + tried) / self.runs
+        freedom = max(1.0, runs * pairs - tried)
+        return _quantile(freedom, tried)
+
+
+def trials(runs: Sequence[RunData]) -> Trials | None:
+    """Of all limits that were changed in these runs of a cell; None where none was changed, or
+    nothing tells the noise."""
+    pairs: list[ChangePair] = []
+    with_pairs = 0
+    for run in runs:
+        of_run = pairs_of(run)
+        pairs += of_run
+        if of_run:
+            with_pairs += 1
+    return of_pairs(pairs, with_pairs)
+
+
+# ------------------------------------------------------------------ elasticities
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A limit, by least squares through no change. `weight`: the inverse of the slope's variance
+    at noise 1; `squares`: of what is left, which has `freedom` degrees."""
+
+    limit: str
+    slope: float
+    weight: float
+    squares: float
+    freedom: int
+
+    @property
+    def noise(self) -> float:
+        if not self.freedom:
+            return 0.0
+        return math.sqrt(self.squares / self.freedom)
+
+
+def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
+    """As `trials`."""
+    limits = dict.fromkeys(pair.limit for pair in pairs)
+    fits = [_fit(limit, pairs) for limit in limits]
+    freedom = sum(fit.freedom for fit in fits)
+    if freedom <= 0:
+        return None
+    noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
+    quantile = _quantile(freedom, len(fits))
+    elasticities: list[Elasticity] = []
+    errors: list[float] = []
+    for fit in fits:
+        # A limit may be less steady under its own changes than the others are under theirs.
+        error = max(noise, fit.noise) / math.sqrt(fit.weight)
+        half = quantile * error
+        low = fit.slope - half
+        high = fit.slope + half
+        elasticities.append(Elasticity(fit.limit, fit.slope, low, high))
+        errors.append(error)
+    return Trials(tuple(elasticities), tuple(errors), freedom, runs)
+
+
+def _quantile(freedom: float, limits: int) -> float:
+    """Student's, with which the intervals of so many limits hold together with `CONFIDENCE`."""
+    beyond = (1 - CONFIDENCE) / 2 / limits
+    return stats.t_quantile(1 - beyond, freedom)
+
+
+def _fit(limit: str, pairs: Sequence[ChangePair]) -> _Fit:
+    of_limit = [pair for pair in pairs if pair.limit == limit]
+    size = np.asarray([pair.limit_growth for pair in of_limit])
+    speed = np.asarray([pair.speed_growth for pair in of_limit])
+    weight = float((size**2).sum())
+    slope = float((size * speed).sum()) / weight
+    rest = speed - slope * size
+    squares = float((rest**2).sum())
+    return _Fit(limit, slope, weight, squares, len(of_limit) - 1)
+
+
+# ------------------------------------------------------------------ pairs of a run
+
+
+@dataclass(frozen=True)
+class _Change:
+    """Of a limit to so many `times` what is declared. `speed`: of transactions meanwhile, 0 if none
+    ended."""
+
+    limit: str
+    times: float
+    start_s: float
+    end_s: float
+    speed: float
+
+    def is_paired_with(self, later: "_Change") -> bool:
+        """Whether it is of the same limit and follows at once: what settles between two changes is
+        shorter than what counts of them."""
+        if later.limit != self.limit or later.times == self.times:
+            return False
+        return later.start_s - self.end_s < self.end_s - self.start_s
+
+
+def pairs_of(run: RunData) -> list[ChangePair]:
+    """Those of which both changes were made in time, and under both of which transactions ended."""
+    pairs: list[ChangePair] = []
+    paired = False
+    for change, later in pairwise(_changes(run)):
+        if paired or not change.is_paired_with(later):
+            paired = False
+            continue
+        paired = True
+        if change.speed > 0 and later.speed > 0:
+            pairs.append(_pair(change, later))
+    return pairs
+
+
+def _pair(change: _Change, later: _Change) -> ChangePair:
+    limit_growth = math.log(later.times / change.times)
+    if change.limit == LATENCY:
+        limit_growth = -limit_growth
+    return ChangePair(change.limit, limit_growth, math.log(later.speed / change.speed))
+
+
+def _changes(run: RunData) -> list[_Change]:
+    """In their order. Their speed is that of transactions that ended well, or where the number of
+    these is given, how many of them one session would do."""
+    noted = run.record.facts.get("confirm", ())
+    if not noted:
+        return []
+    edges_s = np.asarray([[change["start_s"], change["end_s"]] for change in noted])
+    done = _done(run, edges_s)
+    lasted_s = edges_s[:, 1] - edges_s[:, 0]
+    if loads.has_pace(run.record.workload):
+        lasted_s = done.spent_s
+    speeds = done.count / np.maximum(lasted_s, 1e-9)
+    changes: list[_Change] = []
+    for change, speed in zip(noted, speeds, strict=True):
+        changes.append(
+            _Change(
+                limit=change["limit"],
+                times=change["times"],
+                start_s=change["start_s"],
+                end_s=change["end_s"],
+                speed=float(speed),
+            )
+        )
+    return changes
+
+
+@dataclass(frozen=True)
+class _Done:
+    """Of each change the transactions that ended well in it, and the time that they took."""
+
+    count: Array
+    spent_s: Array
+
+
+def _done(run: RunData, edges_s: Array) -> _Done:
+    """`edges_s`: begin and end of each change, which follow one another."""
+    starts_s = edges_s[:, 0]
+    ends_s = edges_s[:, 1]
+    count = np.zeros(len(edges_s))
+    spent_s = np.zeros(len(edges_s))
+    for table in run.transactions():
+        good = table[table["outcome"] != FAILED]
+        latency_s = good["latency_s"].to_numpy()
+        ended_s = good["start_s"].to_numpy() + latency_s
+        numbers = np.searchsorted(starts_s, ended_s, side="right") - 1
+        inside = (numbers >= 0) & (ended_s < ends_s[numbers])
+        numbers = numbers[inside]
+        count += np.bincount(numbers, minlength=len(count))
+        spent_s += np.bincount(numbers, latency_s[inside], minlength=len(count))
+    return _Done(count, spent_s)
