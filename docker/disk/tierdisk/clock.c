@@ -4,19 +4,19 @@
 
 #include "clock.h"
 
-/* Nanoseconds since some moment before the start; a double holds them exactly for 104 days. */
-double now_ns(void)
+/* Nanoseconds since some moment before the start. Whole ones: a double would hold them exactly for
+ * the first 104 days that a machine runs. */
+int64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1e9 + now.tv_nsec;
+    return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
 /* Returns at that moment or a little later; signals do not end it early. */
-void sleep_until_ns(double moment_ns)
+void sleep_until_ns(int64_t moment_ns)
 {
-    struct timespec moment = {.tv_sec = (time_t)(moment_ns / 1e9)};
-    moment.tv_nsec = (long)(moment_ns - moment.tv_sec * 1e9);
+    struct timespec moment = {.tv_sec = moment_ns / NS_PER_S, .tv_nsec = moment_ns % NS_PER_S};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &moment, NULL) == EINTR)
         ;
 }

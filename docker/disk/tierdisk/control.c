@@ -1,6 +1,9 @@
 /* Questions to a running disk over a socket: a line in, a line of JSON out. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -13,6 +16,7 @@
 #include "control.h"
 #include "die.h"
 #include "latency.h"
+#include "lock.h"
 #include "throttle.h"
 #include "turn.h"
 
@@ -33,41 +37,57 @@ static double cpu_s(void)
 }
 
 /* Writes the credit that is left of a burst, or null. Returns its length. */
-static int print_credit(const char *name, enum resource resource, double now, char *out,
+static int print_credit(const char *name, enum resource resource, int64_t at_ns, char *out,
                         size_t room)
 {
-    double left = credit_left(resource, now);
+    double left = credit_left(resource, at_ns);
     if (left < 0)
         return snprintf(out, room, ", \"%s\": null", name);
     return snprintf(out, room, ", \"%s\": %.6f", name, left);
 }
 
+static double seconds(int64_t duration_ns)
+{
+    return (double)duration_ns / NS_PER_S;
+}
+
+/* Writes what was counted of one direction. Returns its length. */
+static int print_direction(enum direction direction, char *out, size_t room)
+{
+    const struct counters *counters = &disk.counters[direction];
+    uint64_t draws;
+    double all_drawn_s = drawn_s(direction, &draws);
+    return snprintf(out, room,
+                    ", \"%s\": {\"ops\": %" PRIu64 ", \"bytes\": %" PRIu64 ", "
+                    "\"waited_s\": %.6f, \"late_s\": %.6f, \"host_s\": %.6f, "
+                    "\"over\": %" PRIu64 ", \"answered\": %" PRIu64 ", \"took_s\": %.6f, "
+                    "\"table_points\": %d, \"draws\": %" PRIu64 ", \"drawn_s\": %.9f}",
+                    direction_names[direction], counters->ops, counters->bytes,
+                    seconds(counters->waited_ns), seconds(counters->late_ns),
+                    seconds(counters->host_ns), counters->over, counters->answered,
+                    seconds(counters->took_ns), table_points(direction), draws, all_drawn_s);
+}
+
 /* Writes what was counted since the start as one JSON object. */
 static void print_stats(char *out, size_t room)
 {
-    double now = now_ns();
-    int n = snprintf(out, room,
-                     "{\"time_s\": %.6f, \"cpu_s\": %.6f, \"io_flusher\": %s, "
-                     "\"flushes\": %.0f, \"host_errors\": %.0f",
-                     now / 1e9, cpu_s(), disk.io_flusher ? "true" : "false", disk.flushes,
-                     disk.host_errors);
-    n += print_credit("iops_credit", IOPS, now, out + n, room - n);
-    n += print_credit("bytes_credit", BYTES, now, out + n, room - n);
-    double drawing_s, slow = slow_s(&disk.limits, now, &drawing_s);
-    n += snprintf(out + n, room - n, ", \"drawing_s\": %.6f, \"slow_s\": %.6f", drawing_s, slow);
-    for (int i = 0; i < DIRECTIONS; i++) {
-        const struct counters *c = &disk.counters[i];
-        double draws, drawn = drawn_s(i, &draws);
-        n += snprintf(out + n, room - n,
-                      ", \"%s\": {\"ops\": %.0f, \"bytes\": %.0f, \"waited_s\": %.6f, "
-                      "\"late_s\": %.6f, \"host_s\": %.6f, \"over\": %.0f, "
-                      "\"answered\": %.0f, \"took_s\": %.6f, "
-                      "\"table_points\": %d, \"draws\": %.0f, \"drawn_s\": %.9f}",
-                      direction_names[i], c->ops, c->bytes, c->waited_ns / 1e9, c->late_ns / 1e9,
-                      c->host_ns / 1e9, c->over, c->answered, c->took_ns / 1e9, table_points(i),
-                      draws, drawn);
-    }
-    snprintf(out + n, room - n, "}");
+    require_disk_lock();
+    int64_t at_ns = now_ns();
+    int length = snprintf(out, room,
+                          "{\"time_s\": %.6f, \"cpu_s\": %.6f, \"io_flusher\": %s, "
+                          "\"flushes\": %" PRIu64 ", \"host_errors\": %" PRIu64,
+                          seconds(at_ns), cpu_s(), disk.io_flusher ? "true" : "false",
+                          disk.flushes, disk.host_errors);
+    length += print_credit("iops_credit", IOPS, at_ns, out + length, room - length);
+    length += print_credit("bytes_credit", BYTES, at_ns, out + length, room - length);
+    double drawing_s;
+    double all_slow_s = slow_s(&disk.limits, at_ns, &drawing_s);
+    length += snprintf(out + length, room - length, ", \"drawing_s\": %.6f, \"slow_s\": %.6f",
+                       drawing_s, all_slow_s);
+    for (int i = 0; i < DIRECTIONS; i++)
+        length += print_direction(i, out + length, room - length);
+    length += snprintf(out + length, room - length, "}");
+    assert((size_t)length < room);
 }
 
 /* A base that is lifted to the peak or beyond it leaves nothing to burst to. */
@@ -95,6 +115,7 @@ static bool sets_drawn_latency(const char *word)
  * describes no tier. Returns NULL, or what is wrong. */
 static const char *change_limits(char *rest)
 {
+    require_disk_lock();
     struct limits wanted = disk.limits;
     bool sets_credit = false, iops_peak = false, bytes_peak = false;
     char *word;
@@ -115,16 +136,16 @@ static const char *change_limits(char *rest)
     const char *problem = check_limits(&wanted);
     if (problem)
         return problem;
-    if (wanted.io_unit > disk.request_bytes)
+    if ((size_t)wanted.io_unit > disk.request_bytes)
         return "io_unit cannot grow on a running device";
-    double now = now_ns();
-    bool go_on = draws_alike(&disk.limits, &wanted);
+    int64_t at_ns = now_ns();
+    bool draws_go_on = draws_alike(&disk.limits, &wanted);
     disk.limits = wanted;
-    if (!go_on)
-        begin_draws(&disk.limits, now);
-    shape_buckets(&disk.limits, now);
+    if (!draws_go_on)
+        begin_draws(&disk.limits, at_ns);
+    shape_buckets(&disk.limits, at_ns);
     if (sets_credit)
-        set_credit(disk.limits.burst_start, now);
+        set_credit(disk.limits.burst_start, at_ns);
     return NULL;
 }
 
@@ -138,10 +159,10 @@ static const char *change_tables(char *rest)
     const char *problem = prepare_tables(read_path, write_path);
     if (problem)
         return problem;
-    pthread_mutex_lock(&disk.lock);
+    lock_disk();
     use_tables();
     begin_draws(&disk.limits, now_ns());
-    pthread_mutex_unlock(&disk.lock);
+    unlock_disk();
     return NULL;
 }
 
@@ -168,7 +189,7 @@ static void answer(char *line, char *out, size_t room)
         problem = change_tables(rest);
         verb = "limits"; /* which then are the answer */
     }
-    pthread_mutex_lock(&disk.lock);
+    lock_disk();
     if (verb && !strcmp(verb, "stats"))
         print_stats(out, room);
     else if (verb && !strcmp(verb, "set"))
@@ -179,7 +200,7 @@ static void answer(char *line, char *out, size_t room)
         print_refusal(problem, out, room);
     else if (strcmp(verb, "stats"))
         print_limits(&disk.limits, out, room);
-    pthread_mutex_unlock(&disk.lock);
+    unlock_disk();
 }
 
 /* The address of the socket at that path. */

@@ -16,13 +16,14 @@
 #include "die.h"
 #include "fuse_file.h"
 #include "image.h"
+#include "lock.h"
 #include "turn.h"
 
 /* Above the loop driver's queue depth (128): a request never waits for a thread. */
 #define THREADS 160
 #define ATTRIBUTES_VALID_S 3600
 /* Of a read: the pages of the largest request, and one more where it begins within a page. */
-#define MOST_PIECES (1048576 / PAGE_BYTES + 1)
+#define MOST_PIECES (LARGEST_REQUEST_BYTES / PAGE_BYTES + 1)
 _Static_assert(THREADS < UINT8_MAX - 1, "image.c counts the requests of a page in a byte");
 
 /* Counts an error of the host, which the tier's disk would not have, and says so of the first one;
@@ -31,10 +32,10 @@ static int counted(int problem)
 {
     if (!problem || problem == EOPNOTSUPP)
         return problem;
-    pthread_mutex_lock(&disk.lock);
+    lock_disk();
     bool is_first = !disk.host_errors;
     disk.host_errors++;
-    pthread_mutex_unlock(&disk.lock);
+    unlock_disk();
     if (is_first)
         fprintf(stderr, "tierdisk: the host cannot store or read the image: %s\n",
                 strerror(problem));
@@ -94,10 +95,10 @@ static void file_fsync(fuse_req_t request, fuse_ino_t inode, int datasync,
                        struct fuse_file_info *file)
 {
     (void)inode, (void)datasync, (void)file;
-    pthread_mutex_lock(&disk.lock);
-    bool reaches_host = disk.limits.flush > 0;
+    lock_disk();
+    bool reaches_host = disk.limits.flush;
     disk.flushes++;
-    pthread_mutex_unlock(&disk.lock);
+    unlock_disk();
     fuse_reply_err(request, counted(reaches_host && fdatasync(image.file) ? errno : 0));
 }
 

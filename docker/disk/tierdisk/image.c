@@ -34,6 +34,7 @@
 
 #include "die.h"
 #include "image.h"
+#include "lock.h"
 #include "read_ahead.h"
 
 #define LARGE_REQUEST_BYTES 65536
@@ -50,14 +51,8 @@ static const char *base_bytes; /* NULL if there is no base; what follows is unus
 static atomic_uchar *page_state;
 static uint32_t *page_place; /* of each, its place in the image plus one; 0 = it has none yet */
 static uint32_t places_given;
-static pthread_mutex_t pages_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t pages_lock = LOCK_INITIALIZER;
 static pthread_cond_t page_changed = PTHREAD_COND_INITIALIZER;
-
-/* Whether somebody holds the lock, for assertions in what its holders call. */
-static bool is_locked(pthread_mutex_t *lock)
-{
-    return pthread_mutex_trylock(lock) == EBUSY;
-}
 
 /* Where this thread goes on if the copy that it makes meets what the host cannot store or read. */
 static _Thread_local sigjmp_buf *volatile copy_given_up;
@@ -137,7 +132,7 @@ void open_image(const char *path, const char *base_path)
     start_reading_ahead(base_file);
 }
 
-static bool is_own(off_t page)
+static bool page_is_own(off_t page)
 {
     return atomic_load_explicit(&page_state[page], memory_order_acquire) == PAGE_OWN;
 }
@@ -155,7 +150,7 @@ static const char *find_byte(off_t offset)
 {
     if (!base_bytes)
         return image.bytes + offset;
-    if (!is_own(offset / PAGE_BYTES))
+    if (!page_is_own(offset / PAGE_BYTES))
         return base_bytes + offset;
     return image.bytes + offset_in_image(offset);
 }
@@ -216,21 +211,22 @@ static int write_bytes(const char *bytes, size_t size, off_t place)
 /* Gives the page a place in the image unless it has one. */
 static void give_place(off_t page)
 {
-    assert(is_locked(&pages_lock));
-    if (!page_place[page])
-        page_place[page] = ++places_given;
+    require_held(&pages_lock);
+    if (page_place[page])
+        return;
+    assert(places_given < image.size / PAGE_BYTES);
+    page_place[page] = ++places_given;
 }
 
 /* Makes a page that is about to be partly written the image's own, with the base's bytes. If others
  * are just writing all of it, their bytes are waited for: filling it then would undo theirs.
  * Returns 0 or an errno. */
-static int take_over(off_t page)
+static int fill_from_base(off_t page)
 {
-    assert(is_locked(&pages_lock));
-    unsigned char state;
-    while ((state = atomic_load(&page_state[page])) != PAGE_OWN && state > 0)
+    require_held(&pages_lock);
+    while (!page_is_own(page) && page_state[page] > 0)
         pthread_cond_wait(&page_changed, &pages_lock);
-    if (state == PAGE_OWN)
+    if (page_is_own(page))
         return 0;
     give_place(page);
     off_t offset = page * PAGE_BYTES;
@@ -242,11 +238,11 @@ static int take_over(off_t page)
 }
 
 /* Says of a page that all of it is about to be written. */
-static void begin_whole(off_t page)
+static void begin_whole_page(off_t page)
 {
-    assert(is_locked(&pages_lock));
+    require_held(&pages_lock);
     give_place(page);
-    if (is_own(page))
+    if (page_is_own(page))
         return;
     assert(page_state[page] < PAGE_OWN - 1); /* more requests than there are threads */
     atomic_fetch_add(&page_state[page], 1);
@@ -268,10 +264,10 @@ static struct touched touched_pages(off_t offset, off_t size)
     };
 }
 
-static bool are_own(struct touched pages)
+static bool pages_are_own(struct touched pages)
 {
     for (off_t page = pages.first; page < pages.end; page++)
-        if (!is_own(page))
+        if (!page_is_own(page))
             return false;
     return true;
 }
@@ -282,16 +278,16 @@ static bool are_own(struct touched pages)
 static int begin_change(off_t offset, off_t size)
 {
     struct touched pages = touched_pages(offset, size);
-    if (!base_bytes || are_own(pages))
+    if (!base_bytes || pages_are_own(pages))
         return 0;
     int problem = 0;
     pthread_mutex_lock(&pages_lock);
     if (pages.first < pages.first_whole)
-        problem = take_over(pages.first);
+        problem = fill_from_base(pages.first);
     if (!problem && pages.end > pages.end_whole)
-        problem = take_over(pages.end - 1);
+        problem = fill_from_base(pages.end - 1);
     for (off_t page = pages.first_whole; !problem && page < pages.end_whole; page++)
-        begin_whole(page);
+        begin_whole_page(page);
     pthread_mutex_unlock(&pages_lock);
     return problem;
 }
@@ -300,14 +296,16 @@ static int begin_change(off_t offset, off_t size)
 static void end_change(off_t offset, off_t size, bool is_changed)
 {
     struct touched pages = touched_pages(offset, size);
-    if (!base_bytes || are_own(pages))
+    if (!base_bytes || pages_are_own(pages))
         return;
     pthread_mutex_lock(&pages_lock);
     for (off_t page = pages.first_whole; page < pages.end_whole; page++) {
         if (is_changed)
             atomic_store_explicit(&page_state[page], PAGE_OWN, memory_order_release);
-        else if (!is_own(page))
+        else if (!page_is_own(page)) {
+            assert(page_state[page] > 0);
             atomic_fetch_sub(&page_state[page], 1);
+        }
     }
     pthread_cond_broadcast(&page_changed);
     pthread_mutex_unlock(&pages_lock);

@@ -7,6 +7,7 @@
  * the disk changes between good and slow epochs whose lengths are exponential (a Markov chain of
  * two states), drawn in the same way from a stream of their own.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -15,19 +16,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "latency.h"
+#include "lock.h"
 
 #define MOST_LATENCY_US 60e6
 #define EPOCHS DIRECTIONS /* the stream after those of reads and writes */
+#define NEVER_NS INT64_MAX
+#define LONGEST_DWELL_NS 0x1p60 /* 36 years: moments stay within 64 bits */
 
 static struct table tables[DIRECTIONS];
-static double draws[DIRECTIONS], drawn_us[DIRECTIONS];
+static uint64_t draws[DIRECTIONS]; /* how many latencies were drawn */
+static double drawn_us[DIRECTIONS]; /* their sum */
 
-/* The epoch that lasts from `since` until `until`; slow_ns: of those before it. */
+/* The epoch that lasts from `since_ns` until `until_ns`. */
 static struct {
-    bool slow;
-    double number, begin_ns, since_ns, until_ns, slow_ns;
-} epoch = {.until_ns = INFINITY};
+    bool is_slow;
+    uint64_t draws;   /* that were made for all epochs so far */
+    int64_t begun_ns; /* when the first one began */
+    int64_t since_ns, until_ns;
+    int64_t slow_before_ns; /* how long those before it were slow */
+} epoch = {.until_ns = NEVER_NS};
 
 /* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
  * generators, 2014): any counter becomes a random number. */
@@ -39,11 +48,11 @@ static uint64_t mixed(uint64_t z)
 }
 
 /* Number `number` of a stream: evenly distributed, 0 to below 1. */
-static double uniform(double seed, unsigned stream, double number)
+static double uniform(int64_t seed, unsigned stream, uint64_t number)
 {
     const uint64_t golden = 0x9e3779b97f4a7c15u;
     uint64_t start = mixed((uint64_t)seed + golden * (stream + 1));
-    return (mixed(start + golden * ((uint64_t)number + 1)) >> 11) * 0x1p-53;
+    return (mixed(start + golden * (number + 1)) >> 11) * 0x1p-53;
 }
 
 /* Adds the point of a line to the table. Returns NULL, or what is wrong with it. */
@@ -93,6 +102,8 @@ const char *read_table(const char *path, struct table *table)
 /* The latency that requests do not exceed with that probability, 0 to 1. */
 double quantile_us(const struct table *table, double probability)
 {
+    assert(table->points >= 2);
+    assert(probability >= 0 && probability <= 1);
     int low = 0, high = table->points - 1;
     while (high - low > 1) {
         int middle = (low + high) / 2;
@@ -127,72 +138,86 @@ const char *prepare_tables(const char *read_path, const char *write_path)
 /* From now on latencies are drawn from the tables that were prepared. */
 void use_tables(void)
 {
+    require_disk_lock();
+    for (int i = 0; i < DIRECTIONS; i++)
+        assert(prepared_tables[i].points >= 2);
     memcpy(tables, prepared_tables, sizeof tables);
 }
 
 /* How many points a direction's table has; 0 = its latency is constant. */
 int table_points(enum direction direction)
 {
+    require_disk_lock();
     return tables[direction].points;
 }
 
-/* How long an epoch lasts: exponential with the mean of its kind. */
-static double dwell_ns(const struct limits *l, bool slow, double number)
+/* How long the next epoch lasts: exponential with the mean of its kind. */
+static int64_t draw_dwell_ns(const struct limits *limits)
 {
-    double mean_s = slow ? l->slow_dwell_s : l->good_dwell_s;
-    return -log1p(-uniform(l->latency_seed, EPOCHS, number)) * mean_s * 1e9;
+    double mean_s = epoch.is_slow ? limits->slow_dwell_s : limits->good_dwell_s;
+    double share = -log1p(-uniform(limits->latency_seed, EPOCHS, epoch.draws++));
+    return (int64_t)fmin(LONGEST_DWELL_NS, share * mean_s * NS_PER_S);
 }
 
 /* Begins all streams anew, the first epoch being slow as often as any moment is. */
-void begin_draws(const struct limits *l, double now)
+void begin_draws(const struct limits *limits, int64_t at_ns)
 {
+    require_disk_lock();
     memset(draws, 0, sizeof draws);
     memset(drawn_us, 0, sizeof drawn_us);
     memset(&epoch, 0, sizeof epoch);
-    epoch.begin_ns = epoch.since_ns = now;
-    epoch.until_ns = INFINITY;
-    if (l->slow_factor <= 1)
+    epoch.begun_ns = at_ns;
+    epoch.since_ns = at_ns;
+    epoch.until_ns = NEVER_NS;
+    if (limits->slow_factor <= 1)
         return;
-    double slow_share = l->slow_dwell_s / (l->slow_dwell_s + l->good_dwell_s);
-    epoch.slow = uniform(l->latency_seed, EPOCHS, epoch.number++) < slow_share;
-    epoch.until_ns = now + dwell_ns(l, epoch.slow, epoch.number++);
+    double slow_share = limits->slow_dwell_s / (limits->slow_dwell_s + limits->good_dwell_s);
+    epoch.is_slow = uniform(limits->latency_seed, EPOCHS, epoch.draws++) < slow_share;
+    epoch.until_ns = at_ns + draw_dwell_ns(limits);
 }
 
 /* Goes on to the epoch of that moment. */
-static void reach(const struct limits *l, double now)
+static void reach(const struct limits *limits, int64_t at_ns)
 {
-    while (now >= epoch.until_ns) {
-        epoch.slow_ns += epoch.slow ? epoch.until_ns - epoch.since_ns : 0;
-        epoch.slow = !epoch.slow;
+    while (at_ns >= epoch.until_ns) {
+        if (epoch.is_slow)
+            epoch.slow_before_ns += epoch.until_ns - epoch.since_ns;
+        epoch.is_slow = !epoch.is_slow;
         epoch.since_ns = epoch.until_ns;
-        epoch.until_ns += dwell_ns(l, epoch.slow, epoch.number++);
+        epoch.until_ns += draw_dwell_ns(limits);
     }
 }
 
 /* The latency of the request that has just come. */
-double next_latency_us(enum direction direction, const struct limits *l, double now)
+double next_latency_us(enum direction direction, const struct limits *limits, int64_t at_ns)
 {
-    double latency_us = l->latency_us[direction];
+    require_disk_lock();
+    double latency_us = limits->latency_us[direction];
     if (tables[direction].points) {
-        double at = uniform(l->latency_seed, direction, draws[direction]++);
-        latency_us = quantile_us(&tables[direction], at);
+        double probability = uniform(limits->latency_seed, direction, draws[direction]++);
+        latency_us = quantile_us(&tables[direction], probability);
         drawn_us[direction] += latency_us;
     }
-    reach(l, now);
-    return epoch.slow ? latency_us * l->slow_factor : latency_us;
+    reach(limits, at_ns);
+    return epoch.is_slow ? latency_us * limits->slow_factor : latency_us;
 }
 
 /* The sum of all latencies drawn, before slow epochs; and how many there were. */
-double drawn_s(enum direction direction, double *count)
+double drawn_s(enum direction direction, uint64_t *count)
 {
+    require_disk_lock();
     *count = draws[direction];
     return drawn_us[direction] / 1e6;
 }
 
-/* The time spent in slow epochs, of all the time since the draws began. */
-double slow_s(const struct limits *l, double now, double *of_s)
+/* The time spent in slow epochs; and all the time since the draws began. */
+double slow_s(const struct limits *limits, int64_t at_ns, double *drawing_s)
 {
-    reach(l, now);
-    *of_s = (now - epoch.begin_ns) / 1e9;
-    return (epoch.slow_ns + (epoch.slow ? fmax(0, now - epoch.since_ns) : 0)) / 1e9;
+    require_disk_lock();
+    reach(limits, at_ns);
+    int64_t slow_ns = epoch.slow_before_ns;
+    if (epoch.is_slow && at_ns > epoch.since_ns)
+        slow_ns += at_ns - epoch.since_ns;
+    *drawing_s = (double)(at_ns - epoch.begun_ns) / NS_PER_S;
+    return (double)slow_ns / NS_PER_S;
 }

@@ -1,7 +1,9 @@
 /* How long the disk takes for a request: a constant, or drawn from a table; more in slow epochs.
- * Callers hold the disk's lock, except of `prepare_tables`. */
+ * Callers hold the disk's lock, which is asserted, except of `prepare_tables`. */
 #ifndef LATENCY_H
 #define LATENCY_H
+
+#include <stdint.h>
 
 #include "limits.h"
 
@@ -19,9 +21,9 @@ double quantile_us(const struct table *table, double probability);
 const char *prepare_tables(const char *read_path, const char *write_path);
 void use_tables(void);
 int table_points(enum direction direction);
-void begin_draws(const struct limits *limits, double now);
-double next_latency_us(enum direction direction, const struct limits *limits, double now);
-double drawn_s(enum direction direction, double *count);
-double slow_s(const struct limits *limits, double now, double *of_s);
+void begin_draws(const struct limits *limits, int64_t at_ns);
+double next_latency_us(enum direction direction, const struct limits *limits, int64_t at_ns);
+double drawn_s(enum direction direction, uint64_t *count);
+double slow_s(const struct limits *limits, int64_t at_ns, double *drawing_s);
 
 #endif

@@ -9,9 +9,9 @@
  * last-in-first-out and passes at most 16 at a time to nbdkit. At 5 ms it tops out at 1,700 IOPS
  * whatever is declared, and p99 doubles long before the cap.
  *
- * Files: limits (what is declared), throttle (when a request may start), latency (how long it
- * takes), turn (when it is answered), shared (limits of several disks), image, fuse_file, control
- * (questions), overhead (what the kernel adds), loops.
+ * Files: limits (what is declared), throttle and bucket (when a request may start), latency (how
+ * long it takes), turn (when it is answered), shared (limits of several disks), image, fuse_file,
+ * control (questions), overhead (what the kernel adds), loops; clock, lock, die.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,16 +24,16 @@
 #include "fuse_file.h"
 #include "image.h"
 #include "latency.h"
+#include "lock.h"
 #include "loops.h"
 #include "overhead.h"
 #include "shared.h"
 #include "throttle.h"
 #include "turn.h"
 
-#define VERSION "9"
+#define VERSION "10"
 #define EXIT_REFUSED 64
 #define SMALL_REQUEST_BYTES 262144
-#define LARGE_REQUEST_BYTES 1048576
 
 static const char USAGE[] =
     "usage: tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET "
@@ -61,12 +61,14 @@ static void set_limits(int argc, char **argv)
         problem = check_limits(&disk.limits);
     if (problem)
         die("%s", problem);
-    bool large = disk.limits.io_unit > SMALL_REQUEST_BYTES;
-    disk.request_bytes = large ? LARGE_REQUEST_BYTES : SMALL_REQUEST_BYTES;
-    double now = now_ns();
-    shape_buckets(&disk.limits, now);
-    set_credit(disk.limits.burst_start, now);
-    begin_draws(&disk.limits, now);
+    bool is_large = disk.limits.io_unit > SMALL_REQUEST_BYTES;
+    disk.request_bytes = is_large ? LARGEST_REQUEST_BYTES : SMALL_REQUEST_BYTES;
+    int64_t at_ns = now_ns();
+    lock_disk();
+    shape_buckets(&disk.limits, at_ns);
+    set_credit(disk.limits.burst_start, at_ns);
+    begin_draws(&disk.limits, at_ns);
+    unlock_disk();
 }
 
 /* Takes an option and its value from the words; NULL if they begin with something else. */

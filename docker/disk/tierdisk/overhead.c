@@ -7,6 +7,7 @@
  * latency, for which it matters most, before and after the other.
  */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -32,8 +33,9 @@
 #define MOST_OVERHEAD_SLOPE 0.1
 
 /* What single requests of a declared latency took. */
+#define MOST_TIMINGS 1000
 struct timings {
-    double latency_us, took_us[DIRECTIONS][1000];
+    double latency_us, took_us[DIRECTIONS][MOST_TIMINGS];
     int count;
 };
 
@@ -47,6 +49,7 @@ static int compare(const void *a, const void *b)
 /* Sorts the values in place. */
 static double median(double *values, int count)
 {
+    assert(count > 0);
     qsort(values, count, sizeof *values, compare);
     return values[count / 2];
 }
@@ -58,17 +61,18 @@ static void time_requests(int device, int count, struct timings *timings)
     static char block[BLOCK_BYTES] __attribute__((aligned(BLOCK_BYTES)));
     for (int i = 0; i < count; i++) {
         off_t offset = (off_t)(i % BLOCKS) * BLOCK_BYTES;
-        double before_ns = now_ns();
+        int64_t before_ns = now_ns();
         if (pread(device, block, BLOCK_BYTES, offset) != BLOCK_BYTES)
             die("cannot read the device: %s", strerror(errno));
-        double between_ns = now_ns();
+        int64_t between_ns = now_ns();
         if (pwrite(device, block, BLOCK_BYTES, offset) != BLOCK_BYTES)
             die("cannot write the device: %s", strerror(errno));
-        double after_ns = now_ns();
+        int64_t after_ns = now_ns();
         if (!timings)
             continue;
-        timings->took_us[READ][timings->count] = (between_ns - before_ns) / 1e3;
-        timings->took_us[WRITE][timings->count] = (after_ns - between_ns) / 1e3;
+        assert(timings->count < MOST_TIMINGS);
+        timings->took_us[READ][timings->count] = (double)(between_ns - before_ns) / NS_PER_US;
+        timings->took_us[WRITE][timings->count] = (double)(after_ns - between_ns) / NS_PER_US;
         timings->count++;
     }
 }

@@ -6,11 +6,11 @@
  * machine have, at which it will have leaked empty. It is moved by compare and exchange, so no
  * server waits for another, and one that is killed leaves nothing locked. A request is charged when
  * it comes, not when its own disk lets it start: else one that waits long for a slow disk would
- * hold back the others.
+ * hold back the others. The file has whole nanoseconds; each server carries its own fractions.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +20,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bucket.h"
+#include "clock.h"
 #include "die.h"
+#include "lock.h"
 #include "shared.h"
 
-static _Atomic double *empty_at_ns; /* of each resource; NULL if nothing is shared */
+static _Atomic int64_t *empty_at_ns; /* of each resource; NULL if nothing is shared */
+static double fraction_ns[RESOURCES]; /* of a nanosecond: what this disk has not charged yet */
+_Static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "other processes see nothing half-written");
 
 /* Opens the file, which is made if it is not there, and takes a lock on it. `is_first`: whether no
  * other disk has it. The last disk may remove the file between both, and then there is another. */
@@ -48,6 +53,7 @@ static int open_locked(const char *path, bool *is_first)
  * `device` removes the file only when nobody has one. */
 void open_shared(const char *path)
 {
+    assert(!empty_at_ns); /* it is opened once */
     size_t size = RESOURCES * sizeof *empty_at_ns;
     bool is_first;
     int file = open_locked(path, &is_first);
@@ -64,23 +70,32 @@ void open_shared(const char *path)
         die("%s: cannot lock: %s", path, strerror(errno));
 }
 
-/* Charges one bucket, which may run ahead by `credit_ns`; returns when the request may start. */
-static double charge(_Atomic double *bucket, double rate, double cost, double credit_ns, double now)
+/* Moves the moment at which a bucket is empty, by what a request takes to leak; returns the one
+ * that it found. */
+static int64_t charge(_Atomic int64_t *bucket, int64_t takes_ns, int64_t at_ns)
 {
-    double was = atomic_load(bucket), next;
+    int64_t before_ns = atomic_load(bucket);
+    int64_t after_ns;
     do
-        next = fmax(was, now) + cost / rate * 1e9;
-    while (!atomic_compare_exchange_weak(bucket, &was, next));
-    return was - credit_ns;
+        after_ns = max_ns(before_ns, at_ns) + takes_ns;
+    while (!atomic_compare_exchange_weak(bucket, &before_ns, after_ns));
+    return before_ns;
 }
 
 /* Charges a request that comes now and returns when the limits of all disks let it start. */
-double admit_shared(const struct limits *l, double now, const double costs[RESOURCES])
+int64_t admit_shared(const struct limits *limits, int64_t at_ns, const int64_t costs[RESOURCES])
 {
-    const double rates[RESOURCES] = {[IOPS] = l->shared_iops, [BYTES] = l->shared_bytes_per_s};
-    double start = now, credit_ns = l->credit_ms * 1e6;
-    for (int i = 0; empty_at_ns && i < RESOURCES; i++)
-        if (rates[i] > 0)
-            start = fmax(start, charge(&empty_at_ns[i], rates[i], costs[i], credit_ns, now));
-    return start;
+    require_disk_lock();
+    const double rates[RESOURCES] = {[IOPS] = limits->shared_iops,
+                                     [BYTES] = limits->shared_bytes_per_s};
+    int64_t credit_ns = (int64_t)(limits->credit_ms * NS_PER_S / 1e3);
+    int64_t start_ns = at_ns;
+    for (int i = 0; empty_at_ns && i < RESOURCES; i++) {
+        if (rates[i] <= 0)
+            continue;
+        int64_t takes_ns = leak_ns(costs[i], rates[i], &fraction_ns[i]);
+        int64_t found_ns = charge(&empty_at_ns[i], takes_ns, at_ns);
+        start_ns = max_ns(start_ns, found_ns - credit_ns);
+    }
+    return start_ns;
 }

@@ -5,6 +5,6 @@
 #include "throttle.h"
 
 void open_shared(const char *path);
-double admit_shared(const struct limits *limits, double now, const double costs[RESOURCES]);
+int64_t admit_shared(const struct limits *limits, int64_t at_ns, const int64_t costs[RESOURCES]);
 
 #endif

@@ -6,15 +6,18 @@
  * late, their running median, which as many answers miss on one side as on the other. Where
  * latencies are drawn, short and long ones have medians of their own.
  */
+#include <assert.h>
 #include <math.h>
 
+#include "bucket.h"
 #include "clock.h"
 #include "latency.h"
+#include "lock.h"
 #include "throttle.h"
 #include "turn.h"
 
-#define MOST_EARLY_NS 200e3
-#define EARLY_STEP_NS 1e3
+#define MOST_EARLY_NS 200000
+#define EARLY_STEP_NS 1000
 
 /* Beyond this no processor sleeps deeper, and the overhead is a small part of the latency. */
 #define DEEPEST_SLEEP_US 2000.0
@@ -24,10 +27,10 @@
 #define SLEEP_CLASSES 9
 #define SHORTEST_CLASS_US 64.0
 
-struct disk disk = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct disk disk;
 
 /* How much earlier sleeps are asked to end: by class 0, and how far other classes are from it. */
-static double early_ns[DIRECTIONS][SLEEP_CLASSES];
+static int64_t early_ns[DIRECTIONS][SLEEP_CLASSES];
 
 static int sleep_class(enum direction direction, double latency_us)
 {
@@ -37,45 +40,57 @@ static int sleep_class(enum direction direction, double latency_us)
     return doublings < SLEEP_CLASSES - 1 ? 1 + doublings : SLEEP_CLASSES - 1;
 }
 
-static double early_of(const struct turn *turn)
+static int64_t early_of_class(const struct turn *turn)
 {
-    const double *early = early_ns[turn->direction];
+    require_disk_lock();
+    assert(turn->sleep_class >= 0 && turn->sleep_class < SLEEP_CLASSES);
+    const int64_t *early = early_ns[turn->direction];
     return turn->sleep_class ? early[0] + early[turn->sleep_class] : early[0];
 }
 
 /* Moves the running median of the turn's class by a step. */
-static void adapt_early(const struct turn *turn, double late_ns)
+static void adapt_early(const struct turn *turn, int64_t late_ns)
 {
-    double *early = early_ns[turn->direction], now = early_of(turn);
-    double step_ns = late_ns > now ? EARLY_STEP_NS : -EARLY_STEP_NS;
-    double next = fmin(MOST_EARLY_NS, fmax(0, now + step_ns));
-    early[turn->sleep_class] = turn->sleep_class ? next - early[0] : next;
+    int64_t *early = early_ns[turn->direction];
+    int64_t median_ns = early_of_class(turn);
+    int64_t step_ns = late_ns > median_ns ? EARLY_STEP_NS : -EARLY_STEP_NS;
+    int64_t next_ns = min_ns(MOST_EARLY_NS, max_ns(0, median_ns + step_ns));
+    early[turn->sleep_class] = turn->sleep_class ? next_ns - early[0] : next_ns;
 }
 
 /* What loop and FUSE will add to a request that takes so long here. */
 static double overhead_us(enum direction direction, double latency_us)
 {
-    const struct limits *l = &disk.limits;
+    const struct limits *limits = &disk.limits;
     double slept_us = fmin(latency_us, DEEPEST_SLEEP_US);
-    return l->overhead_us[direction] + l->overhead_slope[direction] * slept_us;
+    return limits->overhead_us[direction] + limits->overhead_slope[direction] * slept_us;
+}
+
+/* How long the server itself shall take for a request. */
+static int64_t wait_ns(enum direction direction, double latency_us)
+{
+    double here_us = fmax(0, latency_us - overhead_us(direction, latency_us));
+    return llround(here_us * NS_PER_US);
 }
 
 /* Charges a request that has just come, and says when its answer is due. */
 struct turn begin_turn(enum direction direction, size_t bytes)
 {
     struct turn turn = {.direction = direction, .came_ns = now_ns()};
-    pthread_mutex_lock(&disk.lock);
-    double start_ns = admit(turn.came_ns, bytes);
+    assert(bytes <= LARGEST_REQUEST_BYTES);
+    lock_disk();
+    int64_t start_ns = admit(turn.came_ns, bytes);
+    assert(start_ns >= turn.came_ns);
     double latency_us = next_latency_us(direction, &disk.limits, turn.came_ns);
-    turn.due_ns = start_ns + fmax(0, latency_us - overhead_us(direction, latency_us)) * 1e3;
-    turn.timed = latency_us > 0;
+    turn.due_ns = start_ns + wait_ns(direction, latency_us);
+    turn.is_timed = latency_us > 0;
     turn.sleep_class = sleep_class(direction, latency_us);
-    turn.early_ns = early_of(&turn);
+    turn.early_ns = early_of_class(&turn);
     struct counters *counters = &disk.counters[direction];
-    counters->ops += 1;
+    counters->ops++;
     counters->bytes += bytes;
     counters->waited_ns += start_ns - turn.came_ns;
-    pthread_mutex_unlock(&disk.lock);
+    unlock_disk();
     return turn;
 }
 
@@ -83,22 +98,25 @@ struct turn begin_turn(enum direction direction, size_t bytes)
  * latency, not added to it. */
 void finish_turn(const struct turn *turn)
 {
-    double now = now_ns(), host_ns = now - turn->came_ns, late_ns = 0;
-    double until_ns = turn->due_ns - turn->early_ns;
-    bool over = turn->timed && now > turn->due_ns, slept = now < until_ns;
-    if (slept) {
-        sleep_until_ns(until_ns);
-        now = now_ns();
-        late_ns = fmax(0, now - turn->due_ns);
+    int64_t moved_ns = now_ns();
+    int64_t wake_ns = turn->due_ns - turn->early_ns;
+    int64_t answer_ns = moved_ns;
+    int64_t late_ns = 0;
+    bool sleeps = moved_ns < wake_ns;
+    if (sleeps) {
+        sleep_until_ns(wake_ns);
+        answer_ns = now_ns();
+        late_ns = max_ns(0, answer_ns - turn->due_ns);
     }
-    pthread_mutex_lock(&disk.lock);
-    if (slept)
-        adapt_early(turn, now - until_ns);
+    lock_disk();
+    if (sleeps)
+        adapt_early(turn, answer_ns - wake_ns);
     struct counters *counters = &disk.counters[turn->direction];
-    counters->host_ns += host_ns;
+    counters->host_ns += moved_ns - turn->came_ns;
     counters->late_ns += late_ns;
-    counters->over += over;
-    counters->answered += 1;
-    counters->took_ns += now - turn->came_ns;
-    pthread_mutex_unlock(&disk.lock);
+    counters->over += turn->is_timed && moved_ns > turn->due_ns;
+    counters->answered++;
+    counters->took_ns += answer_ns - turn->came_ns;
+    assert(counters->answered <= counters->ops);
+    unlock_disk();
 }

@@ -2,26 +2,32 @@
 #ifndef TURN_H
 #define TURN_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "limits.h"
 
-/* late: woken after the moment asked for; over: the host alone took longer than the tier may, if
- * the tier has a latency (without one, any time at all would be longer); took: from coming to
- * answer, of those that are answered. */
+/* The largest request that any tier has: its I/O unit, where that is large. */
+#define LARGEST_REQUEST_BYTES 1048576
+
+/* Of one direction, since the start. */
 struct counters {
-    double ops, bytes, waited_ns, late_ns, host_ns, over, answered, took_ns;
+    uint64_t ops, bytes;
+    uint64_t answered;
+    uint64_t over;     /* the host alone took longer than the tier's latency, if it has one */
+    int64_t waited_ns; /* for the limits */
+    int64_t host_ns;   /* until the host had moved the bytes */
+    int64_t late_ns;   /* woken after the moment asked for */
+    int64_t took_ns;   /* from coming to answer, of those that are answered */
 };
 
-/* What requests and questions share; `lock` guards all of it and the buckets. */
+/* What requests and questions share; the disk's lock guards all of it, but for what is set once. */
 struct disk {
-    pthread_mutex_t lock;
     struct limits limits;
     struct counters counters[DIRECTIONS];
-    double flushes;
-    double host_errors; /* requests that the host could not store: its disk is full or broken */
+    uint64_t flushes;
+    uint64_t host_errors; /* requests that the host could not store: its disk is full or broken */
     size_t request_bytes; /* the largest request that the kernel sends; set once */
     bool io_flusher;      /* whether the kernel knows that dirty pages go through us; set once */
 };
@@ -30,8 +36,9 @@ extern struct disk disk;
 struct turn {
     enum direction direction;
     int sleep_class;
-    bool timed;
-    double came_ns, due_ns, early_ns;
+    bool is_timed; /* whether the tier has a latency */
+    int64_t came_ns, due_ns;
+    int64_t early_ns; /* how much earlier the sleep is asked to end */
 };
 
 struct turn begin_turn(enum direction direction, size_t bytes);

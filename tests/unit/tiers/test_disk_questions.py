@@ -18,7 +18,10 @@ import pytest
 
 from tests import ROOT
 
-NAMES = ("clock", "control", "die", "latency", "limits", "shared", "throttle", "turn")
+NAMES = (
+    *("bucket", "clock", "control", "die", "latency", "limits", "lock"),
+    *("shared", "throttle", "turn"),
+)
 SOURCES = [ROOT / "docker/disk/tierdisk" / f"{name}.c" for name in NAMES]
 
 

@@ -43,7 +43,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         slowly = ("-Dmemcpy=copy_slowly", "-c", str(SERVER / "image.c"))
         subprocess.run([*common, *slowly, "-o", str(image)], check=True)
         made[sanitizer] = folder / "image_requests"
-        others = (str(SERVER / "read_ahead.c"), str(SERVER / "die.c"))
+        others = [str(SERVER / f"{name}.c") for name in ("read_ahead", "lock", "die")]
         sources = (str(DRIVER), str(image), *others, f"-I{SERVER}", "-lpthread")
         link = (*common, *sources, "-o", str(made[sanitizer]))
         linked = subprocess.run(link, capture_output=True, text=True, check=False)

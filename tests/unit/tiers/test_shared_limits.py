@@ -19,7 +19,8 @@ import pytest
 from tests import ROOT
 
 DISK = ROOT / "docker/disk"
-SOURCES = [DISK / "tierdisk" / name for name in ("shared.c", "limits.c", "die.c")]
+NAMES = ("shared", "bucket", "limits", "lock", "die")
+SOURCES = [DISK / "tierdisk" / f"{name}.c" for name in NAMES]
 ROOM = 4096  # more than struct limits has
 RATE = 1000  # I/Os a second
 SERVER = """
@@ -59,15 +60,16 @@ class Disk:
 
     def __init__(self, library: Path, copy: Path, file: Path) -> None:
         self._library = ctypes.CDLL(str(shutil.copy(library, copy)))
-        self._library.admit_shared.restype = ctypes.c_double
+        self._library.admit_shared.restype = ctypes.c_int64
         self._limits = ctypes.create_string_buffer(ROOM)
         self._library.assign_limit(self._limits, f"shared_iops={RATE}".encode())
         self._library.open_shared(str(file).encode())
+        self._library.lock_disk()
 
     def start_s(self, ios: int, now_s: float) -> float:
         """When a request of so many I/Os that comes now may start."""
-        now_ns = ctypes.c_double(now_s * 1e9)
-        costs = (ctypes.c_double * 2)(ios, 0)
+        now_ns = ctypes.c_int64(round(now_s * 1e9))
+        costs = (ctypes.c_int64 * 2)(ios, 0)
         start_ns = self._library.admit_shared(self._limits, now_ns, costs)
         return float(start_ns) / 1e9
 

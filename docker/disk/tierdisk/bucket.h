@@ -1,0 +1,11 @@
+/* How long a leaky bucket takes for what a request costs. */
+#ifndef BUCKET_H
+#define BUCKET_H
+
+#include <stdint.h>
+
+int64_t max_ns(int64_t a, int64_t b);
+int64_t min_ns(int64_t a, int64_t b);
+int64_t leak_ns(int64_t cost, double rate, double *fraction_ns);
+
+#endif

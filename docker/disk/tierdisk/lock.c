@@ -1,0 +1,40 @@
+/*
+ * Locks that know which thread holds them, and the disk's, which guards limits, buckets, draws and
+ * counters.
+ *
+ * So a function that needs a lock can assert that its caller has taken it.
+ */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <errno.h>
+
+#include "lock.h"
+
+static pthread_mutex_t disk_lock = LOCK_INITIALIZER;
+
+/* Ends the program unless this thread holds the lock. */
+void require_held(pthread_mutex_t *lock)
+{
+    int outcome = pthread_mutex_lock(lock);
+    assert(outcome == EDEADLK && "this thread holds the lock");
+    (void)outcome;
+}
+
+void lock_disk(void)
+{
+    int problem = pthread_mutex_lock(&disk_lock);
+    assert(!problem && "this thread does not hold it already");
+    (void)problem;
+}
+
+void unlock_disk(void)
+{
+    int problem = pthread_mutex_unlock(&disk_lock);
+    assert(!problem && "this thread holds it");
+    (void)problem;
+}
+
+void require_disk_lock(void)
+{
+    require_held(&disk_lock);
+}
