@@ -7,11 +7,11 @@
 -- statements are sent together (libpq's pipeline mode), which saves round trips and most
 -- of the client's CPU time.
 --
--- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); conn:send(st, …) any
--- number of times; conn:flush() sends them as one batch and waits; conn:rows(i),
--- conn:int(i, row, col), conn:bytes(i, row, col) read result i (all from 0) until the next
--- send. With start_pipeline(false) each send is a batch of its own and waits; flush() then only
--- says where results begin to count from 0 again.
+-- Use: conn = pq.connect{...}; st = conn:prepare(sql, types); result = conn:send(st, …) any
+-- number of times; conn:flush() sends them as one batch and waits; conn:rows(result),
+-- conn:int(result, row, col), conn:bytes(result, row, col) read a result (rows and columns count
+-- from 0) until the next send. With start_pipeline(false) each send is a batch of its own and
+-- waits; flush() then only says that its results may go.
 -- Parameter types and the binary form of values: pq_codec.lua. Results are binary: values
 -- for int() must be cast to int4 in SQL; text is bytes.
 -- A failure raises {sqlstate=, message=, lost=true|nil}. lost: the connection is gone. What a
@@ -257,7 +257,9 @@ local function receive(self)
       wait_for_answer(self)
       local r = lib.PQgetResult(c)
       if r == nil then fail(self, failure or self:failure(nil), true) end
-      self.results[self.kept], self.kept = r, self.kept + 1
+      assert(self.kept < MAX_BATCH, "send has refused more")
+      self.results[self.kept] = r
+      self.kept = self.kept + 1
       local status = lib.PQresultStatus(r)
       if status ~= TUPLES_OK and status ~= COMMAND_OK then
          failure = failure or self:failure(r)
@@ -273,8 +275,9 @@ local function receive(self)
    if failure then fail(self, failure, lost) end
 end
 
--- Queues one execution with the arguments a…k, which libpq copies before this returns.
-function Connection:send(st, a, b, c, d, e, f, g, h, k)
+-- Queues one execution with its arguments, at most nine, which libpq copies before this returns.
+-- Returns the result, which is there after the next flush.
+function Connection:send(st, ...)
    if self.complete then
       self:clear()
       self.complete = false
@@ -284,8 +287,7 @@ function Connection:send(st, a, b, c, d, e, f, g, h, k)
    end
    local p = self.parameters
    local args = p.args
-   args[1], args[2], args[3], args[4], args[5] = a, b, c, d, e
-   args[6], args[7], args[8], args[9] = f, g, h, k
+   args[1], args[2], args[3], args[4], args[5], args[6], args[7], args[8], args[9] = ...
    codec.encode(st, p)
    local sent
    if st.unprepared then
@@ -294,9 +296,11 @@ function Connection:send(st, a, b, c, d, e, f, g, h, k)
       sent = lib.PQsendQueryPrepared(self.c, st.name, st.n, p.values, p.lengths, p.formats, 1)
    end
    if sent ~= 1 then error(self:failure(nil), 0) end
+   local result = self.kept + self.queued
    self.queued = self.queued + 1
    if self.thread_id then ffi.C.sb_counter_inc(self.thread_id, st.kind) end
    if not self.batches then receive(self) end
+   return result
 end
 
 -- Sends what is queued and waits for all of it.
@@ -314,25 +318,25 @@ function Connection:in_transaction()
    return lib.PQtransactionStatus(self.c) ~= IDLE
 end
 
--- Result i of the last batch, or of the transaction's batches until now.
-local function kept_result(self, i)
-   if i < 0 or i >= self.kept then
-      error(string.format("result %d was asked for, of %d", i, self.kept), 0)
+-- A result that a send returned, of the last batch, or of the transaction's batches until now.
+local function kept_result(self, result)
+   if result < 0 or result >= self.kept then
+      error(string.format("result %d was asked for, of %d", result, self.kept), 0)
    end
-   return self.results[i]
+   return self.results[result]
 end
 
-function Connection:rows(i)
-   return lib.PQntuples(kept_result(self, i))
+function Connection:rows(result)
+   return lib.PQntuples(kept_result(self, result))
 end
 
--- Rows that statement i of the last batch inserted, updated or deleted.
-function Connection:affected(i)
-   return tonumber(ffi.string(lib.PQcmdTuples(kept_result(self, i)))) or 0
+-- Rows that the statement inserted, updated or deleted.
+function Connection:affected(result)
+   return tonumber(ffi.string(lib.PQcmdTuples(kept_result(self, result)))) or 0
 end
 
 -- Raises that a value is not what was asked for, which says more of the schema than of the load.
-local function unexpected(r, i, row, col, wanted)
+local function unexpected(r, result, row, col, wanted)
    local found
    if row < 0 or row >= lib.PQntuples(r) or col < 0 or col >= lib.PQnfields(r) then
       found = string.format("it has %d rows of %d columns", lib.PQntuples(r), lib.PQnfields(r))
@@ -341,27 +345,27 @@ local function unexpected(r, i, row, col, wanted)
    else
       found = string.format("it has %d bytes", lib.PQgetlength(r, row, col))
    end
-   error(string.format("%s was expected in result %d, row %d, column %d: %s", wanted, i, row, col,
-                       found), 0)
+   error(string.format("%s was expected in result %d, row %d, column %d: %s", wanted, result, row,
+                       col, found), 0)
 end
 
-function Connection:int(i, row, col)
-   local r = kept_result(self, i)
-   if lib.PQgetlength(r, row, col) ~= INT4_BYTES then unexpected(r, i, row, col, "an int4") end
+function Connection:int(result, row, col)
+   local r = kept_result(self, result)
+   if lib.PQgetlength(r, row, col) ~= INT4_BYTES then unexpected(r, result, row, col, "an int4") end
    return codec.int(lib.PQgetvalue(r, row, col))
 end
 
 -- A pointer valid until the next send, and the length.
-function Connection:bytes(i, row, col)
-   local r = kept_result(self, i)
+function Connection:bytes(result, row, col)
+   local r = kept_result(self, result)
    local value = lib.PQgetvalue(r, row, col)
-   if value == nil then unexpected(r, i, row, col, "a value") end
+   if value == nil then unexpected(r, result, row, col, "a value") end
    return value, lib.PQgetlength(r, row, col)
 end
 
-function Connection:text(i, row, col)
-   local p, n = self:bytes(i, row, col)
-   return ffi.string(p, n)
+function Connection:text(result, row, col)
+   local bytes, length = self:bytes(result, row, col)
+   return ffi.string(bytes, length)
 end
 
 return pq

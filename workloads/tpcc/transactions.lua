@@ -19,6 +19,16 @@ local ITEMS, DISTRICTS, MAX_LINES = schema.ITEMS, schema.DISTRICTS, schema.MAX_L
 local COMMITTED, ROLLED_BACK = 0, 1
 local rnd = math.random
 
+-- Columns that are read here, by the statements of statements.lua that return them.
+local PRICED = {item = 0, cents = 1}  -- items
+local NEXT_ORDER = {order = 0}
+local STOCK = {w_id = 0, item = 1, district_info = 3}  -- update_stock
+local CUSTOMER = {c_id = 0, credit = 1}  -- customer_by_id, customer_by_name
+local OLDEST_ORDER = {order = 0}
+local DELIVERED = {d_id = 0, c_id = 1}  -- deliver_orders
+local LINES = {d_id = 0, cents = 1}  -- deliver_lines
+local DISTRICT_ORDER = {next_order = 0}
+
 local transactions = {}
 
 -- Raised if a row that must exist does not: the data set is broken, a retry would not help.
@@ -28,8 +38,8 @@ end
 
 local function draw_customer(terminal, input)
    input.by_name = rnd(100) <= 60
-   input.c = random.customer(terminal.c_customer)
-   input.last = random.last_name(random.last_name_number(terminal.c_last))
+   input.c_id = random.customer(terminal.c_customer)
+   input.last_name = random.last_name(random.last_name_number(terminal.c_last))
 end
 
 local function another_warehouse(terminal, w)
@@ -38,25 +48,25 @@ local function another_warehouse(terminal, w)
 end
 
 -- The row in the middle, rounded up, among the customers of that name by first name.
-local function middle(conn, i)
-   local n = conn:rows(i)
-   if n == 0 then missing("customer") end
-   return math.floor((n + 1) / 2) - 1
+local function middle_row(conn, customers)
+   local count = conn:rows(customers)
+   if count == 0 then missing("customer") end
+   return math.floor((count + 1) / 2) - 1
 end
 
-local function send_customer(conn, s, input, w, d)
+-- Returns the result.
+local function send_customer(conn, prepared, input, w_id, d_id)
    if input.by_name then
-      conn:send(s.customer_by_name, w, d, input.last)
-   else
-      conn:send(s.customer_by_id, w, d, input.c)
+      return conn:send(prepared.customer_by_name, w_id, d_id, input.last_name)
    end
+   return conn:send(prepared.customer_by_id, w_id, d_id, input.c_id)
 end
 
 -- New-Order -------------------------------------------------------------------------
 
 -- Sorted by warehouse and item: the order in which stock rows are locked.
 local function sort_lines(input)
-   for i = 1, input.valid - 1 do
+   for i = 1, input.valid_lines - 1 do
       local w, item, quantity = input.w_ids[i], input.items[i], input.quantities[i]
       local j = i - 1
       while j >= 0 and (input.w_ids[j] > w or (input.w_ids[j] == w and input.items[j] > item)) do
@@ -70,11 +80,11 @@ end
 
 local function draw_new_order(terminal, input)
    local n = rnd(5, MAX_LINES)
-   input.w, input.d = terminal.w, rnd(DISTRICTS)
-   input.c, input.n, input.all_local = random.customer(terminal.c_customer), n, 1
+   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
+   input.c_id, input.lines, input.all_local = random.customer(terminal.c_customer), n, 1
    input.rollback = rnd(100) == 1
    for i = 0, n - 1 do
-      local w = input.w
+      local w = input.w_id
       if terminal.warehouses > 1 and rnd(100) == 1 then
          w, input.all_local = another_warehouse(terminal, w), 0
       end
@@ -82,233 +92,268 @@ local function draw_new_order(terminal, input)
    end
    -- An item number that no item has, on the last line, which is the only one that is not valid.
    if input.rollback then input.items[n - 1] = ITEMS + 1 end
-   input.valid = input.rollback and n - 1 or n
+   input.valid_lines = input.rollback and n - 1 or n
    sort_lines(input)
 end
 
--- Sends the stock update of one round. A statement changes a row once, so a repeated
--- (warehouse, item), neighbours after sorting, has to wait for the next round.
-local function send_stock(conn, s, input, round)
-   local w_ids, items, quantities = input.round_w, input.round_items, input.round_quantities
-   local n, seen, later = 0, 0, false
-   for i = 0, input.valid - 1 do
-      local repeated = i > 0 and input.items[i] == input.items[i - 1]
-         and input.w_ids[i] == input.w_ids[i - 1]
+-- Sends the stock update of one round; returns the result, and whether lines are left. A
+-- statement changes a row once, so a repeated (warehouse, item), neighbours after sorting, has to
+-- wait for the next round.
+local function send_stock(conn, prepared, input, round)
+   local w_ids, items, quantities = input.round_w_ids, input.round_items, input.round_quantities
+   local count, seen, lines_left = 0, 0, false
+   for line = 0, input.valid_lines - 1 do
+      local repeated = line > 0 and input.items[line] == input.items[line - 1]
+         and input.w_ids[line] == input.w_ids[line - 1]
       seen = repeated and seen + 1 or 1
-      if seen > round then later = true end
+      if seen > round then lines_left = true end
       if seen == round then
-         w_ids[n], items[n], quantities[n] = input.w_ids[i], input.items[i], input.quantities[i]
-         n = n + 1
+         w_ids[count], items[count] = input.w_ids[line], input.items[line]
+         quantities[count] = input.quantities[line]
+         count = count + 1
       end
    end
-   w_ids.n, items.n, quantities.n = n, n, n
-   conn:send(s.update_stock, input.w, input.d, w_ids, items, quantities)
-   return later
+   w_ids.n, items.n, quantities.n = count, count, count
+   local result = conn:send(prepared.update_stock, input.w_id, input.d_id, w_ids, items, quantities)
+   return result, lines_left
 end
 
-local function read_prices(conn, input, i)
-   local prices, priced = input.prices, 0
-   for k in pairs(prices) do prices[k] = nil end
-   for row = 0, conn:rows(i) - 1 do prices[conn:int(i, row, 0)] = conn:int(i, row, 1) end
-   for line = 0, input.n - 1 do
-      if prices[input.items[line]] then priced = priced + 1 end
+-- Notes the price of each item; returns of how many lines it is known.
+local function read_prices(conn, input, priced)
+   local prices, known_lines = input.prices, 0
+   for item in pairs(prices) do prices[item] = nil end
+   for row = 0, conn:rows(priced) - 1 do
+      prices[conn:int(priced, row, PRICED.item)] = conn:int(priced, row, PRICED.cents)
    end
-   return priced
+   for line = 0, input.lines - 1 do
+      if prices[input.items[line]] then known_lines = known_lines + 1 end
+   end
+   return known_lines
 end
 
--- Copies every line's district information from the results of the stock updates, which
--- live only until the next send.
-local function read_stock(conn, input, first, rounds)
+-- Copies the district information of each line of one item, which lives only until the next send.
+local function copy_info(conn, input, stock, row)
+   local w_id, item = conn:int(stock, row, STOCK.w_id), conn:int(stock, row, STOCK.item)
+   local info, length = conn:bytes(stock, row, STOCK.district_info)
+   for line = 0, input.lines - 1 do
+      if input.items[line] == item and input.w_ids[line] == w_id then
+         ffi.copy(input.info[line], info, length)
+         input.infos.len[line] = length
+      end
+   end
+end
+
+-- Reads the results of all rounds of stock updates.
+local function read_stock(conn, input, first_round, last_round)
    local updated = 0
-   for i = first, first + rounds - 1 do
-      for row = 0, conn:rows(i) - 1 do
-         local w, item = conn:int(i, row, 0), conn:int(i, row, 1)
-         local p, n = conn:bytes(i, row, 3)
-         for line = 0, input.n - 1 do
-            if input.items[line] == item and input.w_ids[line] == w then
-               ffi.copy(input.info[line], p, n)
-               input.infos.len[line] = n
-            end
-         end
-         updated = updated + 1
-      end
+   for stock = first_round, last_round do
+      local count = conn:rows(stock)
+      for row = 0, count - 1 do copy_info(conn, input, stock, row) end
+      updated = updated + count
    end
-   if updated ~= input.valid then missing("stock") end
+   if updated ~= input.valid_lines then missing("stock") end
 end
 
-local function send_lines(conn, s, input, order)
-   local numbers, amounts, n = input.numbers, input.amounts, input.valid
-   for i = 0, n - 1 do amounts[i] = input.quantities[i] * input.prices[input.items[i]] end
-   input.w_ids.n, input.items.n, input.quantities.n, numbers.n, amounts.n, input.infos.n =
-      n, n, n, n, n, n
-   conn:send(s.insert_order_lines, input.w, input.d, order, numbers, input.items, input.w_ids,
-             input.quantities, amounts, input.infos)
+local function send_lines(conn, prepared, input, order)
+   local numbers, amounts, count = input.numbers, input.amounts, input.valid_lines
+   for line = 0, count - 1 do
+      amounts[line] = input.quantities[line] * input.prices[input.items[line]]
+   end
+   input.w_ids.n, input.items.n, input.quantities.n = count, count, count
+   numbers.n, amounts.n, input.infos.n = count, count, count
+   conn:send(prepared.insert_order_lines, input.w_id, input.d_id, order, numbers, input.items,
+             input.w_ids, input.quantities, amounts, input.infos)
 end
 
 -- A transaction that will be rolled back processes all its valid lines first (clause 2.4.2.3).
-local function execute_new_order(conn, s, input)
-   input.items.n = input.n
-   conn:send(s.begin)
-   conn:send(s.new_order_customer, input.w, input.d, input.c)
-   conn:send(s.items, input.items)
-   conn:send(s.next_order, input.w, input.d)
+local function execute_new_order(conn, prepared, input)
+   input.items.n = input.lines
+   conn:send(prepared.begin)
+   local customer = conn:send(prepared.new_order_customer, input.w_id, input.d_id, input.c_id)
+   local priced = conn:send(prepared.items, input.items)
+   local district = conn:send(prepared.next_order, input.w_id, input.d_id)
    conn:flush()
-   if conn:rows(1) == 0 then missing("customer or warehouse") end
-   if conn:rows(3) == 0 then missing("district") end
-   local order = conn:int(3, 0, 0)
-   if read_prices(conn, input, 2) ~= input.valid then missing("item") end
+   if conn:rows(customer) == 0 then missing("customer or warehouse") end
+   if conn:rows(district) == 0 then missing("district") end
+   local order = conn:int(district, 0, NEXT_ORDER.order)
+   if read_prices(conn, input, priced) ~= input.valid_lines then missing("item") end
 
-   conn:send(s.insert_order, input.w, input.d, order, input.c, input.n, input.all_local)
-   conn:send(s.insert_new_order, input.w, input.d, order)
-   local rounds = 1
-   while send_stock(conn, s, input, rounds) do rounds = rounds + 1 end
+   conn:send(prepared.insert_order, input.w_id, input.d_id, order, input.c_id, input.lines,
+             input.all_local)
+   conn:send(prepared.insert_new_order, input.w_id, input.d_id, order)
+   local first_round, lines_left = send_stock(conn, prepared, input, 1)
+   local last_round, round = first_round, 1
+   while lines_left do
+      round = round + 1
+      last_round, lines_left = send_stock(conn, prepared, input, round)
+   end
    conn:flush()
-   read_stock(conn, input, 2, rounds)
-   send_lines(conn, s, input, order)
-   conn:run(input.rollback and s.rollback or s.commit)
+   read_stock(conn, input, first_round, last_round)
+   send_lines(conn, prepared, input, order)
+   conn:run(input.rollback and prepared.rollback or prepared.commit)
    return input.rollback and ROLLED_BACK or COMMITTED
 end
 
 -- Payment ---------------------------------------------------------------------------
 
 local function draw_payment(terminal, input)
-   input.w, input.d = terminal.w, rnd(DISTRICTS)
-   input.c_w, input.c_d = input.w, input.d
+   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
+   input.c_w_id, input.c_d_id = input.w_id, input.d_id
    if terminal.warehouses > 1 and rnd(100) <= 15 then
-      input.c_w, input.c_d = another_warehouse(terminal, input.w), rnd(DISTRICTS)
+      input.c_w_id, input.c_d_id = another_warehouse(terminal, input.w_id), rnd(DISTRICTS)
    end
-   input.cents = rnd(100, 500000)
+   input.amount_cents = rnd(100, 500000)
    draw_customer(terminal, input)
 end
 
-local function execute_payment(conn, s, input)
-   conn:send(s.begin)
-   send_customer(conn, s, input, input.c_w, input.c_d)
+local function execute_payment(conn, prepared, input)
+   conn:send(prepared.begin)
+   local customers = send_customer(conn, prepared, input, input.c_w_id, input.c_d_id)
    conn:flush()
-   local row = middle(conn, 1)
-   local c = conn:int(1, row, 0)
-   if conn:text(1, row, 1) == "BC" then
-      local note = string.format("%d %d %d %d %d %.2f|", c, input.c_d, input.c_w, input.d, input.w,
-                                 input.cents / 100)
-      conn:send(s.pay_bad_credit, input.c_w, input.c_d, c, input.cents, note)
+   local row = middle_row(conn, customers)
+   local c_id = conn:int(customers, row, CUSTOMER.c_id)
+   if conn:text(customers, row, CUSTOMER.credit) == "BC" then
+      local note = string.format("%d %d %d %d %d %.2f|", c_id, input.c_d_id, input.c_w_id,
+                                 input.d_id, input.w_id, input.amount_cents / 100)
+      conn:send(prepared.pay_bad_credit, input.c_w_id, input.c_d_id, c_id, input.amount_cents, note)
    else
-      conn:send(s.pay, input.c_w, input.c_d, c, input.cents)
+      conn:send(prepared.pay, input.c_w_id, input.c_d_id, c_id, input.amount_cents)
    end
-   conn:send(s.pay_warehouse, input.w, input.d, input.c_w, input.c_d, c, input.cents)
-   conn:run(s.commit)
-   if conn:rows(1) == 0 then missing("warehouse or district") end
+   local warehouse = conn:send(prepared.pay_warehouse, input.w_id, input.d_id, input.c_w_id,
+                               input.c_d_id, c_id, input.amount_cents)
+   conn:run(prepared.commit)
+   if conn:rows(warehouse) == 0 then missing("warehouse or district") end
    return COMMITTED
 end
 
 -- Order-Status ----------------------------------------------------------------------
 
 local function draw_order_status(terminal, input)
-   input.w, input.d = terminal.w, rnd(DISTRICTS)
+   input.w_id, input.d_id = terminal.w, rnd(DISTRICTS)
    draw_customer(terminal, input)
 end
 
-local function execute_order_status(conn, s, input)
-   conn:send(s.begin)
-   send_customer(conn, s, input, input.w, input.d)
+local function execute_order_status(conn, prepared, input)
+   conn:send(prepared.begin)
+   local customers = send_customer(conn, prepared, input, input.w_id, input.d_id)
    conn:flush()
-   conn:send(s.last_order, input.w, input.d, conn:int(1, middle(conn, 1), 0))
-   conn:run(s.commit)
-   if conn:rows(0) == 0 then missing("order of the customer") end
+   local c_id = conn:int(customers, middle_row(conn, customers), CUSTOMER.c_id)
+   local order = conn:send(prepared.last_order, input.w_id, input.d_id, c_id)
+   conn:run(prepared.commit)
+   if conn:rows(order) == 0 then missing("order of the customer") end
    return COMMITTED
 end
 
 -- Delivery --------------------------------------------------------------------------
 
 local function draw_delivery(terminal, input)
-   input.w = terminal.w
-   input.carrier = rnd(10)
+   input.w_id = terminal.w
+   input.carrier_id = rnd(10)
 end
 
 -- If another delivery took the oldest order while this one waited for its lock, the
 -- statement returns nothing although orders are left: it is sent again, with a new
--- snapshot. In stricter isolation that is a serialization failure instead. queued: how
--- many statements are in the batch already.
-local function oldest_order(conn, s, w, d, queued)
+-- snapshot. In stricter isolation that is a serialization failure instead.
+local function oldest_order(conn, prepared, w_id, d_id)
    for _ = 1, 100 do
-      conn:send(s.oldest_order, w, d)
-      conn:send(s.any_order, w, d)
+      local oldest = conn:send(prepared.oldest_order, w_id, d_id)
+      local any = conn:send(prepared.any_order, w_id, d_id)
       conn:flush()
-      if conn:rows(queued) > 0 then return conn:int(queued, 0, 0) end
-      if conn:rows(queued + 1) == 0 then return nil end
-      queued = 0
+      if conn:rows(oldest) > 0 then return conn:int(oldest, 0, OLDEST_ORDER.order) end
+      if conn:rows(any) == 0 then return nil end
    end
    error({sqlstate = "40001", message = "the oldest order was always taken by another delivery"}, 0)
 end
 
--- Locks the oldest order of every district. Deliveries of a warehouse wait for each other
--- at the first one, the gate, at which they hold no lock, so there are no deadlocks.
-local function take_orders(conn, s, input)
-   local districts, orders, found, gate = input.districts, input.orders, input.found, 1
-   conn:send(s.begin)
-   found[1] = oldest_order(conn, s, input.w, 1, 1)
-   while not found[gate] and gate < DISTRICTS do
-      gate = gate + 1
-      found[gate] = oldest_order(conn, s, input.w, gate, 0)
+-- Locks the oldest orders of the districts from this one on, with one flush. `found` has nothing of
+-- a district whose order another delivery took.
+local function lock_rest(conn, prepared, input, first_d_id)
+   local found, results = input.found, input.results
+   for d_id = first_d_id, DISTRICTS do
+      results[d_id] = conn:send(prepared.oldest_order, input.w_id, d_id)
    end
-   if gate < DISTRICTS then
-      for d = gate + 1, DISTRICTS do conn:send(s.oldest_order, input.w, d) end
-      conn:flush()
-      for d = gate + 1, DISTRICTS do
-         local i = d - gate - 1
-         found[d] = conn:rows(i) > 0 and conn:int(i, 0, 0)
-      end
+   conn:flush()
+   for d_id = first_d_id, DISTRICTS do
+      local oldest = results[d_id]
+      found[d_id] = conn:rows(oldest) > 0 and conn:int(oldest, 0, OLDEST_ORDER.order)
    end
-   local n = 0
-   for d = 1, DISTRICTS do
-      local order = found[d] or (d > gate and oldest_order(conn, s, input.w, d, 0))
-      if order then
-         districts[n], orders[n] = d, order
-         n = n + 1
-      end
-   end
-   districts.n, orders.n = n, n
-   return n
 end
 
-local function execute_delivery(conn, s, input)
-   local n = take_orders(conn, s, input)
-   if n == 0 then
-      conn:run(s.commit)
+-- Locks the oldest order of every district. Deliveries of a warehouse wait for each other
+-- at the first one, the gate, at which they hold no lock, so there are no deadlocks.
+local function take_orders(conn, prepared, input)
+   local districts, orders, found, gate = input.districts, input.orders, input.found, 1
+   conn:send(prepared.begin)
+   found[1] = oldest_order(conn, prepared, input.w_id, 1)
+   while not found[gate] and gate < DISTRICTS do
+      gate = gate + 1
+      found[gate] = oldest_order(conn, prepared, input.w_id, gate)
+   end
+   if gate < DISTRICTS then lock_rest(conn, prepared, input, gate + 1) end
+   local count = 0
+   for d_id = 1, DISTRICTS do
+      local order = found[d_id]
+         or (d_id > gate and oldest_order(conn, prepared, input.w_id, d_id))
+      if order then
+         districts[count], orders[count] = d_id, order
+         count = count + 1
+      end
+   end
+   districts.n, orders.n = count, count
+   return count
+end
+
+-- Notes whose orders were delivered, and what each of them owes.
+local function read_deliveries(conn, input, delivered, lines, count)
+   local customers, amounts = input.customers, input.amounts
+   for row = 0, count - 1 do
+      local d_id = conn:int(delivered, row, DELIVERED.d_id)
+      input.customer_of[d_id] = conn:int(delivered, row, DELIVERED.c_id)
+   end
+   for row = 0, count - 1 do
+      local d_id = conn:int(lines, row, LINES.d_id)
+      input.districts[row], customers[row] = d_id, input.customer_of[d_id]
+      amounts[row] = conn:int(lines, row, LINES.cents)
+   end
+   customers.n, amounts.n = count, count
+end
+
+local function execute_delivery(conn, prepared, input)
+   local count = take_orders(conn, prepared, input)
+   if count == 0 then
+      conn:run(prepared.commit)
       return COMMITTED
    end
-   conn:send(s.delete_new_orders, input.w, input.districts, input.orders)
-   conn:send(s.deliver_orders, input.w, input.districts, input.orders, input.carrier)
-   conn:send(s.deliver_lines, input.w, input.districts, input.orders)
+   local w_id, districts, orders = input.w_id, input.districts, input.orders
+   local deleted = conn:send(prepared.delete_new_orders, w_id, districts, orders)
+   local delivered = conn:send(prepared.deliver_orders, w_id, districts, orders, input.carrier_id)
+   local lines = conn:send(prepared.deliver_lines, w_id, districts, orders)
    conn:flush()
-   local done = conn:affected(0) == n and conn:rows(1) == n and conn:rows(2) == n
-   if not done then missing("order to deliver") end
-   local customers, amounts = input.customers, input.amounts
-   for i = 0, n - 1 do input.customer_of[conn:int(1, i, 0)] = conn:int(1, i, 1) end
-   for i = 0, n - 1 do
-      local d = conn:int(2, i, 0)
-      input.districts[i], customers[i], amounts[i] = d, input.customer_of[d], conn:int(2, i, 1)
-   end
-   customers.n, amounts.n = n, n
-   conn:send(s.deliver_customers, input.w, input.districts, customers, amounts)
-   conn:run(s.commit)
+   local all_there = conn:affected(deleted) == count and conn:rows(delivered) == count
+      and conn:rows(lines) == count
+   if not all_there then missing("order to deliver") end
+   read_deliveries(conn, input, delivered, lines, count)
+   conn:send(prepared.deliver_customers, w_id, districts, input.customers, input.amounts)
+   conn:run(prepared.commit)
    return COMMITTED
 end
 
 -- Stock-Level -----------------------------------------------------------------------
 
 local function draw_stock_level(terminal, input)
-   input.w, input.d = terminal.w, terminal.d
+   input.w_id, input.d_id = terminal.w, terminal.d
    input.threshold = rnd(10, 20)
 end
 
-local function execute_stock_level(conn, s, input)
-   conn:send(s.begin)
-   conn:send(s.district_order, input.w, input.d)
+local function execute_stock_level(conn, prepared, input)
+   conn:send(prepared.begin)
+   local district = conn:send(prepared.district_order, input.w_id, input.d_id)
    conn:flush()
-   if conn:rows(1) == 0 then missing("district") end
-   local next_order = conn:int(1, 0, 0)
-   conn:send(s.low_stock, input.w, input.d, next_order - 20, next_order, input.threshold)
-   conn:run(s.commit)
+   if conn:rows(district) == 0 then missing("district") end
+   local next_order = conn:int(district, 0, DISTRICT_ORDER.next_order)
+   conn:send(prepared.low_stock, input.w_id, input.d_id, next_order - 20, next_order,
+             input.threshold)
+   conn:run(prepared.commit)
    return COMMITTED
 end
 
@@ -327,10 +372,10 @@ transactions.types = {
 
 -- Buffers that are reused for every transaction, so that none allocates.
 function transactions.new_input()
-   local input = {prices = {}, found = {}, customer_of = {}, info = {},
+   local input = {prices = {}, found = {}, results = {}, customer_of = {}, info = {},
                   infos = {ptr = ffi.new("const char *[?]", MAX_LINES),
                            len = ffi.new("int[?]", MAX_LINES)}}
-   for _, name in ipairs{"w_ids", "items", "quantities", "numbers", "amounts", "round_w",
+   for _, name in ipairs{"w_ids", "items", "quantities", "numbers", "amounts", "round_w_ids",
                          "round_items", "round_quantities", "districts", "orders", "customers"} do
       input[name] = {n = 0}
    end

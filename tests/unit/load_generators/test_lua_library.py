@@ -50,6 +50,26 @@ def connected(port: int, script: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("batches", ["true", "false"])
+def test_what_a_send_returns_names_its_result(port: int, batches: str) -> None:
+    """Results were counted by hand against the sends above them. Until the next send after a flush
+    they stay, and then the first is a new one."""
+    done = connected(
+        port,
+        f"""
+        local number = c:prepare("SELECT $1::int4", "i")
+        c:start_pipeline({batches})
+        for round = 1, 2 do
+           local results = {{}}
+           for i = 1, 5 do results[i] = c:send(number, 10 * round + i) end
+           c:flush()
+           for i = 5, 1, -1 do io.write(c:int(results[i], 0, 0), " ") end
+        end
+        """,
+    )
+    assert done.stdout == "15 14 13 12 11 25 24 23 22 21 ", done
+
+
+@pytest.mark.parametrize("batches", ["true", "false"])
 @pytest.mark.parametrize(("results", "fits"), [(32, True), (33, False)])
 def test_a_transaction_keeps_32_results(
     port: int, batches: str, results: int, fits: bool
