@@ -5,7 +5,7 @@ It answers as PostgreSQL and YugabyteDB do; tests/integration/test_existing.py a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +37,8 @@ def spec(
 @dataclass
 class Server:
     """A cluster: its databases with their tables, the comments on them, and every statement that
-    it was sent. `has`: names of settings and functions. `busy`: how often somebody is connected."""
+    it was sent. `has`: names of settings and functions. `busy`: how often somebody is connected.
+    `before`: is told of each statement before it is carried out, as another user may come then."""
 
     banner: str = YUGABYTEDB
     databases: dict[str, set[str]] = field(default_factory=lambda: {"yugabyte": set()})
@@ -68,6 +69,28 @@ class Server:
     )  # of one reading after another
     given_process_id: int = 77
     tablets: list[dict[str, Any]] | None = None  # without a view of them
+    connection_limits: dict[int, int] = field(default_factory=dict)  # by number
+    before: Callable[[str], None] = lambda _statement: None
+    numbered: list[set[str]] = field(default_factory=list)  # by their numbers
+    renamed: list[tuple[str, str]] = field(default_factory=list)  # in this transaction
+
+    def oid(self, name: str) -> int:
+        """The number of the database that has this name now: one made anew has another."""
+        made = self.databases[name]
+        for number, known in enumerate(self.numbered):
+            if known is made:
+                return 16384 + number
+        self.numbered.append(made)
+        return 16384 + len(self.numbered) - 1
+
+    def drop(self, name: str) -> None:
+        self.databases.pop(name, None)
+        self.comments.pop(name, None)
+
+    def rename(self, name: str, new_name: str) -> None:
+        self.databases[new_name] = self.databases.pop(name)
+        if name in self.comments:
+            self.comments[new_name] = self.comments.pop(name)
 
     @contextmanager
     def connect(self, address: sql.Address, _timeout_s: float) -> Iterator[sql.Session]:
@@ -75,6 +98,9 @@ class Server:
             raise RunError(f"SQL at {address.host}: no")
         self.addresses.append(address)
         yield Asked(self, address.database)
+
+
+_FORBIDDEN = NotPermittedError("must be a superuser to terminate superuser process")
 
 
 @dataclass
@@ -89,6 +115,7 @@ class Asked:
         raise AssertionError(sql)
 
     def rows(self, text: str) -> list[dict[str, Any]]:
+        self.server.before(text)
         self.server.statements.append(text)
         databases = self.server.databases
         words = text.split()
@@ -110,10 +137,7 @@ class Asked:
         if "yb_servers" in text:
             return [{"host": host} for host in HOSTS[: self.server.known]]
         if "FROM pg_database" in text:
-            name = text.split("'")[-2]
-            return (
-                [{"mark": self.server.comments.get(name)}] if name in databases else []
-            )
+            return self._found(text.split("'")[-2])
         if "FROM pg_tables" in text:
             return [
                 {"?": 1} for name in databases[self.database] if f"'{name}'" in text
@@ -123,21 +147,27 @@ class Asked:
         if "FROM pg_settings WHERE name IN ('alloydb" in text or "FROM pg_proc" in text:
             return [{"name": name} for name in self.server.has if f"'{name}'" in text]
         if text.startswith("CREATE DATABASE"):
-            databases[words[2].strip('"')] = set()
+            name = words[2].strip('"')
+            databases[name] = set()
+            self.server.connection_limits[self.server.oid(name)] = int(words[-1])
         elif text.startswith("COMMENT ON DATABASE"):
             self.server.comments[words[3].strip('"')] = text.split("'", 1)[
                 1
             ].removesuffix("'")
         elif text.startswith("DROP DATABASE"):
             if self.server.forbids_force and "FORCE" in text:
-                raise NotPermittedError(
-                    "must be a superuser to terminate superuser process"
-                )
-            if self.server.busy:
-                self.server.busy -= 1
-                raise RunError('database "tierbench" is being accessed by other users')
-            databases.pop(words[2].strip('"'), None)
-            self.server.comments.pop(words[2].strip('"'), None)
+                raise _FORBIDDEN
+            self._require_unused()
+            self.server.drop(words[2].strip('"'))
+        elif text.startswith("ALTER DATABASE"):
+            self._require_unused()
+            names = (words[2].strip('"'), words[-1].strip('"'))
+            self.server.rename(*names)
+            self.server.renamed.append(names)
+        elif "pg_terminate_backend" in text and self.server.forbids_force:
+            raise _FORBIDDEN
+        elif text in ("BEGIN", "COMMIT", "ROLLBACK"):
+            self._transaction(text)
         elif "boot_val" in text:
             return [
                 {"name": name, "setting": is_}
@@ -160,6 +190,28 @@ class Asked:
         elif "AS level" in text:
             return [{"level": "repeatable read"}]
         return []
+
+    def _found(self, name: str) -> list[dict[str, Any]]:
+        server = self.server
+        if name not in server.databases:
+            return []
+        oid = server.oid(name)
+        limit = server.connection_limits.get(oid, -1)
+        mark = server.comments.get(name)
+        return [{"oid": oid, "mark": mark, "connection_limit": limit}]
+
+    def _require_unused(self) -> None:
+        if self.server.busy:
+            self.server.busy -= 1
+            raise RunError('database "tierbench" is being accessed by other users')
+
+    def _transaction(self, text: str) -> None:
+        """PostgreSQL undoes a renaming that is rolled back."""
+        server = self.server
+        if text == "ROLLBACK":
+            for name, new_name in server.renamed:
+                server.rename(new_name, name)
+        server.renamed.clear()
 
     def _of_lease(self, text: str) -> list[dict[str, Any]]:
         """As PostgreSQL answers: tests/integration/test_existing.py asks a real one."""

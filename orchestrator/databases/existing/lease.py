@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
+from orchestrator.databases.existing.identity import LEAST_BIRTH_NUMBER, DatabaseEntry
 from orchestrator.errors import (
     GuardLostError,
     RunError,
@@ -26,6 +27,7 @@ from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host, sql
 
 _COMMENT = "tierbench: which campaign is on this cluster"
+_BIRTH_NUMBER = LEAST_BIRTH_NUMBER - 1  # of no campaign's own database
 _SILENT_S = 180.0
 _STATEMENT_S = 20.0
 _DDL_S = 600.0
@@ -120,11 +122,11 @@ class Lease(owned_database.Place):
 
     def clear(self) -> str:
         """Removes what a dead campaign has left; says what was found otherwise."""
-        mark = self.look()
+        entry = self.look()
         outcome = ""
-        if mark is None:
+        if entry is None:
             outcome = ": was gone"
-        elif not self._is_ours(mark):
+        elif not _is_ours(entry):
             outcome = ": left alone, because others made it"
         else:
             other = self.take()
@@ -162,26 +164,22 @@ class Lease(owned_database.Place):
     def _prepare(self) -> None:
         """Makes database and table, unless another tester has."""
         with self.outside() as session:
-            mark = self.mark(session)
-            if mark is None:
-                session.rows(f'CREATE DATABASE "{LEASE_DATABASE}"')
-            elif not self._is_ours(mark):
+            entry = self.find(session)
+            if entry is None:
+                session.rows(
+                    f'CREATE DATABASE "{LEASE_DATABASE}" CONNECTION LIMIT {_BIRTH_NUMBER}'
+                )
+            elif not _is_ours(entry):
                 raise RunError(
                     f"there is a database {LEASE_DATABASE} without tierbench's comment"
                 )
-            if not mark:
+            if entry is None or not entry.mark:
                 session.rows(
                     f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'"
                 )
         with self.session(_STATEMENT_S) as session:
             if not session.rows("SELECT 1 FROM pg_tables WHERE tablename = 'lease'"):
                 session.rows(sql.query(__package__, "make_lease"))
-
-    def _is_ours(self, mark: str) -> bool:
-        """Also if it is empty without a comment: its tester was killed in between."""
-        if mark:
-            return mark == _COMMENT
-        return self.is_empty()
 
     def _beat(self) -> None:
         other = self.take()
@@ -212,10 +210,20 @@ class Lease(owned_database.Place):
             session.rows(f"DELETE FROM lease WHERE holder = '{self._mine.quoted}'")
             if session.rows("SELECT holder FROM lease"):
                 return
+            entry = self.find(session)  # the one that this session is in
+            if entry is None or entry.mark != _COMMENT:
+                return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
         if self.is_empty():
-            self.drop_if(_COMMENT.__eq__, lambda error: isinstance(error, RunError))
+            self.drop_if(entry.__eq__, lambda error: isinstance(error, RunError))
+
+
+def _is_ours(entry: DatabaseEntry) -> bool:
+    """Also without a comment, if a tester was killed between making it and writing one."""
+    if entry.mark:
+        return entry.mark == _COMMENT
+    return entry.connection_limit == _BIRTH_NUMBER
 
 
 def _holder(session: sql.Session) -> Holder | None:

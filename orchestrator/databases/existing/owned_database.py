@@ -2,9 +2,10 @@
 (docs/YUGABYTEDB.md).
 
 It is remembered in the cache before it is made, so that one without a comment, left by a kill in
-between, is recognised too. Ours is what this cache remembers on this host: several may share a
-cache. Whose it is is read in the session that drops it. The owner's own commands keep it, loaded,
-and bring it back; values reach them in their environment alone, so none is read as a command."""
+between, is recognised too; and by its number when it is there (`identity`). Ours is what this cache
+remembers on this host: several may share a cache. Whose it is is read in the session that drops it.
+The owner's own commands keep it, loaded, and bring it back; values reach them in their environment
+alone, so none is read as a command."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TextIO
@@ -20,8 +21,10 @@ from typing import Literal, TextIO
 from pydantic import TypeAdapter
 
 from orchestrator import powers, units
+from orchestrator.databases.existing import identity
 from orchestrator.databases.existing.declaration import Existing, address, tls
-from orchestrator.errors import UNREADABLE, NotPermittedError, RunError, UsageError
+from orchestrator.databases.existing.identity import DatabaseEntry
+from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, machine_caches, shell, sql
 from orchestrator.system.machine_caches import MachineIdentity
@@ -91,17 +94,14 @@ class Place:
                 )
             raise RunError(error.what, advice) from error
 
-    def mark(self, session: sql.Session) -> str | None:
-        """The comment on it, "" without one; None if it is not there."""
-        rows = session.rows(sql.query(__package__, "mark", database=self.name))
-        if rows:
-            return str(rows[0]["mark"] or "")
-        return None
+    def find(self, session: sql.Session) -> DatabaseEntry | None:
+        """The database that has our name now; None if there is none."""
+        return identity.find(session, self.name)
 
-    def look(self) -> str | None:
-        """`mark`, in a session of its own."""
+    def look(self) -> DatabaseEntry | None:
+        """`find`, in a session of its own."""
         with self.outside() as session:
-            return self.mark(session)
+            return self.find(session)
 
     def is_empty(self) -> bool:
         with self.session(60.0) as session:
@@ -109,22 +109,22 @@ class Place:
 
     def drop_if(
         self,
-        ours: Callable[[str], bool],
+        ours: Callable[[DatabaseEntry], bool],
         may_pass: Callable[[Exception], bool],
         force: bool = False,
     ) -> bool:
-        """Drops it if its comment, read in the same session, says so; by `force`, ends others'
-        sessions first. Again for IN_USE_S while somebody is connected to it, and for a minute where
-        another error may pass. Returns whether it was there."""
+        """Drops it if it is `ours`, by what the server says of it in the same session; by `force`,
+        ends others' sessions first. Again for IN_USE_S while somebody is connected to it, and for a
+        minute where another error may pass. Returns whether it was there."""
         clock = self.world.clock
         begun_s = clock.monotonic()
 
         def drop() -> bool:
             with self.outside() as session:
-                mark = self.mark(session)
-                if mark is not None and ours(mark):
-                    self._drop_in(session, force)
-                return mark is not None
+                entry = self.find(session)
+                if entry is not None and ours(entry):
+                    identity.drop(session, self.name, entry, force)
+                return entry is not None
 
         def may_still_pass(error: Exception) -> bool:
             waited_s = clock.monotonic() - begun_s
@@ -139,17 +139,6 @@ class Place:
 
         return patiently(drop, clock, may_still_pass, IN_USE_S)
 
-    def _drop_in(self, session: sql.Session, force: bool) -> None:
-        """RunError if somebody is connected to it whose session our user may not end."""
-        plain = f'DROP DATABASE "{self.name}"'
-        if force:
-            # Only a superuser may end a superuser's session (PostgreSQL: DROP DATABASE). Without
-            # FORCE the drop can still be waited for until that session is gone.
-            with suppress(NotPermittedError):
-                session.rows(f"{plain} WITH (FORCE)")
-                return
-        session.rows(plain)
-
 
 @dataclass(frozen=True)
 class OwnDatabase(Place):
@@ -161,14 +150,14 @@ class OwnDatabase(Place):
     def require_replaceable(self, may_ask: bool) -> None:
         """UsageError if there is a database of our name that is not ours, and its owner does not
         agree to drop it, or has not agreed before and may not be asked now."""
-        mark = self.look()
-        if mark is not None:
-            self._is_given_up(mark, may_ask)
+        entry = self.look()
+        if entry is not None:
+            self._is_given_up(entry, may_ask)
 
-    def _is_given_up(self, mark: str, may_ask: bool = False) -> bool:
-        owner = owner_of(mark)
-        if self.declared.may_drop == self.name or self._is_ours(owner):
+    def _is_given_up(self, entry: DatabaseEntry, may_ask: bool = False) -> bool:
+        if self.declared.may_drop == self.name or self._is_ours(entry):
             return True
+        owner = owner_of(entry.mark)
         maker = "tierbench did not make"
         age = ""
         if owner is not None:
@@ -201,20 +190,23 @@ class OwnDatabase(Place):
                 "profile",
             )
 
-    def _is_ours(self, owner: Owner | None) -> bool:
-        """Whether a database with that mark, or an empty one without any, is one that this cache
-        remembers and this host made."""
-        file = _file(self.world.cache, self.declared)
-        remembered = [left.owner for left in _read([file])]
-        if not any(maker.is_from(self.world.cache) for maker in remembered):
-            return False
-        if owner is None:
-            return self.is_empty()
-        return owner in remembered
+    def _remembered(self) -> list[Leftover]:
+        """What this cache remembers of a database of this name that this host made."""
+        cache = self.world.cache
+        from_here: list[Leftover] = []
+        for left in _read([_file(cache, self.declared)]):
+            if left.owner.is_from(cache):
+                from_here.append(left)
+        return from_here
+
+    def _is_ours(self, entry: DatabaseEntry) -> bool:
+        """Whether it is one that this cache remembers and this host made."""
+        return any(left.is_it(entry) for left in self._remembered())
 
     def make(self) -> None:
         """Makes the database, empty. UsageError as `require_replaceable`; RunError if it cannot be
         marked as ours."""
+        self._drop_begun()
         self._drop(self._is_given_up)
         world = self.world
         now_s = round(world.clock.now())
@@ -222,42 +214,65 @@ class OwnDatabase(Place):
         remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:
-            session.rows(f'CREATE DATABASE "{self.name}"')
+            session.rows(
+                f'CREATE DATABASE "{self.name}" CONNECTION LIMIT {owner.birth_number}'
+            )
+            entry = self._just_made(session, owner)
+            remember(world.cache, self.declared, owner, entry.oid)
             try:
                 session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
             except RunError:
-                session.rows(
-                    f'DROP DATABASE "{self.name}"'
-                )  # without a mark nobody drops it later
+                # Others do not see whose it is: it does not stay.
+                identity.drop(session, self.name, entry, force=False)
                 raise
+
+    def _just_made(self, session: sql.Session, owner: Owner) -> DatabaseEntry:
+        entry = self.find(session)
+        if entry is None or entry.connection_limit != owner.birth_number:
+            raise RunError(
+                f"somebody replaced the database {self.name} as soon as it was made",
+                advice="choose another name (`existing.database`)",
+            )
+        return entry
 
     def drop_left_behind(self) -> None:
         """Drops what an ended program of this cache left; nothing if there is no such database.
 
         Its last run may have been complete, so that no other run makes the database anew.
         """
-        mark = self.look()
-        if mark is not None and self._is_ours(owner_of(mark)):
+        self._drop_begun()
+        entry = self.look()
+        if entry is not None and self._is_ours(entry):
             self.drop()
 
     def drop(self) -> bool:
         """Drops it if it is still ours, and forgets it; returns whether it was there. UsageError if
         another has one of that name by now; RunError if somebody is connected to it for long."""
+        begun = self._drop_begun()
         existed = self._drop(self._is_still_ours)
         forget(self.world.cache, self.declared)
-        return existed
+        return existed or begun
 
-    def _is_still_ours(self, mark: str) -> bool:
-        owner = owner_of(mark)
-        if not self._is_ours(owner):
+    def _drop_begun(self) -> bool:
+        """Ends what a program began that was killed while it dropped it; whether there was such."""
+        begun = False
+        numbers = [left.oid for left in self._remembered() if left.oid is not None]
+        if numbers:
+            with self.outside() as session:
+                begun = any(identity.drop_begun(session, oid) for oid in numbers)
+        return begun
+
+    def _is_still_ours(self, entry: DatabaseEntry) -> bool:
+        if not self._is_ours(entry):
+            owner = owner_of(entry.mark)
             who = "somebody else"
-            if owner:
+            if owner and owner not in [left.owner for left in self._remembered()]:
                 who = f"campaign {owner.campaign} on {owner.host}"
             forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
         return True
 
-    def _drop(self, ours: Callable[[str], bool]) -> bool:
+    def _drop(self, ours: Callable[[DatabaseEntry], bool]) -> bool:
         """Waits until nobody is connected to it. `ours` raises if it must stay."""
         return self.drop_if(ours, lambda _error: False, self.force)
 
@@ -320,6 +335,15 @@ class Owner:
         is_here = machine_caches.here().is_that_of(made_on)
         return is_here and self.cache == str(cache.resolve())
 
+    @property
+    def birth_number(self) -> int:
+        """The connection limit with which it makes its database: another for each campaign."""
+        moment = f"{self.started_s:.3f}"  # read back, a whole one is a float
+        text = "\0".join((self.host, self.machine, self.cache, self.campaign, moment))
+        digest = hashlib.sha256(text.encode()).digest()
+        drawn = int.from_bytes(digest[:4]) % identity.LEAST_BIRTH_NUMBER
+        return identity.LEAST_BIRTH_NUMBER + drawn
+
 
 def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
     machine = machine_caches.here()
@@ -329,10 +353,20 @@ def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A database that was made and, as far as is known, not dropped."""
+    """A database that was made and, as far as is known, not dropped. `oid`: its number; None from a
+    kill before it was known, or from an earlier release."""
 
     declared: Existing
     owner: Owner
+    oid: int | None = None
+
+    def is_it(self, entry: DatabaseEntry) -> bool:
+        """Whether the database is this one, and no copy with the same comment."""
+        if self.oid is not None:
+            return entry.oid == self.oid
+        if entry.mark:
+            return owner_of(entry.mark) == self.owner
+        return entry.connection_limit == self.owner.birth_number
 
     @property
     def command(self) -> str:
@@ -351,10 +385,13 @@ class Leftover:
         return f'psql "{" ".join(words)}" -c \'DROP DATABASE "{declared.database}"\''
 
 
-def remember(cache: Path, declared: Existing, owner: Owner) -> None:
+def remember(
+    cache: Path, declared: Existing, owner: Owner, oid: int | None = None
+) -> None:
     file = _file(cache, declared)
     files.make_folder(file.parent)
-    files.write_json(file, {"declared": asdict(declared), "owner": asdict(owner)})
+    content = {"declared": asdict(declared), "owner": asdict(owner), "oid": oid}
+    files.write_json(file, content)
 
 
 def forget(cache: Path, declared: Existing) -> None:

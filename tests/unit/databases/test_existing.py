@@ -232,17 +232,19 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     assert len(owned_database.leftovers(CACHE[-1])) == 1, "that host still needs it"
 
 
-@pytest.mark.parametrize(("tables", "replaced"), [(set(), True), ({"payroll"}, False)])
+@pytest.mark.parametrize("tables", [set(), {"payroll"}])
+@pytest.mark.parametrize("is_ours", [True, False])
 def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
-    tables: set[str], replaced: bool
+    tables: set[str], is_ours: bool
 ) -> None:
-    """One that holds tables was made by somebody else since then."""
+    """By the connection limit with which it was made. One that was merely empty was dropped, too,
+    although somebody else may have made it since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
     declared, _ = declaration.read(spec())
-    owned_database.remember(
-        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
-    )
-    if replaced:
+    owner = owned_database.owner_here(CACHE[-1], "c0", 5)
+    owned_database.remember(CACHE[-1], declared, owner)
+    if is_ours:
+        server.connection_limits[server.oid("tierbench")] = owner.birth_number
         database(server).check(spec(), world())
     else:
         with pytest.raises(UsageError, match="did not make"):
@@ -260,8 +262,10 @@ def test_the_mark_names_host_campaign_and_time_and_is_made_with_the_database() -
         "cache": str(CACHE[-1]),
         "machine": machine_caches.here().id,
     }
-    made = server.statements.index('CREATE DATABASE "tierbench"')
-    assert server.statements[made + 1].startswith('COMMENT ON DATABASE "tierbench"')
+    owner = Owner(**json.loads(text))
+    creation = f'CREATE DATABASE "tierbench" CONNECTION LIMIT {owner.birth_number}'
+    made = server.statements.index(creation)
+    assert server.statements[made + 2].startswith('COMMENT ON DATABASE "tierbench"')
 
 
 def test_a_database_of_an_earlier_release_is_told_by_the_machine_s_name() -> None:
@@ -329,16 +333,21 @@ def test_a_database_that_others_use_stays_and_says_whom_to_look_for() -> None:
         server.databases["tierbench"] = set()
         server.comments["tierbench"] = ""
         server.busy = 10**6
-        owned.drop_if(lambda _mark: True, lambda _error: False)
+        owned.drop_if(lambda _found: True, lambda _error: False)
     assert "pg_stat_activity" in raised.value.advice
     assert "allowed to create" not in raised.value.advice
 
 
 def test_postgresql_ends_their_sessions_where_it_can() -> None:
+    """By the database's number: FORCE takes a name, which another one may have by then."""
     server = Server(banner=POSTGRESQL, databases={"postgres": set()})
     with running(server, spec(maintenance_database="postgres")):
-        pass
-    assert 'DROP DATABASE "tierbench" WITH (FORCE)' in server.statements
+        number = server.oid("tierbench")
+    assert any(
+        "pg_terminate_backend" in text and f"datid = {number} " in text
+        for text in server.statements
+    )
+    assert "tierbench" not in server.databases
 
 
 @pytest.mark.parametrize(
@@ -385,6 +394,83 @@ def test_an_index_that_a_load_left_half_made_is_named(banner: str) -> None:
         keeping.half_made = ("idx_customer", "k_1")
         with pytest.raises(LoadError, match="idx_customer and k_1"):
             database(keeping).settle(cluster, world())
+
+
+# ------------------------------------------------------------------ which database it is
+
+
+def of_postgresql() -> Server:
+    return Server(banner=POSTGRESQL, databases={"postgres": set()})
+
+
+ON_POSTGRESQL = spec(maintenance_database="postgres")
+
+
+def replaced_before(server: Server, beginning: str) -> None:
+    """Somebody drops ours, and makes one of its name, before a statement that begins so."""
+
+    def before(statement: str) -> None:
+        if statement.startswith(beginning) and server.databases.get("tierbench") == {
+            "ours"
+        }:
+            server.drop("tierbench")
+            server.databases["tierbench"] = {"payroll"}
+
+    server.databases["tierbench"].add("ours")
+    server.before = before
+
+
+def test_what_took_its_name_in_the_last_moment_is_not_dropped() -> None:
+    """Between the look at its comment and DROP DATABASE, which takes a name."""
+    server, progress = of_postgresql(), QuietProgress()
+    with running(server, ON_POSTGRESQL, progress):
+        replaced_before(server, "ALTER DATABASE")
+    assert server.databases == {"postgres": set(), "tierbench": {"payroll"}}
+    (text,) = progress.said
+    assert "is another one since a moment ago: nothing was dropped" in text
+    server.before = lambda _statement: None
+    (line,) = existing.clean(world(), server.connect)
+    assert "left alone, because somebody else has made one" in line
+    assert server.databases["tierbench"] == {"payroll"}
+
+
+def test_yugabytedb_is_looked_at_once_more_right_before_it_drops() -> None:
+    """It commits each change of a database by itself: a renaming would not be undone."""
+    server, progress = Server(), QuietProgress()
+    with running(server, spec(), progress):
+        replaced_before(server, "SELECT version()")
+    assert server.databases["tierbench"] == {"payroll"}
+    assert "nothing was dropped" in progress.said[-1]
+    assert not [text for text in server.statements if text.startswith("ALTER")]
+
+
+@pytest.mark.parametrize("banner", [POSTGRESQL, Server.banner])
+def test_a_copy_with_our_comment_is_not_ours(banner: str) -> None:
+    """As `pg_dump --create` makes one: the comment is part of it."""
+    server, progress = Server(banner=banner), QuietProgress()
+    with running(server, spec(maintenance_database="yugabyte"), progress):
+        server.databases["tierbench"] = {"payroll"}
+    assert server.databases["tierbench"] == {"payroll"}
+    assert "somebody else has made one of that name since" in progress.said[-1]
+
+
+@pytest.mark.parametrize("last", ["DROP DATABASE", "COMMIT"])
+def test_one_that_was_being_dropped_at_a_kill_is_dropped_later(last: str) -> None:
+    """It has its other name then, in which its number stands."""
+    server = of_postgresql()
+
+    def before(statement: str) -> None:
+        if statement.startswith(last):
+            raise KeyboardInterrupt
+
+    with suppress(KeyboardInterrupt), running(server, ON_POSTGRESQL):
+        server.before = before
+    assert len(server.databases) == 2
+    server.before = lambda _statement: None
+    (line,) = existing.clean(world(), server.connect)
+    assert line.endswith("of campaign c1"), line
+    assert server.databases == {"postgres": set()}
+    assert owned_database.leftovers(CACHE[-1]) == ()
 
 
 # ------------------------------------------------------------------ what a killed campaign left

@@ -18,6 +18,7 @@ import pytest
 
 from orchestrator.databases import existing
 from orchestrator.databases.existing import declaration, owned_database
+from orchestrator.databases.existing import lease as lease_module
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.model import ClusterSpec
@@ -184,10 +185,21 @@ def test_one_killed_while_it_made_the_database_is_in_nobodys_way(marked: bool) -
     server = Server(databases={"yugabyte": set(), "tierbench_campaign": set()})
     if marked:
         server.comments["tierbench_campaign"] = COMMENT
+    else:
+        oid = server.oid("tierbench_campaign")
+        server.connection_limits[oid] = lease_module._BIRTH_NUMBER
     with reserved(server, spec()):
         assert json.loads(server.lease)["campaign"] == "c1"
         assert server.comments["tierbench_campaign"] == COMMENT
     assert server.databases == {"yugabyte": set()}
+
+
+def test_an_empty_database_of_that_name_that_others_made_is_not_taken() -> None:
+    """It was given our comment, and dropped at the end, because it was empty."""
+    server = Server(databases={"yugabyte": set(), "tierbench_campaign": set()})
+    with pytest.raises(UnavailableError, match="without tierbench's comment"):
+        reserved(server, spec()).__enter__()
+    assert "tierbench_campaign" in server.databases and not server.comments
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -197,9 +209,10 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(
     server = Server()
     killed = reserved(server, spec())
     killed.__enter__()
-    server.lease, server.databases["tierbench_campaign"] = "", set()
+    server.lease = ""
+    server.databases["tierbench_campaign"].clear()
     if not marked:
-        server.comments.clear()
+        server.comments.clear()  # its connection limit is still there
     (line,) = existing.clean(world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}

@@ -1,0 +1,127 @@
+"""Which database it is, and dropping that one: a name says only which one has it now.
+
+A server numbers its databases, and does not give a number to another one. YugabyteDB does not
+either: one that is dropped and made anew has another (yugabyte/yugabyte-db, issues 19656, 30319).
+What was read from before the number could be kept is told by what CREATE DATABASE itself writes:
+a connection limit that is far above what any server takes, and another one for each maker. Both
+servers have that option (YugabyteDB: docs.yugabyte.com, CREATE DATABASE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from orchestrator.databases.existing.declaration import YUGABYTEDB
+from orchestrator.databases.existing.servers import banner_of
+from orchestrator.errors import NotPermittedError, RunError
+from orchestrator.system import sql
+from orchestrator.yugabyte import queries
+
+# Above every `max_connections` (at most 262,143), below the largest int4.
+LEAST_BIRTH_NUMBER = 2**30
+
+
+@dataclass(frozen=True)
+class DatabaseEntry:
+    """What a server says of a database. `mark`: the comment on it, "" without one."""
+
+    oid: int
+    mark: str
+    connection_limit: int
+
+
+def find(session: sql.Session, name: str) -> DatabaseEntry | None:
+    """The database that has this name now; None if there is none."""
+    rows = session.rows(sql.query(__package__, "database", database=name))
+    if not rows:
+        return None
+    row = rows[0]
+    return DatabaseEntry(
+        int(row["oid"]), str(row["mark"] or ""), int(row["connection_limit"])
+    )
+
+
+def name_while_dropped(oid: int) -> str:
+    """The name that a database has from when it is known for certain until it is gone."""
+    return f"tierbench_drop_{oid}"
+
+
+def drop(session: sql.Session, name: str, entry: DatabaseEntry, force: bool) -> None:
+    """Drops the database that was found under this name, and none that has its name since.
+
+    `force`: others' sessions in it are ended. RunError if another one has its name by now, or
+    somebody is connected to it.
+
+    DROP DATABASE takes a name, and no transaction. So on PostgreSQL the database is renamed in a
+    transaction, which holds it exclusively: if it is another one, that is rolled back, and nobody
+    has seen it. YugabyteDB commits each change of a database by itself (docs.yugabyte.com,
+    Transactional DDL): there it is only looked at once more, right before it is dropped."""
+    if banner_of(queries.banner(session)) == YUGABYTEDB:
+        _require(find(session, name), entry, name)
+        _drop_name(session, name, force)
+        return
+    _rename(session, name, entry, force)
+    _drop_name(session, name_while_dropped(entry.oid), force=False)
+
+
+def drop_begun(session: sql.Session, oid: int) -> bool:
+    """Drops that of this number if a killed program had begun to; whether there was one."""
+    name = name_while_dropped(oid)
+    entry = find(session, name)
+    if entry is None or entry.oid != oid:
+        return False
+    _drop_name(session, name, force=False)
+    return True
+
+
+def _require(now: DatabaseEntry | None, entry: DatabaseEntry, name: str) -> None:
+    if now is None or now.oid != entry.oid:
+        raise RunError(
+            f"the database {name} is another one since a moment ago: nothing was dropped",
+            advice="look who made it, and choose another name (`existing.database`)",
+        )
+
+
+def _rename(session: sql.Session, name: str, entry: DatabaseEntry, force: bool) -> None:
+    """Gives the database the name that it has while it is dropped."""
+    if force:
+        # Only a superuser may end a superuser's session. Without that the drop can still be waited
+        # for until that session is gone.
+        with suppress(NotPermittedError):
+            _rename_in_transaction(session, name, entry, ends_sessions=True)
+            return
+    _rename_in_transaction(session, name, entry, ends_sessions=False)
+
+
+def _rename_in_transaction(
+    session: sql.Session, name: str, entry: DatabaseEntry, ends_sessions: bool
+) -> None:
+    new_name = name_while_dropped(entry.oid)
+    with _transaction(session):
+        if ends_sessions:
+            session.rows(sql.query(__package__, "end_sessions", oid=entry.oid))
+        session.rows(f'ALTER DATABASE "{name}" RENAME TO "{new_name}"')
+        _require(find(session, new_name), entry, name)
+
+
+@contextmanager
+def _transaction(session: sql.Session) -> Iterator[None]:
+    session.rows("BEGIN")
+    try:
+        yield
+    except BaseException:
+        with suppress(RunError):  # a lost session has rolled back by itself
+            session.rows("ROLLBACK")
+        raise
+    session.rows("COMMIT")
+
+
+def _drop_name(session: sql.Session, name: str, force: bool) -> None:
+    plain = f'DROP DATABASE "{name}"'
+    if force:
+        # As with `_rename`.
+        with suppress(NotPermittedError):
+            session.rows(f"{plain} WITH (FORCE)")
+            return
+    session.rows(plain)
