@@ -212,6 +212,10 @@ class Resumption:
             facts.group(self.before.fingerprint.get("images")),
             facts.group(now.fingerprint.get("images")),
         )
+        unlike_images += _unlike_packages(
+            facts.group(self.before.fingerprint.get("packages")),
+            facts.group(now.fingerprint.get("packages")),
+        )
         if unlike_images:
             yield "image", ", ".join(unlike_images)
         yield from self._machine_differences(before, now)
@@ -294,6 +298,20 @@ def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
     for tag, identity in before.items():
         if identity and now.get(tag) and identity != now[tag]:
             unlike.append(f"{tag} {identity} against {now[tag]}")
+    return unlike
+
+
+def _unlike_packages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Images of ours that were built anew with other packages: their tags are the same."""
+    unlike: list[str] = []
+    for tag in sorted(before.keys() & now.keys()):
+        earlier = facts.group(before[tag])
+        later = facts.group(now[tag])
+        for package in sorted(earlier.keys() | later.keys()):
+            version = earlier.get(package, "none")
+            version_now = later.get(package, "none")
+            if version != version_now:
+                unlike.append(f"{package} {version} against {version_now} in {tag}")
     return unlike
 
 

@@ -18,10 +18,11 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
+from orchestrator.platforms import own_images
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import files, store
 from tests.fake_parts import FakeGenerator
-from tests.fakes import Log
+from tests.fakes import Log, completed
 from tests.plans import a_plan
 from tests.unit.run.conftest import (
     FACTS,
@@ -178,6 +179,33 @@ def test_another_image_of_the_database_is_refused(make: Make) -> None:
         now = make()
         now.world.platform.images.here[tag] = "new"  # type: ignore[attr-defined]
         go_on(now)
+
+
+def test_an_image_that_was_built_anew_with_another_package_is_refused(
+    make: Make,
+) -> None:
+    """Its tag is that of its folder's content, and so the same. Built with the same packages it is
+    no other, whatever its id."""
+
+    def here(*wrongs: Failing, version: str, identity: str) -> Campaign:
+        campaign = make(*wrongs)
+        platform: Any = campaign.world.platform
+        tag = own_images.tag(campaign.world.root, "disk")
+        platform.images.here[tag] = identity
+        platform.answer = lambda name, _argv: completed(
+            f"fio {version}\nlibfuse3-4 3.17.2-3\n" if "packages-disk" in name else ""
+        )
+        return campaign
+
+    begun(here(Failing("warm", Killed(), (2,)), version="3.39-1", identity="old"))
+    differs = "image: fio 3.39-1 against 3.40-1 in tierbench/disk:"
+    with pytest.raises(UsageError, match=differs) as refused:
+        go_on(here(version="3.40-1", identity="new"))
+    assert "--despite image" in refused.value.advice
+    assert "libfuse" not in refused.value.what
+    campaign = here(version="3.39-1", identity="new")
+    go_on(campaign)
+    assert campaign.outcomes() == ["done"] * 4
 
 
 @pytest.mark.parametrize("name", ["profile", "workload"])
