@@ -18,16 +18,16 @@ end
 function work.connected(conn, facts, number)
    local batch, workload = sysbench.opt.batch, {}
    local buffer, block = formula.buffer(batch), number + 1
-   local copied, t, first, taken = {}, 0, 0, 0
+   local copied, t, first, batches = {}, 0, 0, 0
    for i = 1, facts.tables do copied[i] = {rows = 0, total = 0LL} end
    -- Where COPY commits by itself, it does so once.
    local options = facts.dialect.copy_options ~= ""
       and " WITH (ROWS_PER_TRANSACTION " .. batch .. ")" or ""
 
    function workload.draw()
-      first = block * formula.BLOCK + taken * batch + 1
-      t = (number + taken) % facts.tables + 1
-      taken = taken + 1
+      first = block * formula.BLOCK + batches * batch + 1
+      t = (number + batches) % facts.tables + 1
+      batches = batches + 1
       return 0
    end
 
@@ -41,8 +41,10 @@ function work.connected(conn, facts, number)
    end
 
    function workload.finish()
-      for i, of in ipairs(copied) do
-         if of.rows > 0 then layout.expect(conn, i, block, of.rows, formula.text(of.total)) end
+      for i, copy in ipairs(copied) do
+         if copy.rows > 0 then
+            layout.expect(conn, i, block, copy.rows, formula.text(copy.total))
+         end
       end
    end
 

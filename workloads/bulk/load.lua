@@ -70,9 +70,9 @@ local function finish_tables()
    local n = dialect.analyze_in_turn and 1 or math.min(opt.workers, opt.tables)
    local phase = {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}
    workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
+      local session = loader.session(opt, dialect, index)
       for t = index + 1, opt.tables, n do
-         own:run(function(conn) finish_table(conn, t) end)
+         session:run(function(conn) finish_table(conn, t) end)
          share.units, share.effort = share.units + 1, share.effort + 1
       end
    end)

@@ -92,11 +92,12 @@ yugabytedb.conflicts = {
 
 local SERIALIZATION_FAILURE, DEADLOCK, INTERNAL_ERROR = "40001", "40P01", "XX000"
 local UNREACHABLE = {["57P01"] = true, ["57P02"] = true, ["57P03"] = true}
-local known, dialects = {postgresql = postgresql, yugabytedb = yugabytedb}, {}
+local by_name = {postgresql = postgresql, yugabytedb = yugabytedb}
+local dialects = {}
 
 -- Returns the dialect of that name; any other name is an error of the caller.
 function dialects.named(name)
-   return known[name] or error("--dialect is postgresql or yugabytedb", 0)
+   return by_name[name] or error("--dialect is postgresql or yugabytedb", 0)
 end
 
 -- Whether the same transaction may succeed when it is tried again. Checks the texts of all
@@ -105,7 +106,7 @@ function dialects.retryable(failure)
    local sqlstate, message = failure.sqlstate, failure.message:lower()
    if sqlstate == SERIALIZATION_FAILURE or sqlstate == DEADLOCK then return true end
    if sqlstate ~= INTERNAL_ERROR then return false end
-   for _, dialect in pairs(known) do
+   for _, dialect in pairs(by_name) do
       for _, phrase in ipairs(dialect.conflicts) do
          if message:find(phrase, 1, true) then return true end
       end

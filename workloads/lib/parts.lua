@@ -22,9 +22,9 @@ function parts.left(conn, kept, tables, rows, resumed)
    return list
 end
 
-local function load_surely(own, source, dialect, part, share)
+local function load_surely(session, source, dialect, part, share)
    local loaded, bytes = share.rows, share.bytes
-   own:run(function(conn, attempt)
+   session:run(function(conn, attempt)
       local key = string.format("(%d, %d)", part.t, part.first)
       if attempt > 1 then
          local complete = "SELECT 1 FROM " .. source.kept .. " WHERE (t, first) = " .. key
@@ -52,9 +52,9 @@ function parts.load(list, source, opt, dialect)
    local phase = {name = "load", units = "parts", count = #list, effort = 0}
    for _, part in ipairs(list) do phase.effort = phase.effort + part.last - part.first + 1 end
    workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
+      local session = loader.session(opt, dialect, index)
       for i = math.floor(index * #list / n) + 1, math.floor((index + 1) * #list / n) do
-         load_surely(own, source, dialect, list[i], share)
+         load_surely(session, source, dialect, list[i], share)
       end
    end)
 end

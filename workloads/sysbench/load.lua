@@ -98,10 +98,10 @@ local function finish_table(conn, t)
    if opt.analyze and not dialect.analyze_in_turn then conn:exec("ANALYZE sbtest" .. t) end
 end
 
-local function count(own, t)
+local function count(session, t)
    local function slices(n) return tables.slices(dialect, layout, n) end
    loader.check_counts(opt.table_size, opt.slice_rows, slices, function(conditions)
-      local found = own:count("sbtest" .. t, conditions)
+      local found = session:count("sbtest" .. t, conditions)
       if found ~= opt.table_size then
          return string.format("sbtest%d has %d rows instead of %d", t, found, opt.table_size)
       end
@@ -112,18 +112,18 @@ local function finish_tables()
    local n = math.min(opt.workers, opt.tables)
    local phase = {name = "keys", units = "tables", count = opt.tables, effort = opt.tables}
    workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
+      local session = loader.session(opt, dialect, index)
       for t = index + 1, opt.tables, n do
-         own:run(function(conn) finish_table(conn, t) end)
-         count(own, t)
+         session:run(function(conn) finish_table(conn, t) end)
+         count(session, t)
          share.units, share.effort = share.units + 1, share.effort + 1
       end
    end)
-   local own = loader.session(opt, dialect, 0)
+   local session = loader.session(opt, dialect, 0)
    for t = 1, opt.analyze and dialect.analyze_in_turn and opt.tables or 0 do
-      own:run(function(conn) conn:exec("ANALYZE sbtest" .. t) end)
+      session:run(function(conn) conn:exec("ANALYZE sbtest" .. t) end)
    end
-   own:run(function(conn) conn:exec("DROP TABLE IF EXISTS sbtest_parts") end)
+   session:run(function(conn) conn:exec("DROP TABLE IF EXISTS sbtest_parts") end)
 end
 
 workers.main(function()

@@ -162,9 +162,9 @@ local function load_unit(conn, unit, constants, share)
 end
 
 -- Loads a unit again after a transient failure, unless its last attempt was committed after all.
-local function load_surely(own, unit, constants, share)
+local function load_surely(session, unit, constants, share)
    local rows, bytes, done = share.rows, share.bytes, share.units
-   own:run(function(conn, attempt)
+   session:run(function(conn, attempt)
       if attempt > 1 then
          local marker = conn:exec("SELECT complete FROM tpcc_loaded WHERE w_id = " .. unit.w)[1]
          if marker and marker[1] == "t" then return end
@@ -185,8 +185,8 @@ local function load(units, facts)
                   already = opt.warehouses - #units + (units[1].w == 0 and 1 or 0),
                   effort = effort}
    workers.run(n, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
-      for i = index + 1, #units, n do load_surely(own, units[i], constants, share) end
+      local session = loader.session(opt, dialect, index)
+      for i = index + 1, #units, n do load_surely(session, units[i], constants, share) end
    end)
 end
 
@@ -222,13 +222,13 @@ local function difference(t, counts, expected)
    end
 end
 
-local function count_by_warehouse(own, t)
-   local expected = own:run(function(conn) return expected_rows(conn, t) end)
+local function count_by_warehouse(session, t)
+   local expected = session:run(function(conn) return expected_rows(conn, t) end)
    local total = 0
    for _, rows in pairs(expected) do total = total + rows end
    local function slices(n) return dialect.slices(t.key, t.range, n) end
    loader.check_counts(total, opt.slice_rows, slices, function(conditions)
-      return difference(t, own:count_by(t.warehouse, t.name, conditions), expected)
+      return difference(t, session:count_by(t.warehouse, t.name, conditions), expected)
    end)
 end
 
@@ -269,18 +269,18 @@ local function finish_tables()
    local parts = shares_of_tables(math.min(opt.workers, #schema.tables), KEYS)
    local phase = {name = "keys", units = "tables", count = #schema.tables, effort = KEYS.total}
    workers.run(#parts, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
+      local session = loader.session(opt, dialect, index)
       for _, t in ipairs(parts[index + 1]) do
          local effort = share.effort
-         own:run(function(conn) finish_table(conn, t, share, effort) end)
-         if t.warehouse then count_by_warehouse(own, t) else own:run(count_items) end
+         session:run(function(conn) finish_table(conn, t, share, effort) end)
+         if t.warehouse then count_by_warehouse(session, t) else session:run(count_items) end
          share.effort, share.units = effort + KEYS[t.name], share.units + 1
       end
    end)
    if not (opt.analyze and dialect.analyze_in_turn) then return end
-   local own = loader.session(opt, dialect, 0)
+   local session = loader.session(opt, dialect, 0)
    for _, t in ipairs(schema.tables) do
-      own:run(function(conn) conn:exec("ANALYZE " .. t.name) end)
+      session:run(function(conn) conn:exec("ANALYZE " .. t.name) end)
    end
 end
 
@@ -297,10 +297,10 @@ local function add_foreign_keys()
    local phase = {name = "foreign keys", units = "tables", count = #schema.tables,
                   effort = FOREIGN_KEYS.total}
    workers.run(#parts, phase, function(index, share)
-      local own = loader.session(opt, dialect, index)
+      local session = loader.session(opt, dialect, index)
       for _, t in ipairs(parts[index + 1]) do
          for _, sql in ipairs(schema.foreign_keys(t)) do
-            own:run(function(conn) add_foreign_key(conn, sql) end)
+            session:run(function(conn) add_foreign_key(conn, sql) end)
          end
          share.effort, share.units = share.effort + FOREIGN_KEYS[t.name], share.units + 1
       end

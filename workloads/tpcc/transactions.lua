@@ -265,34 +265,34 @@ local function oldest_order(conn, prepared, w_id, d_id)
    error({sqlstate = "40001", message = "the oldest order was always taken by another delivery"}, 0)
 end
 
--- Locks the oldest orders of the districts from this one on, with one flush. `found` has nothing of
--- a district whose order another delivery took.
+-- Locks the oldest orders of the districts from this one on, with one flush. `oldest` has nothing
+-- of a district whose order another delivery took.
 local function lock_rest(conn, prepared, input, first_d_id)
-   local found, results = input.found, input.results
+   local oldest, results = input.oldest, input.results
    for d_id = first_d_id, DISTRICTS do
       results[d_id] = conn:send(prepared.oldest_order, input.w_id, d_id)
    end
    conn:flush()
    for d_id = first_d_id, DISTRICTS do
-      local oldest = results[d_id]
-      found[d_id] = conn:rows(oldest) > 0 and conn:int(oldest, 0, OLDEST_ORDER.order)
+      local result = results[d_id]
+      oldest[d_id] = conn:rows(result) > 0 and conn:int(result, 0, OLDEST_ORDER.order)
    end
 end
 
 -- Locks the oldest order of every district. Deliveries of a warehouse wait for each other
 -- at the first one, the gate, at which they hold no lock, so there are no deadlocks.
 local function take_orders(conn, prepared, input)
-   local districts, orders, found, gate = input.districts, input.orders, input.found, 1
+   local districts, orders, oldest, gate = input.districts, input.orders, input.oldest, 1
    conn:send(prepared.begin)
-   found[1] = oldest_order(conn, prepared, input.w_id, 1)
-   while not found[gate] and gate < DISTRICTS do
+   oldest[1] = oldest_order(conn, prepared, input.w_id, 1)
+   while not oldest[gate] and gate < DISTRICTS do
       gate = gate + 1
-      found[gate] = oldest_order(conn, prepared, input.w_id, gate)
+      oldest[gate] = oldest_order(conn, prepared, input.w_id, gate)
    end
    if gate < DISTRICTS then lock_rest(conn, prepared, input, gate + 1) end
    local count = 0
    for d_id = 1, DISTRICTS do
-      local order = found[d_id]
+      local order = oldest[d_id]
          or (d_id > gate and oldest_order(conn, prepared, input.w_id, d_id))
       if order then
          districts[count], orders[count] = d_id, order
@@ -372,7 +372,7 @@ transactions.types = {
 
 -- Buffers that are reused for every transaction, so that none allocates.
 function transactions.new_input()
-   local input = {prices = {}, found = {}, results = {}, customer_of = {}, info = {},
+   local input = {prices = {}, oldest = {}, results = {}, customer_of = {}, info = {},
                   infos = {ptr = ffi.new("const char *[?]", MAX_LINES),
                            len = ffi.new("int[?]", MAX_LINES)}}
    for _, name in ipairs{"w_ids", "items", "quantities", "numbers", "amounts", "round_w_ids",

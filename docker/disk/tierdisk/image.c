@@ -184,28 +184,28 @@ size_t find_pieces(struct iovec *pieces, size_t room, size_t size, off_t offset)
     return count;
 }
 
-/* Writes bytes to the image at that place in it by calls. Returns 0 or an errno. */
-static int write_by_calls(const char *bytes, size_t size, off_t place)
+/* Writes bytes to the image at that offset in it by calls. Returns 0 or an errno. */
+static int write_by_calls(const char *bytes, size_t size, off_t image_offset)
 {
     while (size) {
-        ssize_t written = pwrite(image.file, bytes, size, place);
+        ssize_t written = pwrite(image.file, bytes, size, image_offset);
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
             return errno == EFAULT ? EIO : errno; /* the base could not be read */
         bytes += written;
         size -= written;
-        place += written;
+        image_offset += written;
     }
     return 0;
 }
 
-/* Writes bytes to the image at that place in it. Returns 0 or an errno. */
-static int write_bytes(const char *bytes, size_t size, off_t place)
+/* Writes bytes to the image at that offset in it. Returns 0 or an errno. */
+static int write_bytes(const char *bytes, size_t size, off_t image_offset)
 {
-    if (size < LARGE_REQUEST_BYTES && copy_mapped(image.bytes + place, bytes, size))
+    if (size < LARGE_REQUEST_BYTES && copy_mapped(image.bytes + image_offset, bytes, size))
         return 0;
-    return write_by_calls(bytes, size, place);
+    return write_by_calls(bytes, size, image_offset);
 }
 
 /* Gives the page a place in the image unless it has one. */
@@ -313,15 +313,15 @@ static void end_change(off_t offset, off_t size, bool is_changed)
 
 /* Finds where in the image the bytes are to be changed, whose pages have places. Returns how many
  * of them follow each other there. */
-static size_t find_stretch(off_t *place, off_t offset, size_t size)
+static size_t find_stretch(off_t *image_offset, off_t offset, size_t size)
 {
     if (!base_bytes) {
-        *place = offset;
+        *image_offset = offset;
         return size;
     }
-    *place = offset_in_image(offset);
+    *image_offset = offset_in_image(offset);
     size_t length = rest_of_page(offset, size);
-    while (length < size && offset_in_image(offset + length) == *place + (off_t)length)
+    while (length < size && offset_in_image(offset + length) == *image_offset + (off_t)length)
         length += rest_of_page(offset + length, size - length);
     return length;
 }
@@ -365,14 +365,14 @@ int load_pages(const struct iovec *piece)
 int store(const char *bytes, size_t size, off_t offset)
 {
     assert(offset + (off_t)size <= image.size);
-    off_t place;
+    off_t image_offset;
     size_t length;
     int problem = begin_change(offset, size);
     if (problem)
         return problem;
     for (size_t done = 0; done < size && !problem; done += length) {
-        length = find_stretch(&place, offset + done, size - done);
-        problem = write_bytes(bytes + done, length, place);
+        length = find_stretch(&image_offset, offset + done, size - done);
+        problem = write_bytes(bytes + done, length, image_offset);
     }
     end_change(offset, size, !problem);
     return problem;
@@ -383,14 +383,14 @@ int change_allocation(int mode, off_t offset, off_t size)
 {
     assert(offset + size <= image.size);
     bool is_changing = mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE);
-    off_t place;
+    off_t image_offset;
     off_t length;
     int problem = begin_change(offset, size);
     if (problem)
         return problem;
     for (off_t done = 0; done < size && !problem; done += length) {
-        length = find_stretch(&place, offset + done, size - done);
-        problem = fallocate(image.file, mode, place, length) ? errno : 0;
+        length = find_stretch(&image_offset, offset + done, size - done);
+        problem = fallocate(image.file, mode, image_offset, length) ? errno : 0;
     }
     end_change(offset, size, is_changing && !problem);
     return problem;

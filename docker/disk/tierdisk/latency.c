@@ -112,9 +112,10 @@ double quantile_us(const struct table *table, double probability)
         else
             high = middle;
     }
-    const double *at = table->probability, *latency_us = table->latency_us;
-    double share = (probability - at[low]) / (at[high] - at[low]);
-    return latency_us[low] + share * (latency_us[high] - latency_us[low]);
+    double step = table->probability[high] - table->probability[low];
+    double share = (probability - table->probability[low]) / step;
+    double rise_us = table->latency_us[high] - table->latency_us[low];
+    return table->latency_us[low] + share * rise_us;
 }
 
 static struct table prepared_tables[DIRECTIONS]; /* not in force yet */

@@ -34,13 +34,16 @@ static off_t room_in_memory(void)
 static void *read_ahead(void *argument)
 {
     int file = (int)(intptr_t)argument;
-    off_t room = room_in_memory(), at = 0;
-    while (room > 0 && (at = lseek(file, at, SEEK_DATA)) >= 0) {
-        off_t end = lseek(file, at, SEEK_HOLE);
+    off_t room_bytes = room_in_memory();
+    off_t offset = 0;
+    while (room_bytes > 0 && (offset = lseek(file, offset, SEEK_DATA)) >= 0) {
+        off_t end = lseek(file, offset, SEEK_HOLE);
         if (end < 0)
             break;
-        for (; at < end && room > 0; at += AHEAD_BYTES, room -= AHEAD_BYTES)
-            posix_fadvise(file, at, AHEAD_BYTES, POSIX_FADV_WILLNEED);
+        for (; offset < end && room_bytes > 0; offset += AHEAD_BYTES) {
+            posix_fadvise(file, offset, AHEAD_BYTES, POSIX_FADV_WILLNEED);
+            room_bytes -= AHEAD_BYTES;
+        }
     }
     close(file);
     return NULL;
