@@ -121,6 +121,7 @@ function pq.connect(address)
    end
    return setmetatable({
       c = ffi.gc(c, lib.PQfinish), statements = 0, batches = true, queued = 0, kept = 0,
+      sent = 0, first_kept = 0,  -- results: how many so far, and which is the first that is kept
       complete = false,
       parameters = codec.new_parameters(), results = ffi.new("PGresult *[?]", MAX_BATCH),
       answer = ffi.new("tb_pollfd[1]", {{fd = lib.PQsocket(c), events = POLL_IN}}),
@@ -296,7 +297,9 @@ function Connection:send(st, ...)
       sent = lib.PQsendQueryPrepared(self.c, st.name, st.n, p.values, p.lengths, p.formats, 1)
    end
    if sent ~= 1 then error(self:failure(nil), 0) end
-   local result = self.kept + self.queued
+   if self.kept + self.queued == 0 then self.first_kept = self.sent end
+   local result = self.sent
+   self.sent = self.sent + 1
    self.queued = self.queued + 1
    if self.thread_id then ffi.C.sb_counter_inc(self.thread_id, st.kind) end
    if not self.batches then receive(self) end
@@ -320,10 +323,12 @@ end
 
 -- A result that a send returned, of the last batch, or of the transaction's batches until now.
 local function kept_result(self, result)
-   if result < 0 or result >= self.kept then
-      error(string.format("result %d was asked for, of %d", result, self.kept), 0)
+   local place = result - self.first_kept
+   if place < 0 or place >= self.kept then
+      error(string.format("result %d was asked for, and those from %d to %d are kept", result,
+                          self.first_kept, self.first_kept + self.kept - 1), 0)
    end
-   return self.results[result]
+   return self.results[place]
 end
 
 function Connection:rows(result)

@@ -63,10 +63,13 @@ def test_what_a_send_returns_names_its_result(port: int, batches: str) -> None:
            for i = 1, 5 do results[i] = c:send(number, 10 * round + i) end
            c:flush()
            for i = 5, 1, -1 do io.write(c:int(results[i], 0, 0), " ") end
+           earlier = earlier or results[1]
         end
+        c:int(earlier, 0, 0)
         """,
     )
     assert done.stdout == "15 14 13 12 11 25 24 23 22 21 ", done
+    assert "result 0 was asked for, and those from 5 to 9 are kept" in done.stderr
 
 
 @pytest.mark.parametrize("batches", ["true", "false"])
@@ -121,9 +124,9 @@ def test_an_array_is_as_long_as_the_buffer(port: int, numbers: int, fits: bool) 
         ("c:int(0, 5, 0)", "it has 1 rows of 2 columns"),
         ("c:int(0, 0, 2)", "it has 1 rows of 2 columns"),
         ("c:text(0, 5, 0)", "it has 1 rows of 2 columns"),
-        ("c:int(1, 0, 0)", "result 1 was asked for, of 1"),
-        ("c:rows(-1)", "result -1 was asked for, of 1"),
-        ("c:affected(40)", "result 40 was asked for, of 1"),
+        ("c:int(1, 0, 0)", "result 1 was asked for, and those from 0 to 0 are kept"),
+        ("c:rows(-1)", "result -1 was asked for, and those from 0 to 0 are kept"),
+        ("c:affected(40)", "result 40 was asked for, and those from 0 to 0 are kept"),
     ],
 )
 def test_a_value_that_is_not_there_is_an_error(port: int, asked: str, why: str) -> None:
