@@ -64,6 +64,8 @@ DoubtKind = Literal[
     "consistency not checked", "facts not read", "leaders moved", "few tablets",
     "whole tables read", "connection pooler", "one address for several nodes",
     "disks not counted", "others at work",
+    # about who judges it
+    "doubts not readable", "extension missing",
 ]
 # fmt: on
 
@@ -281,6 +283,16 @@ class IdentityFacts(_Group):
     machine_types: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExtensionFacts(_Group):
+    """An extension that took part in a run: the distribution that brought it, and whether it has
+    doubts of its own, without which the run is not judged."""
+
+    distribution: str | None = None
+    version: str | None = None
+    has_doubts: bool | None = None
+
+
 # ------------------------------------------------------------------ what a kind of doubt does
 
 # A doubt carries its effect, which the function that raises it says
@@ -298,6 +310,7 @@ _EXCLUDING: tuple[DoubtKind, ...] = (
     "gate not passed",
     "limits changed",
     "totals differ",
+    "doubts not readable",
 )
 # Its figures make a tier look better than it is, or all tiers alike.
 _FORBIDDING: tuple[DoubtKind, ...] = (
@@ -379,6 +392,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "consistency not checked",
     "facts not read",
     "one address for several nodes",
+    "extension missing",
     # of its disks
     "counts differ",
     "overhead differs",

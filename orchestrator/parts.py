@@ -27,7 +27,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.powers import CertificateFile, Machine, Network, World
-from orchestrator.registry.references import referenced
+from orchestrator.registry.references import ObjectPlace
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.units import format_bytes
 
@@ -512,17 +512,16 @@ class Members(Mapping[str, Member]):
     A member is made when it is first asked for, and what its module needs is imported only then:
     a command that lists names, or needs one member, does not wait for the libraries of all.
 
-    `makers`: name → reference (`module:attribute`) of the class, or of a function without
-    parameters, that makes the member.
+    `makers`: name → the class, or a function without parameters, that makes the member.
     """
 
-    def __init__(self, makers: Mapping[str, str]) -> None:
+    def __init__(self, makers: Mapping[str, ObjectPlace]) -> None:
         self._makers = makers
         self._made: dict[str, Member] = {}
 
     def __getitem__(self, name: str) -> Member:
         if name not in self._made:
-            make = referenced(self._makers[name])
+            make = self._makers[name].imported()
             self._made[name] = make()
         return self._made[name]
 

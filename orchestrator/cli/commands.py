@@ -1,64 +1,67 @@
 """Commands that are imported when one is named: until then a table says where each is.
 
-So `--help` and the completion of a name come at once, whatever a command needs for its work."""
+So `--help` and the completion of a name come at once, whatever a command needs for its work. Those
+of extensions stand behind ours in their panels."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from orchestrator.cli import defaults
-from orchestrator.keys.package_files import package_file
-from orchestrator.registry.references import referenced
+from orchestrator.registry.extension import CommandEntry
+from orchestrator.registry.installed import BroughtEntry, family
+from orchestrator.registry.references import ObjectPlace
+
+_HERE = Path(__file__).parent
+_MAIN = "main"  # the place of those that are there before one is named
 
 
-class Listed(NamedTuple):
-    """A command in commands.txt: its panel in `--help`, `module.name` of what it is, or `main`, and
-    an example."""
-
-    panel: str
-    place: str
-    example: str
-
-
-def _listed() -> Iterator[tuple[str, Listed]]:
-    """Name → what is listed of it."""
+def _built_in() -> Iterator[tuple[str, CommandEntry]]:
+    """Those of commands.txt, which are in this folder, by their names."""
     panel = ""
-    file = Path(__file__).with_name("commands.txt")
-    for line in file.read_text(encoding="utf-8").splitlines():
+    text = (_HERE / "commands.txt").read_text(encoding="utf-8")
+    for line in text.splitlines():
         if line.startswith("  "):
             name, place, example = line.split(maxsplit=2)
-            yield name, Listed(panel, place, example)
+            yield name, _entry(place, panel, example)
         elif not line.startswith("#"):
             panel = line
 
 
-COMMANDS = dict(_listed())
-
-
-def _reference(place: str) -> str:
-    """Of a command of this folder, or of an extension."""
-    if ":" in place:
-        return place
+def _entry(place: str, panel: str, example: str) -> CommandEntry:
+    if place == _MAIN:
+        return CommandEntry(_MAIN, "", panel, example)
     module, _, name = place.partition(".")
-    return f"orchestrator.cli.{module}:{name}"
+    source = (_HERE / f"{module}.py").read_text(encoding="utf-8")
+    return CommandEntry(
+        f"orchestrator.cli.{module}:{name}", _help_in(source, name), panel, example
+    )
 
 
-def _help_of(place: str) -> str:
+def _help_in(source: str, name: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
-    module, _, name = _reference(place).partition(":")
-    package, _, file = module.rpartition(".")
-    source = package_file(package, f"{file}.py")
     help_text = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )
     if help_text is None:
         return ""
     return " ".join(help_text[1].split())
+
+
+def commands() -> Mapping[str, BroughtEntry[CommandEntry]]:
+    """All, as `--help` shows them: panel by panel, in each ours and then those of extensions."""
+    by_panel: dict[str, dict[str, BroughtEntry[CommandEntry]]] = {}
+    for name, owned in family("commands", dict(_built_in())).items():
+        by_panel.setdefault(owned.entry.panel, {})[name] = owned
+    ordered: dict[str, BroughtEntry[CommandEntry]] = {}
+    for panel in by_panel.values():
+        ordered |= panel
+    return ordered
 
 
 # The twelve options that a first campaign needs, of the commands that have many more. `--help`
@@ -105,18 +108,19 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
-        for name, listed in COMMANDS.items():
-            if listed.place != "main":
-                self.commands[name] = TyperCommand(name, help=_help_of(listed.place))
-        # In the order of the table, which `--help` shows.
-        self.commands = {
-            name: self._placed(name, self.commands[name]) for name in COMMANDS
-        }
+        self._listed = commands()
+        ordered = {}
+        for name, owned in self._listed.items():
+            command = self.commands.get(name)
+            if owned.entry.place != _MAIN:
+                command = TyperCommand(name, help=owned.entry.help)
+            ordered[name] = self._placed(name, command)
+        self.commands = ordered
 
     def _placed(self, name: str, command: Any) -> Any:
-        listed = COMMANDS[name]
-        command.rich_help_panel = listed.panel
-        command.epilog = f"Example: tierbench {listed.example}"
+        entry = self._listed[name].entry
+        command.rich_help_panel = entry.panel
+        command.epilog = f"Example: tierbench {entry.example}"
         return command
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -129,10 +133,10 @@ class LazyGroup(TyperGroup):
 
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
-        place = COMMANDS[name].place
-        if place == "main":
+        owned = self._listed[name]
+        if owned.entry.place == _MAIN:
             return self.commands[name]
-        command = referenced(_reference(place))
+        command = ObjectPlace(owned.entry.place, owned.origin).imported()
         parent = typer.Typer()
         if isinstance(command, typer.Typer):
             parent.add_typer(command, name=name)

@@ -11,8 +11,10 @@ from typing import Any
 from typer import Context, Option
 
 from orchestrator.cli import CACHE, RESULTS, root
-from orchestrator.errors import CutError, NotReadableError
+from orchestrator.errors import CutError, NotReadableError, TierbenchError
 from orchestrator.keys import plain_files
+from orchestrator.model import STORE
+from orchestrator.registry.installed import Installed, extensions
 from orchestrator.system import campaign_folders
 
 
@@ -48,6 +50,35 @@ def among(names: str, what: str, *declared: str, **more: Any) -> Any:
         autocompletion=among_words(names.split(", ")),
         **more,
     )
+
+
+def _extensions() -> Sequence[Installed]:
+    """None where one cannot be read: the command that is given then says so."""
+    with suppress(TierbenchError):
+        return extensions()
+    return ()
+
+
+def databases(*ours: str) -> str:
+    """The databases that may be named, with commas: ours, and those of extensions."""
+    names = [*ours]
+    for extension in _extensions():
+        for name in extension.brings.databases:
+            if name != STORE:
+                names.append(name)
+    return ", ".join(names)
+
+
+def generators() -> Any:
+    """An option of typer: a load generator that takes over the workloads of another."""
+    names = []
+    sentences = []
+    for extension in _extensions():
+        for name, generator in extension.brings.load_generators.items():
+            if generator.takes_over:
+                names.append(name)
+                sentences.append(f"{name}: {generator.takes_over}")
+    return Option(help=" ".join(sentences), autocompletion=among_words(names))
 
 
 def _files(folder: str) -> Callable[..., list[str]]:

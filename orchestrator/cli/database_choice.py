@@ -2,7 +2,7 @@
 images that can be had are brought."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
@@ -14,12 +14,14 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
 from orchestrator.planning import machines, plan, sizes
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.units import listed
 from orchestrator.yugabyte import releases
 
+_BY_DATABASE = "`node_of`, `settings_of` or `version_of` of the cluster"
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
 
 
@@ -41,6 +43,7 @@ def with_databases(
     choices: dict[Note, None] = {}  # each once
     chosen = []
     for profile in fitted:
+        choices |= dict.fromkeys(_of_others(profile))
         bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
         if note:
@@ -127,16 +130,31 @@ def _node_size(
     return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
 
 
+def _unknown_names(cluster: ClusterSpec) -> list[str]:
+    """The databases for which a profile says something, and which are not installed."""
+    named = {*cluster.node_of, *cluster.settings_of, *cluster.version_of}
+    return sorted(named - set(databases()))
+
+
+def _of_others(profile: Profile) -> Iterator[Note]:
+    """That a profile says something of the databases of extensions that are not here."""
+    names = _unknown_names(profile.cluster)
+    if names:
+        text = (
+            f"{_BY_DATABASE} names {listed(names)}, which no installed extension brings"
+        )
+        yield Note("no effect", text, profile.name)
+
+
 def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size, release and settings that the profile has for
     it."""
-    named = {*cluster.node_of, *cluster.settings_of, *cluster.version_of}
-    unknown = named - set(databases())
-    if unknown:
+    installed = list(databases())
+    slips = [other for other in _unknown_names(cluster) if near_names(other, installed)]
+    if slips:
         raise UsageError(
-            "`node_of`, `settings_of` or `version_of` of the cluster names "
-            f"{listed(sorted(unknown))}",
-            advice=f"write the name of a database: {listed(list(databases()))}",
+            f"{_BY_DATABASE} names {listed(slips)}",
+            advice=f"write the name of a database: {listed(installed)}",
         )
     node = cluster.node_of.get(name, cluster.node)
     in_force = {**cluster.settings, **cluster.settings_of.get(name, {})}

@@ -1,19 +1,18 @@
 """Checks of what this machine offers and lacks, each with what to do."""
 
-import os
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 from rich.markup import escape
 
-from orchestrator import errors, model, powers
+from orchestrator import errors, load_generators, model, powers
 from orchestrator.cli import bundle, campaign
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import Finding
+from orchestrator.registry.references import ObjectPlace
 from orchestrator.system import certificates, files
 from orchestrator.units import format_bytes, format_moment
 
@@ -131,14 +130,16 @@ def examine(
         docker = list(examine_platform(engine, app.root))
         if not isinstance(engine.machines()[0], LocalMachine):
             return tuple(docker)
-        docker.append(_benchbase(engine))
+        docker += _of_generators(engine)
     return (*_of_machine(app), *docker)
 
 
-def _benchbase(engine: powers.Platform) -> Finding:
-    distribution = import_module("orchestrator.extensions.benchbase.distribution")
-    source = distribution.named(os.environ)
-    return Finding("BenchBase", True, distribution.whereabouts(source, engine))
+def _of_generators(engine: powers.Platform) -> Iterator[Finding]:
+    """Where the programs are of load generators that are not in our images."""
+    for name, owned in load_generators.entries().items():
+        if owned.entry.whereabouts:
+            say = ObjectPlace(owned.entry.whereabouts, owned.origin).imported()
+            yield Finding(f"load generator {name}", True, say(engine))
 
 
 def _of_machine(app: App) -> Iterator[Finding]:

@@ -175,17 +175,17 @@ def setup(
     app: App,
     platform: asked.PlatformOption = None,
     profile: asked.PlacingOption = None,
-    db: Literal["hdfs"] | None = None,
+    db: str | None = None,
 ) -> None:
-    """Provides what a first campaign needs: Docker engine, base image, our images, with --db hdfs
-    that of HDFS too; and brings those to the registry of a platform elsewhere."""
-    from orchestrator.cli import plans, provision
+    """Provides what a first campaign needs: Docker engine, base image, our images, with --db (hdfs)
+    that of a database too; and brings those to the registry of a platform elsewhere."""
+    from orchestrator.cli import members, plans, provision
     from orchestrator.platforms import own_images
 
     platform, placing = plans.place(app, profile, platform)
     names = [*own_images.OURS]
     if db:
-        names.append("hadoop")
+        names.append(members.image_of(db))
     engine = provision.provide(app, names)
     if platform not in (None, PLATFORM):
         elsewhere = app.connect(platform, placing)
@@ -239,8 +239,9 @@ def _write_bundle(
 @program.command(name="list")
 @takes(in_json=True)
 def show_list(app: App) -> None:
-    """Lists profiles, workloads, databases, load generators and tier mechanisms."""
+    """Lists profiles, workloads, databases, load generators, tier mechanisms and extensions."""
     from orchestrator.planning import project_files
+    from orchestrator.registry.installed import extensions
 
     parts = app.parts(None)
     listed = {
@@ -249,6 +250,7 @@ def show_list(app: App) -> None:
         "databases": [*parts.databases],
         "load generators": [*parts.load_generators],
         "tier mechanisms": [*parts.tiers],
+        "extensions": [str(extension) for extension in extensions()],
     }
     lines = []
     for title, names in listed.items():

@@ -204,7 +204,7 @@ class Options(Measuring):
     database: Annotated[
         str,
         among(
-            "auto, postgresql, yugabytedb, hdfs, existing",
+            completion.databases(parts.AUTO, "postgresql", "yugabytedb", "existing"),
             "what the nodes run.",
             "--db",
         ),
@@ -228,9 +228,7 @@ class Options(Measuring):
     clients: Annotated[int | None, Option(min=1)] = None
     repetitions: RepeatsOption = 1
     seed: int = 1
-    generator: Annotated[
-        str | None, among("benchbase", "runs tpcc, not the built-in.")
-    ] = None
+    generator: Annotated[str | None, completion.generators()] = None
     slo: Annotated[str | None, _slo("--slo", "--need")] = None
     price_list: Annotated[Path | None, Option("--prices")] = None
     latency_at: str | None = None

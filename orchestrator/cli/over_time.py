@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.campaigns.trend import Trend
     from orchestrator.analysis.results import Results
 
+_DATABASES = completion.databases("postgresql", "yugabytedb", "existing")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
@@ -36,9 +37,7 @@ def history(
     app: App,
     profile: Annotated[str | None, asked.profile_named()] = None,
     workload: Annotated[str | None, asked.workload_named()] = None,
-    database: Annotated[
-        str | None, completion.among("postgresql, yugabytedb, hdfs, existing", "on it.")
-    ] = None,
+    database: Annotated[str | None, completion.among(_DATABASES, "on it.")] = None,
     since: str | None = None,
     show_trend: Annotated[bool, Option("--trend")] = False,
     fail_if_worse: bool = False,

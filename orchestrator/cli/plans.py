@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from orchestrator import parts
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.statistics.stats import t_quantile
-from orchestrator.cli import reading
+from orchestrator.cli import members, reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.database_choice import with_databases
 from orchestrator.cli.options import Compared, Request, weights_in
@@ -52,7 +52,9 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     """
     draft = reading.read(app, request)
     request = draft.request
-    plan.check_owners(draft.profiles, draft.workloads, request.database)
+    plan.check_owners(
+        draft.profiles, draft.workloads, request.database, members.on_files()
+    )
     draft = replace(draft, platform=_platform(app, draft.profiles, request))
     draft = _window(_choose_databases(app, draft, start_failure))
 
@@ -142,7 +144,7 @@ def _order(draft: reading.PlanDraft) -> Plan:
     notes = [*draft.notes, *plan_notes.of_tiers(draft.profiles)]
     quiet: tuple[Workload, ...] = ()
     if request.probe:
-        quiet = probes.of(draft.workloads)
+        quiet = probes.of(draft.workloads, members.on_files())
     if quiet:
         notes.append(_probes_note(quiet))
     ordered = plan.make_plan(

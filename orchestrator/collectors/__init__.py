@@ -1,4 +1,6 @@
-"""Collectors: one file each, and one line here."""
+"""Collectors: one file each, and one line here; behind them those of extensions."""
+
+from collections.abc import Iterator
 
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.common import local
@@ -10,6 +12,8 @@ from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.parts import Collector
 from orchestrator.powers import Platform
+from orchestrator.registry.installed import family
+from orchestrator.registry.references import ObjectPlace
 
 
 def collectors(platform: Platform) -> tuple[Collector, ...]:
@@ -22,4 +26,11 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
         NodeExporterCollector(),
         YugabyteDBCollector(),
         DryCollector(),
+        *_of_extensions(where),
     )
+
+
+def _of_extensions(where: local.Where) -> Iterator[Collector]:
+    for owned in family("collectors", dict[str, str]()).values():
+        make = ObjectPlace(owned.entry, owned.origin).imported()
+        yield make(where)

@@ -7,6 +7,9 @@ from orchestrator.facts import STANDS_IN
 from orchestrator.keys.strict_yaml import unknown
 from orchestrator.model import STORE, Note
 from orchestrator.parts import AUTO, Database, Members
+from orchestrator.registry.extension import DatabaseEntry
+from orchestrator.registry.installed import BroughtEntry, family
+from orchestrator.registry.references import ObjectPlace
 
 PREFERRED = "yugabytedb"
 FALLBACK = "postgresql"
@@ -16,19 +19,31 @@ DRY = "dry"
 _NOT_PASSED = "its first-run checklist has not passed there with this image"
 
 
-_MEMBERS = {
-    "yugabytedb": "orchestrator.databases.yugabytedb:YugabyteDB",
-    "postgresql": "orchestrator.databases.postgresql:PostgreSQL",
-    "existing": "orchestrator.databases.existing:ExistingCluster",
-    "hdfs": "orchestrator.extensions.hadoop.hdfs:Hdfs",
-    STORE: "orchestrator.extensions.hadoop.store:Store",
-    NONE: "orchestrator.databases.none:NoDatabase",
-    DRY: "orchestrator.databases.dry:DryDatabase",
+_BUILT_IN = {
+    "yugabytedb": DatabaseEntry("orchestrator.databases.yugabytedb:YugabyteDB"),
+    "postgresql": DatabaseEntry("orchestrator.databases.postgresql:PostgreSQL"),
+    "existing": DatabaseEntry("orchestrator.databases.existing:ExistingCluster"),
+    NONE: DatabaseEntry("orchestrator.databases.none:NoDatabase"),
+    DRY: DatabaseEntry("orchestrator.databases.dry:DryDatabase"),
 }
 
 
+def entries() -> Mapping[str, BroughtEntry[DatabaseEntry]]:
+    """Those that are built in, and behind them those of extensions."""
+    return family("databases", _BUILT_IN)
+
+
 def databases() -> Mapping[str, Database]:
-    return Members(_MEMBERS)
+    makers = {}
+    for name, owned in entries().items():
+        makers[name] = ObjectPlace(owned.entry.member, owned.origin)
+    return Members(makers)
+
+
+def measured(names: Collection[str]) -> tuple[str, ...]:
+    """Those of the names that `--db` takes, beside `auto`. A store is an existing cluster with a
+    URL."""
+    return tuple(name for name in names if name not in (NONE, DRY, STORE))
 
 
 def choose(
@@ -58,11 +73,13 @@ def choose(
         raise UsageError(
             "`dry` is no database to measure", advice="run `tierbench rehearse`"
         )
-    # A store is an existing cluster with a URL.
-    measured = {AUTO, *names_of_all} - {NONE, DRY, STORE}
-    if name in measured:
+    choices = {AUTO, *measured(names_of_all)}
+    if name in choices:
         return name, None
-    raise UsageError(unknown("database", name, measured))
+    raise UsageError(
+        unknown("database", name, choices),
+        advice="another may be of an extension that is not installed: `tierbench list`",
+    )
 
 
 def _choose_automatically(

@@ -284,12 +284,16 @@ def unknown_name(
     return Mistake(where, unknown(kind, name, names, where_listed), "unknown name")
 
 
+def near_names(name: str, options: Sequence[str]) -> list[str]:
+    """The options for which the name may be a slip of the pen."""
+    near = [option for option in options if option.lower() == name.lower()]
+    return near or difflib.get_close_matches(name, options, n=3, cutoff=0.5)
+
+
 def unknown(kind: str, name: str, names: Iterable[str], where_listed: str = "") -> str:
     """Makes the message for a name that is none of `names`. `where_listed`: says where all are."""
     options = sorted(names)
-    near = [option for option in options if option.lower() == name.lower()]
-    if not near:
-        near = difflib.get_close_matches(name, options, n=3, cutoff=0.5)
+    near = near_names(name, options)
     hint = ""
     if near:
         hint = f"did you mean {' or '.join(near)}? "

@@ -10,43 +10,59 @@ from orchestrator.load_generators.common.options import SET_FOR_ALL, refuse
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Workload
-from orchestrator.registry.references import referenced
+from orchestrator.registry.extension import GeneratorEntry
+from orchestrator.registry.installed import BroughtEntry, family
+from orchestrator.registry.references import ObjectPlace
 
 # With six limits four pairs of changes of each, of a second a change; and eight of 2.5 s.
 CONFIRM_LEAST_S = 48.0
 CONFIRM_MOST_S = 240.0
 STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
-_CONVERTING = "benchbase"
-_MEMBERS = {
-    "sysbench": "orchestrator.load_generators.sysbench.generator:Sysbench",
-    "sysbench-stock": (
-        "orchestrator.load_generators.sysbench_stock.generator:from_environment"
+_PLACE = "orchestrator.load_generators"
+_BUILT_IN = {
+    "sysbench": GeneratorEntry(
+        f"{_PLACE}.sysbench.generator:Sysbench",
+        rules=f"{_PLACE}.sysbench.command_lines:RULES",
     ),
-    "benchbase": "orchestrator.extensions.benchbase.generator:from_environment",
-    "fio": "orchestrator.load_generators.fio:Fio",
-    "tera": "orchestrator.extensions.hadoop.tera:Tera",
-    "dry": "orchestrator.load_generators.dry:DryGenerator",
+    "sysbench-stock": GeneratorEntry(
+        f"{_PLACE}.sysbench_stock.generator:from_environment",
+        rules=f"{_PLACE}.sysbench_stock.scripts:RULES",
+    ),
+    "fio": GeneratorEntry(f"{_PLACE}.fio:Fio", rules=f"{_PLACE}.fio:RULES"),
+    "dry": GeneratorEntry(f"{_PLACE}.dry:DryGenerator"),
 }
-# What the file of a workload may say to each.
-_RULES = {
-    "sysbench": "orchestrator.load_generators.sysbench.command_lines:RULES",
-    "sysbench-stock": "orchestrator.load_generators.sysbench_stock.scripts:RULES",
-    "benchbase": "orchestrator.extensions.benchbase.config:RULES",
-    "fio": "orchestrator.load_generators.fio:RULES",
-    "tera": "orchestrator.extensions.hadoop.tera:RULES",
-}
+
+
+def entries() -> Mapping[str, BroughtEntry[GeneratorEntry]]:
+    """Those that are built in, and behind them those of extensions."""
+    return family("load_generators", _BUILT_IN)
 
 
 def load_generators() -> Mapping[str, parts.LoadGenerator]:
-    return parts.Members(_MEMBERS)
+    makers = {}
+    for name, owned in entries().items():
+        makers[name] = ObjectPlace(owned.entry.member, owned.origin)
+    return parts.Members(makers)
 
 
 def rules(generator: str) -> WorkloadRules:
     """What is known of the workloads of a load generator; of one without rules, nothing."""
-    if generator not in _RULES:
+    owned = entries().get(generator)
+    if owned is None or not owned.entry.rules:
         return WorkloadRules()
-    of_generator: WorkloadRules = referenced(_RULES[generator])
+    of_generator: WorkloadRules = ObjectPlace(
+        owned.entry.rules, owned.origin
+    ).imported()
     return of_generator
+
+
+def taking_over() -> Mapping[str, str]:
+    """The generators that `--generator` may name → which workloads of others they run."""
+    named = {}
+    for name, owned in entries().items():
+        if owned.entry.takes_over:
+            named[name] = owned.entry.takes_over
+    return named
 
 
 def keys(generator: str, script: str) -> Mapping[str, Sequence[str]]:
@@ -96,12 +112,9 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
 def bind(workload: Workload, generator: str | None) -> Workload:
     """Converts `workload` to another generator; unchanged for None or its own generator. UsageError
     if that generator cannot run it, or not as its file says."""
-    if generator not in (None, workload.generator, _CONVERTING):
-        raise errors.UsageError(
-            f"{workload.name} is run by {workload.generator}; --generator may "
-            f"also be {_CONVERTING}, not {generator!r}",
-        )
     if generator is not None:
+        if generator not in (workload.generator, *taking_over()):
+            raise _cannot_run(workload, generator)
         workload = _converted(workload, generator)
     of_generator = rules(workload.generator)
     of_generator.check(workload)
@@ -118,3 +131,14 @@ def _converted(workload: Workload, generator: str) -> Workload:
     if convert is None:
         return workload
     return convert(workload)
+
+
+def _cannot_run(workload: Workload, generator: str) -> errors.UsageError:
+    others = " or ".join(taking_over())
+    may_be = ""
+    if others:
+        may_be = f"; --generator may also be {others}"
+    return errors.UsageError(
+        f"{workload.name} is run by {workload.generator}, not by {generator!r}{may_be}",
+        advice="leave out --generator (GENERATOR), or install the extension that brings it",
+    )

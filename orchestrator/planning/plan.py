@@ -14,7 +14,6 @@ from statistics import median
 from orchestrator.errors import UsageError
 from orchestrator.facts import NoteKind
 from orchestrator.model import (
-    STORE,
     ClusterSpec,
     Note,
     Plan,
@@ -31,13 +30,11 @@ from orchestrator.planning import (
     varied_profiles,
 )
 from orchestrator.planning.factors import EXISTING as EXISTING
+from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.units import counted, gathered
 
 FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
-# A database, and the generator which runs on it and on stores alone, and they take no other.
-HDFS = "hdfs"
-TERA = "tera"
 
 
 def fit_to_machines(
@@ -285,12 +282,16 @@ def is_of_others(cluster: ClusterSpec) -> bool:
 
 
 def check_owners(
-    profiles: Sequence[Profile], workloads: Sequence[Workload], database: str
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    database: str,
+    on_files: FileMembers,
 ) -> None:
     """UsageError where something is asked of a cluster that others run which it cannot give,
     or of a cluster of ours which only theirs can.
 
-    `database`: of the nodes that are started here, as asked for, or auto.
+    `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
+    members that take no rows.
     """
     alone = [load.name for load in workloads if load.database is not None]
     if database not in ("auto", EXISTING) and not _started(profiles):
@@ -304,11 +305,11 @@ def check_owners(
         runs_on = database
         if is_others or database == "auto":
             runs_on = profile.cluster.member
-        unfit = _unfit(workloads, takes_files=runs_on in (HDFS, STORE))
+        unfit = _unfit(workloads, runs_on in on_files.databases, on_files)
         if unfit:
-            raise _not_for_this_database(unfit, runs_on)
-        if runs_on == HDFS and machines.named(profile):
-            raise _not_on_several_engines(profile.name)
+            raise _not_for_this_database(unfit, runs_on, on_files)
+        if runs_on in on_files.on_one_engine and machines.named(profile):
+            raise _not_on_several_engines(profile.name, runs_on)
 
 
 def _started(profiles: Sequence[Profile]) -> int:
@@ -320,12 +321,14 @@ def _started(profiles: Sequence[Profile]) -> int:
     return count
 
 
-def _unfit(workloads: Sequence[Workload], takes_files: bool) -> list[str]:
+def _unfit(
+    workloads: Sequence[Workload], takes_files: bool, on_files: FileMembers
+) -> list[str]:
     """Workloads on files where a database takes rows, or on rows where it takes files."""
     names: list[str] = []
     for load in workloads:
-        on_files = load.generator == TERA
-        if load.database is None and on_files != takes_files:
+        loads_files = load.generator in on_files.load_generators
+        if load.database is None and loads_files != takes_files:
             names.append(load.name)
     return names
 
@@ -352,18 +355,24 @@ def _disks_elsewhere(workloads: Sequence[str], profile: str) -> UsageError:
     )
 
 
-def _not_for_this_database(workloads: Sequence[str], database: str) -> UsageError:
+def _not_for_this_database(
+    workloads: Sequence[str], database: str, on_files: FileMembers
+) -> UsageError:
+    databases = " and ".join(sorted(on_files.databases))
+    what = f"{', '.join(workloads)} cannot run on {database}"
+    if not on_files.databases:
+        return UsageError(what, advice="name workloads that load rows")
     return UsageError(
-        f"{', '.join(workloads)} cannot run on {database}",
-        advice="workloads hdfs-… run on `hdfs` and on stores by URL alone, and these "
-        "take no others: say --db hdfs (DB=hdfs) with them, and leave it out with others; "
+        what,
+        advice=f"loads of files (hdfs-…) run on {databases} alone, and these take no others: "
+        "say --db hdfs (DB=hdfs) with them, and leave it out with others; "
         "it goes with stores too, which stay what they are",
     )
 
 
-def _not_on_several_engines(profile: str) -> UsageError:
+def _not_on_several_engines(profile: str, database: str) -> UsageError:
     return UsageError(
-        "HDFS runs on one Docker engine or on Kubernetes, and "
+        f"{database} runs on one Docker engine or on Kubernetes, and "
         f"{profile} names `machines`",
         advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
     )

@@ -7,11 +7,12 @@ from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
 from orchestrator.planning import factors
+from orchestrator.planning.files_or_rows import FileMembers
 
 PROBE_S = 30.0  # for which it is measured, and warms up at most
 
 
-def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
+def of(workloads: Sequence[Workload], on_files: FileMembers) -> tuple[Workload, ...]:
     """One session for each of them, without a pace, for a short time.
 
     Nothing queues, so that a prediction can take from it what a transaction takes beside
@@ -19,7 +20,7 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     UsageError for a workload that has no such load.
     """
     whole = [load for load in workloads if not factors.lacks(load)]
-    raise_all(list(_mistakes(whole)))
+    raise_all(list(_mistakes(whole, on_files)))
     probes: dict[str, Workload] = {}
     for load in whole:
         probe = _probe(load)
@@ -27,9 +28,11 @@ def of(workloads: Sequence[Workload]) -> tuple[Workload, ...]:
     return tuple(probes.values())
 
 
-def _mistakes(workloads: Sequence[Workload]) -> Iterator[Mistake]:
+def _mistakes(
+    workloads: Sequence[Workload], on_files: FileMembers
+) -> Iterator[Mistake]:
     for load in workloads:
-        why = _no_probe(load)
+        why = _no_probe(load, on_files)
         if why:
             yield Mistake(f"--probe: {load.name}", why)
 
@@ -59,9 +62,9 @@ def _plain_name(load: Workload) -> str:
     return load.name
 
 
-def _no_probe(load: Workload) -> str:
+def _no_probe(load: Workload, on_files: FileMembers) -> str:
     """Why one session for a time says nothing of a workload, or an empty text."""
-    if load.database or load.generator == "tera":
+    if load.database or load.generator in on_files.load_generators:
         return "is no load of a SQL database, of which alone other tiers are predicted"
     if load.thinks:
         return "its terminals think, so their number sets the pace: set `think: none`"

@@ -16,7 +16,8 @@ from rich.text import Text
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.registry.references import referenced
+from orchestrator.registry.installed import family
+from orchestrator.registry.references import ObjectPlace
 from orchestrator.report.blocks import (
     Document,
     Section,
@@ -49,7 +50,6 @@ from orchestrator.report.sections.caveats import stamps
 # Names of the two in a results folder.
 MARKDOWN = "report.md"
 PAGE = "report.html"
-_EXTENSIONS = ("orchestrator.extensions.predict.section:section",)
 
 
 def arrange(campaign: Results, verdict: Verdict) -> Document:
@@ -78,8 +78,9 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)
-    for reference in _EXTENSIONS:
-        yield from referenced(reference)(index)
+    for owned in family("sections", dict[str, str]()).values():
+        sections = ObjectPlace(owned.entry, owned.origin).imported()
+        yield from sections(index)
     yield measured.section(index)
     yield from measured.failures(index)
     yield from disk_matrix.sections(index)

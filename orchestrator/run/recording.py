@@ -40,6 +40,7 @@ from orchestrator.model import (
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
 from orchestrator.powers import Platform, World
+from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, files, store
@@ -330,6 +331,14 @@ def _record(here: RunContext) -> Record:
 def _facts(here: RunContext) -> dict[str, Any]:
     draft = here.draft
     facts = dict(draft.facts)
+    members = MemberNames(
+        here.profile.cluster.member,
+        here.workload.generator,
+        here.profile.tier.disk.enforcement,
+    )
+    extensions = taking_part(members)
+    if extensions:
+        facts["extensions"] = extensions
     changes = store.limit_changes(here.folder)
     if changes:
         facts["limit_changes"] = changes

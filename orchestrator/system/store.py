@@ -33,9 +33,11 @@ from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
 from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
+from orchestrator.registry.references import ExtensionOrigin
 from orchestrator.system import (
     campaign_folders,
     clock,
+    extension_files,
     files,
     parquet,
     results_formats,
@@ -257,12 +259,18 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
     stored_json.write(campaign / _GATES, content)
 
 
-def save_predictions(campaign: Path, predictions: Sequence[Prediction]) -> None:
-    """Saves what was predicted of other tiers, over what was before."""
-    content = [asdict(prediction) for prediction in predictions]
+def save_predictions(
+    campaign: Path, predictions: Sequence[Prediction], made_by: ExtensionOrigin
+) -> None:
+    """Saves what was predicted of other tiers, over what was before. `made_by`: the extension,
+    which shows it too."""
     stored_json.write(
         campaign / _PREDICTIONS,
-        {"schema_version": SCHEMA_VERSION, "predictions": content},
+        {
+            "schema_version": SCHEMA_VERSION,
+            "made_by": asdict(made_by),
+            "predictions": [asdict(prediction) for prediction in predictions],
+        },
     )
 
 
@@ -315,6 +323,7 @@ def load(campaign: Path, tables: bool = True) -> Results:
     predictions = _kept_tuple(
         campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
+    remarks.left_out.extend(extension_files.not_shown(campaign / _PREDICTIONS))
     runs = tuple(_runs(campaign, plan, tables, remarks))
     verified = _whole(partial(_verified, campaign, remarks.changed), None, remarks)
     return Results(

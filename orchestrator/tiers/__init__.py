@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from orchestrator.parts import Members, TierMechanism
+from orchestrator.registry.installed import family
+from orchestrator.registry.references import ObjectPlace
 
-_MEMBERS = {
+_BUILT_IN = {
     "emulated": "orchestrator.tiers.emulated:EmulatedTier",
     "mounted": "orchestrator.tiers.mounted:MountedTier",
     "storage-class": "orchestrator.tiers.storage_class:StorageClassTier",
@@ -15,4 +17,7 @@ _MEMBERS = {
 
 
 def tier_mechanisms() -> Mapping[str, TierMechanism]:
-    return Members(_MEMBERS)
+    makers = {}
+    for name, owned in family("tiers", _BUILT_IN).items():
+        makers[name] = ObjectPlace(owned.entry, owned.origin)
+    return Members(makers)

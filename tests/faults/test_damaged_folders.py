@@ -25,6 +25,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding, verify
 from orchestrator.errors import UsageError
+from orchestrator.registry.references import CORE
 from orchestrator.report.exports import FORMATS
 from orchestrator.report.rendering import markdown
 from orchestrator.run import status
@@ -52,7 +53,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     folder = stored(made, tmp_path_factory.mktemp("sound"))
     store.save_gates(folder, [run.record.gate for run in made.runs if run.record.gate])
-    store.save_predictions(folder, [])
+    store.save_predictions(folder, [], CORE)
     store.save_verdict(folder, judge(store.load(folder)))
     return folder
 

@@ -11,6 +11,7 @@ from orchestrator.analysis.doubts import (
     client_checks,
     database_checks,
     disk_checks,
+    extension_checks,
     gate_checks,
     machine_checks,
     pace_checks,
@@ -74,6 +75,8 @@ RUN_CHECKS: tuple[RunCheck, ...] = (
     database_checks.whole_tables,
     database_checks.others_at_work,
     *DISK_CHECKS,
+    extension_checks.brought,
+    extension_checks.missing,
 )
 
 

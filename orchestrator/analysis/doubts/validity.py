@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from orchestrator import tier
+from orchestrator.analysis.doubts import extension_records
 from orchestrator.analysis.doubts.effects import excludes_the_run
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Doubt, Record
@@ -28,7 +29,14 @@ def excluding(record: Record) -> tuple[Doubt, ...]:
 
 def shown(record: Record) -> Doubts:
     """Those of them that the record shows beside what was noted in it."""
-    for doubt in (*_gate(record), *_limit_changes(record), *_totals(record)):
+    doubts = (
+        *_gate(record),
+        *_limit_changes(record),
+        *_totals(record),
+        *extension_records.not_readable(record),
+        *extension_records.excluding(record),
+    )
+    for doubt in doubts:
         yield replace(doubt, run=record.run.number)
 
 

@@ -6,6 +6,7 @@ image such as BenchBase's own, by digest: a tag such as `latest` means another p
 and figures of two programs are no comparison. It is pulled if it is not present."""
 
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -157,3 +158,8 @@ def _unavailable(what: str) -> errors.UnavailableError:
         advice=f"{_WAYS}; without BenchBase, leave out --generator (GENERATOR): the "
         "built-in workload needs nothing",
     )
+
+
+def where_it_is(engine: powers.Platform) -> str:
+    """`whereabouts` of the source that the environment names."""
+    return whereabouts(named(os.environ), engine)

@@ -1,1 +1,24 @@
 """Hadoop's file system: HDFS and stores of files as databases, and Hadoop's own jobs on them."""
+
+from orchestrator.registry.extension import DatabaseEntry, Extension, GeneratorEntry
+
+EXTENSION = Extension(
+    databases={
+        "hdfs": DatabaseEntry(
+            "orchestrator.extensions.hadoop.hdfs:Hdfs",
+            takes_files=True,
+            on_several_engines=False,
+            image="hadoop",
+        ),
+        "store": DatabaseEntry(
+            "orchestrator.extensions.hadoop.store:Store", takes_files=True
+        ),
+    },
+    load_generators={
+        "tera": GeneratorEntry(
+            "orchestrator.extensions.hadoop.tera:Tera",
+            rules="orchestrator.extensions.hadoop.tera:RULES",
+            loads_files=True,
+        )
+    },
+)

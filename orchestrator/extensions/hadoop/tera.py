@@ -325,6 +325,4 @@ def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
             yield f"dataset.{key}", f"is a number of bytes, {_ROW_BYTES} or more"
 
 
-RULES = WorkloadRules(
-    keys=keys, mistakes=mistakes_in, keeps_transactions=False, on_files=True
-)
+RULES = WorkloadRules(keys=keys, mistakes=mistakes_in, keeps_transactions=False)

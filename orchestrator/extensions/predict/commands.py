@@ -42,6 +42,7 @@ from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.slo import format_objective, parse
+from orchestrator.registry.installed import origin_of
 from orchestrator.report.sections import method
 from orchestrator.run import observing
 from orchestrator.system import files, store
@@ -92,7 +93,9 @@ def predict(
         return
     name, _ = _campaign_and_run(run)
     with files.keeping("this prediction"):
-        store.save_predictions(app.folder(results, name), predictions)
+        store.save_predictions(
+            app.folder(results, name), predictions, origin_of("predict")
+        )
     app.out.add(f"`tierbench analyze {name}` draws them into its report")
 
 

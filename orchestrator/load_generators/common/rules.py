@@ -32,8 +32,7 @@ class WorkloadRules:
     `converted`: returns the workload of another load generator as one of this one, or raises a
     UsageError. None: it runs its own workloads alone.
 
-    `keeps_transactions`: whether there is a record of each. `on_files`: whether the load is one of
-    files, for databases that take these, and not of rows.
+    `keeps_transactions`: whether there is a record of each.
     """
 
     keys: Callable[[str], Mapping[str, Sequence[str]]] = _unknown_keys
@@ -41,4 +40,3 @@ class WorkloadRules:
     check: Callable[[Workload], None] = _nothing_to_check
     converted: Callable[[Workload], Workload] | None = None
     keeps_transactions: bool = True
-    on_files: bool = False

@@ -43,6 +43,9 @@ BROKEN: dict[str, Callable[[Record], Record]] = {
     "totals differ": with_facts(
         generator={"sysbench_transactions": 90_000, "recorded_transactions": 100_000}
     ),
+    "doubts not readable": with_facts(
+        extensions={"mariadb": {"distribution": "tierbench-mariadb", "version": "3.1"}}
+    ),
 }
 
 

@@ -6,12 +6,14 @@ Method: the wheel is built as `make release` does, unpacked beside the libraries
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 
@@ -19,10 +21,15 @@ import pytest
 from packaging.requirements import Requirement
 
 from orchestrator.errors import UnavailableError
-from orchestrator.model import Placing
+from orchestrator.model import Dataset, Placing, Record
 from orchestrator.platforms import own_images, platforms
+from orchestrator.registry.references import ExtensionOrigin
+from orchestrator.system import store
 from orchestrator.system.clock import SystemClock
 from tests import ROOT
+from tests.campaigns import stored
+from tests.documented import examples
+from tests.doubted import small
 
 VARIABLES = ("TIERBENCH_CACHE", "PYTHONPATH")
 
@@ -35,6 +42,10 @@ class Installed:
     home: Path
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """`tierbench` with these words."""
+        return self.python("-m", "orchestrator", *words)
+
+    def python(self, *words: str) -> subprocess.CompletedProcess[str]:
         others = {
             name: value for name, value in os.environ.items() if name not in VARIABLES
         }
@@ -44,7 +55,7 @@ class Installed:
         search = os.pathsep.join([str(self.site), libraries])
         cache = str(self.home / "xdg")
         return subprocess.run(
-            [sys.executable, "-S", "-m", "orchestrator", *words],
+            [sys.executable, "-S", *words],
             cwd=self.home,
             env={
                 **others,
@@ -59,32 +70,26 @@ class Installed:
         )
 
 
+PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
+
+
+def install(project: Path, folder: Path, site: Path) -> None:
+    """Builds the project's wheel in a folder, and unpacks it into `site`; without a network."""
+    wheels = folder / f"wheels-{project.name}"
+    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels))
+    subprocess.run([*PIP, *build, str(project)], check=True, capture_output=True)
+    (wheel,) = wheels.glob("*.whl")
+    unpack = ("install", "--no-deps", "--no-index", "--no-compile", "--upgrade")
+    target = ("--target", str(site), str(wheel))
+    subprocess.run([*PIP, *unpack, *target], check=True, capture_output=True)
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("installed")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    build = [
-        *pip,
-        "wheel",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        str(folder),
-        str(ROOT),
-    ]
-    subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = folder.glob("*.whl")
-    site, home = folder / "site", folder / "home"
-    unpack = [
-        *pip,
-        "install",
-        "--no-deps",
-        "--no-compile",
-        "--target",
-        str(site),
-        str(wheel),
-    ]
-    subprocess.run(unpack, check=True, capture_output=True)
+    site = folder / "site"
+    install(ROOT, folder, site)
+    home = folder / "home"
     home.mkdir()
     return Installed(site, home)
 
@@ -186,3 +191,229 @@ def test_the_smallest_installation_is_small() -> None:
     sizes = {name: mebibytes(name) for name in {*needed("tierbench")}}
     assert not {"vl-convert-python", "kubernetes"} & set(sizes)
     assert sum(sizes.values()) < 586, sizes
+
+
+# ------------------------------------------------------------------ without extensions
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+import orchestrator
+for module in pkgutil.walk_packages(orchestrator.__path__, "orchestrator."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print([name for name in sys.modules if "extensions" in name and "orchestrator" in name])
+"""
+
+
+@pytest.fixture(scope="module")
+def bare(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The same without the extensions that come with it, and without their entry points."""
+    alone = copied(installed, tmp_path_factory.mktemp("bare"))
+    shutil.rmtree(alone.site / "orchestrator" / "extensions")
+    (points,) = alone.site.glob("tierbench-*.dist-info/entry_points.txt")
+    points.unlink()
+    return alone
+
+
+def copied(installed: Installed, folder: Path) -> Installed:
+    site = folder / "site"
+    shutil.copytree(installed.site, site)
+    home = folder / "home"
+    home.mkdir()
+    return Installed(site, home)
+
+
+def test_every_module_of_the_core_is_imported_without_an_extension(
+    bare: Installed,
+) -> None:
+    imported = bare.python("-c", IMPORT_ALL)
+    assert imported.returncode == 0, imported.stderr
+    assert imported.stdout.strip() == "[]"
+
+
+def test_help_and_lists_of_the_core_name_none_of_what_extensions_bring(
+    bare: Installed, installed: Installed
+) -> None:
+    for words in (["--help"], ["list"], ["compare", "--help-all"]):
+        shown = bare.run(*words)
+        assert shown.returncode == 0, shown.stderr
+        named = ("predict ", "advise ", "hdfs,", "tera,", "benchbase")
+        assert [name for name in named if name in shown.stdout] == []
+    assert "advise " in installed.run("--help").stdout
+
+
+def test_a_rehearsal_goes_through_the_core_to_its_report(bare: Installed) -> None:
+    rehearsed = bare.run(
+        *("rehearse", "--profiles", "premium ultra", "--workloads", "point-select"),
+        *("--repeats", "2", "--results", "results"),
+    )
+    assert rehearsed.returncode in (0, 2), rehearsed.stderr
+    (page,) = bare.home.glob("results/2*/report.html")
+    assert "Rehearsal" in page.read_text() or "rehearsal" in page.read_text()
+
+
+def test_what_an_extension_would_bring_is_refused_in_words(bare: Installed) -> None:
+    asked = ("compare", "--profiles", "premium", "--workloads", "hdfs-gen", "--dry-run")
+    refused = bare.run(*asked, "--db", "hdfs")
+    assert refused.returncode == 64, refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "unknown database 'hdfs'" in refused.stderr
+    assert "extension" in refused.stderr
+
+
+# ------------------------------------------------------------------ with somebody else's
+
+STRANGER = ROOT / "examples" / "tierbench-pgbench"
+CAPTURED = ROOT / "tests" / "fixtures" / "pgbench"
+PROBE = """
+import sys
+from orchestrator.cli.main import main
+try:
+    main()
+finally:
+    print([name for name in sys.modules if name.startswith("tierbench_pgbench.")])
+"""
+READ = """
+import json, sys
+from dataclasses import asdict
+from pathlib import Path
+from orchestrator.planning import project_files
+from orchestrator.load_generators import load_generators
+from orchestrator.model import Dataset, Workload
+load = Workload("pgbench", "pgbench", "pgbench", "tpcb-like", Dataset("pgbench", {"scale": 2}),
+                "smoke", 2, 2, 0.0, 1.0)
+read = load_generators()["pgbench"].read(load, Path(sys.argv[1]), 1795977890.0, 1795977910.0)
+print(json.dumps([asdict(figure) for figure in read.measurements]))
+"""
+
+
+@pytest.fixture(scope="module")
+def strangers(
+    installed: Installed, tmp_path_factory: pytest.TempPathFactory
+) -> Installed:
+    """With the distribution that docs/ADDING.md walks through, from its own wheel."""
+    folder = tmp_path_factory.mktemp("strangers")
+    extended = copied(installed, folder)
+    install(STRANGER, folder, extended.site)
+    return extended
+
+
+@pytest.fixture(scope="module")
+def planned(strangers: Installed) -> subprocess.CompletedProcess[str]:
+    """Its files written and a run of them planned, as its README says it."""
+    written = strangers.run("pgbench-files")
+    assert written.returncode == 0, written.stderr
+    names = ("profiles/pgbench-disk.yaml", "workloads/pgbench.yaml")
+    checked = strangers.run("validate", *names)
+    assert checked.returncode == 0, checked.stderr
+    run = ("run", *names, "--db", "plain-postgresql", "--scale", "smoke")
+    return strangers.run(*run, "--dry-run", "--offline")
+
+
+def test_the_documents_show_what_is_built_here() -> None:
+    (shown,) = examples("ADDING.md", "An extension", "python")
+    assert shown.strip() in (STRANGER / "tierbench_pgbench/__init__.py").read_text()
+    (entry,) = examples("ADDING.md", "An extension", "toml")
+    assert entry.strip() in (STRANGER / "pyproject.toml").read_text()
+
+
+def test_help_names_a_strangers_command_and_imports_nothing_of_it(
+    strangers: Installed,
+) -> None:
+    shown = strangers.python("-c", PROBE, "--help")
+    assert "Writes a profile and a workload of pgbench" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == "[]", shown.stderr
+    listed = strangers.run("list").stdout
+    for name in ("plain-postgresql", "pgbench (tierbench-pgbench 1.0)"):
+        assert name in listed
+
+
+def test_a_strangers_run_is_planned_and_checked(
+    planned: subprocess.CompletedProcess[str],
+) -> None:
+    assert planned.returncode == 0, planned.stderr
+    assert "pgbench" in planned.stdout
+
+
+def test_a_strangers_rules_refuse_what_his_generator_does_not_take(
+    strangers: Installed, planned: subprocess.CompletedProcess[str]
+) -> None:
+    run = ("run", "profiles/pgbench-disk.yaml", "workloads/pgbench.yaml")
+    asked = ("--db", "plain-postgresql", "--dry-run", "--offline")
+    refused = strangers.run(*run, *asked, "--set", "options.think=spec")
+    assert refused.returncode == 64
+    assert "tpcb-like does not take this" in refused.stderr
+
+
+def test_a_strangers_generator_reads_what_pgbench_left(strangers: Installed) -> None:
+    """Against the log's own numbers: microseconds in its third column."""
+    read = strangers.python("-c", READ, str(CAPTURED))
+    assert read.returncode == 0, read.stderr
+    figures = {}
+    for figure in json.loads(read.stdout):
+        figures[figure["metric"]] = figure["value"]
+    (log,) = CAPTURED.glob("transactions.*")
+    durations_us = [int(line.split()[2]) for line in log.read_text().splitlines()]
+    assert figures["transactions"] == len(durations_us) == 300
+    mean_s = sum(durations_us) / len(durations_us) / 1e6
+    assert figures["latency_avg_s"] == pytest.approx(mean_s)
+
+
+def by_pgbench(record: Record) -> Record:
+    """As if the extension had taken part in the run, and recorded what it records."""
+    kept = {"distribution": "tierbench-pgbench", "version": "1.0", "has_doubts": True}
+    generator = {**record.facts.get("generator", {}), "tps_printed": 1234.0}
+    facts = {**record.facts, "extensions": {"pgbench": kept}, "generator": generator}
+    data = Dataset("pgbench", {"scale": 2})
+    load = replace(
+        record.workload, generator="pgbench", script="tpcb-like", dataset=data
+    )
+    return replace(record, facts=facts, workload=load)
+
+
+def test_a_strangers_results_are_judged_with_his_doubts_and_shown_with_his_section(
+    strangers: Installed, tmp_path: Path
+) -> None:
+    folder = stored(small(change=by_pgbench), tmp_path)
+    judged = strangers.run("analyze", str(folder))
+    assert judged.returncode in (0, 2), judged.stderr
+    page = (folder / "report.md").read_text()
+    assert "What pgbench printed" in page
+    assert "1,234" in page
+    assert "they wait for each other, and not for the disk" in page
+
+
+def test_without_the_extension_they_load_say_what_is_missing_and_count_no_run(
+    installed: Installed, tmp_path: Path
+) -> None:
+    folder = stored(small(change=by_pgbench), tmp_path)
+    judged = installed.run("analyze", str(folder))
+    assert judged.returncode in (0, 2), judged.stderr
+    page = (folder / "report.md").read_text()
+    assert "pip install tierbench-pgbench==1.0" in page
+    assert "were excluded: doubts not readable" in page
+    assert "What pgbench printed" not in page
+
+
+def test_what_an_extension_has_kept_beside_the_runs_is_named_without_it(
+    bare: Installed, tmp_path: Path
+) -> None:
+    folder = stored(small(), tmp_path)
+    store.save_predictions(folder, [], ExtensionOrigin("predict", "tierbench", "0.1.0"))
+    judged = bare.run("analyze", str(folder))
+    assert judged.returncode in (0, 2), judged.stderr
+    page = (folder / "report.md").read_text()
+    assert "predictions.json, which the extension predict shows" in page
+
+
+def test_one_that_cannot_be_imported_is_named_with_what_to_do(
+    strangers: Installed, tmp_path: Path
+) -> None:
+    broken = copied(strangers, tmp_path)
+    (broken.site / "tierbench_pgbench" / "__init__.py").write_text("import nowhere\n")
+    shown = broken.run("list")
+    assert shown.returncode == 69
+    assert "the extension pgbench (tierbench-pgbench)" in shown.stderr
+    assert "No module named 'nowhere'" in shown.stderr
+    assert "pip uninstall tierbench-pgbench" in shown.stderr
+    assert "Traceback" not in shown.stderr

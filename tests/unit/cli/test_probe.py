@@ -16,6 +16,7 @@ from orchestrator.extensions.predict.prediction import quiet_run
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Plan
 from orchestrator.planning import durations, probes, rehearsal
+from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.planning.plan import as_used, grown
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
@@ -151,7 +152,7 @@ def measured() -> tuple[Results, Results]:
     plain = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, nodes=1
     )
-    (probe,) = probes.of(plain.plan.workloads)
+    (probe,) = probes.of(plain.plan.workloads, FileMembers())
     runs = tuple(replace(run, number=run.number + 2) for run in plain.plan.runs)
     quiet = [
         replace(runs[0], number=n, workload=probe.name, profile=tier, repetition=1)

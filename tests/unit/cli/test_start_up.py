@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.commands import COMMANDS
+from orchestrator.cli.commands import commands
 from tests import ROOT
 
 HEAVY = {
@@ -136,7 +136,7 @@ def test_what_measures_nothing_loads_no_library_for_it(
     assert modules & FOR_MEASURING == set()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", commands())
 def test_the_list_says_of_a_command_what_the_command_says(name: str) -> None:
     """The list reads it where it is written, because no command is loaded for it."""
     command, listed = PROGRAM.loaded(name), PROGRAM.commands[name]

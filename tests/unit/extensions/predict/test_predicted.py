@@ -12,6 +12,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.extensions.predict import section as predicted
+from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import store
@@ -72,7 +73,7 @@ def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) ->
     folder = store.create(
         tmp_path, campaign.plan, campaign.fingerprint, 1_750_000_000.0
     )
-    store.save_predictions(folder, EVERY)
+    store.save_predictions(folder, EVERY, CORE)
     assert store.load(folder).predictions == EVERY
     (folder / "predictions.json").write_text('{"schema_version": 1, "predic')
     cut = store.load(folder)

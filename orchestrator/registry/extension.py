@@ -1,0 +1,102 @@
+"""What an extension brings, as data.
+
+A distribution names its `Extension` as an entry point of the group `tierbench.extensions`. All
+objects in it are given by their places (`module:attribute`), and a place is imported when it is
+used: so `tierbench --help` and a plan without its members wait for nothing of an extension. The
+module that has the `Extension` itself should import nothing else.
+
+docs/ADDING.md shows a whole distribution.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.facts import DoubtEffect
+
+
+@dataclass(frozen=True)
+class DatabaseEntry:
+    """A database that `--db` and profiles name.
+
+    `member`: place of the class, or of a function without parameters, that makes a
+    `parts.Database`. `takes_files`: files are written to it, and not rows. `on_several_engines`:
+    whether its nodes may run on several Docker engines. `image`: the image of ours that
+    `tierbench setup --db` builds for it, as the name of a folder of `docker/`.
+    """
+
+    member: str
+    takes_files: bool = False
+    on_several_engines: bool = True
+    image: str = ""
+
+
+@dataclass(frozen=True)
+class GeneratorEntry:
+    """A load generator that workloads name as their `generator`.
+
+    `member`: place of what makes a `parts.LoadGenerator`. `rules`: place of its `WorkloadRules`
+    (`load_generators/common/rules.py`); without any, a workload's file may say anything.
+    `takes_over`: the workloads of other generators that it can run, in words, if it has rules that
+    convert them: `--generator` may then name it. `loads_files`: its loads are files, and not rows.
+    `whereabouts`: place of a function that gets the platform and says, for `tierbench doctor`,
+    where the generator's program is.
+    """
+
+    member: str
+    rules: str = ""
+    takes_over: str = ""
+    loads_files: bool = False
+    whereabouts: str = ""
+
+
+@dataclass(frozen=True)
+class DoubtEntry:
+    """A kind of doubt: what it does to a verdict, and what finds it.
+
+    `check`: place of a generator function that yields a `model.Doubt` of that kind for each
+    reason that it finds; the effect here is put into it. It gets an `analysis.results.RunData`.
+    Where the effect is "excludes" it gets the run's `model.Record` alone, because whether a run
+    counts must not follow from its figures (docs/METHOD.md, "Which runs count").
+    """
+
+    check: str
+    effect: DoubtEffect
+
+
+@dataclass(frozen=True)
+class CommandEntry:
+    """A command of `tierbench`. `place`: of a function that `cli.options.takes` decorates, or of a
+    typer group. `panel`: under which `tierbench --help` lists it; `example`: a use of it, without
+    the program's name."""
+
+    place: str
+    help: str
+    panel: str
+    example: str
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What one extension brings, each by the name that it has for a user.
+
+    `databases`, `load_generators`: see their entries. `tiers`: `enforcement` of a profile → place
+    of what makes a `parts.TierMechanism`. `collectors`: name → place of what makes a
+    `parts.Collector` of a function that finds the machine of a node (`collectors.common.local.on`).
+    `doubts`: by their kinds. Of an extension with members (databases, load generators, tiers) they
+    are asked about runs in which one took part, of another about all runs. `commands`: by name.
+    `sections`: name → place of a function that gets the `report.report_index.ReportIndex` and
+    returns sections of the page, none where there is nothing to show.
+    """
+
+    databases: Mapping[str, DatabaseEntry] = field(default_factory=dict)
+    load_generators: Mapping[str, GeneratorEntry] = field(default_factory=dict)
+    collectors: Mapping[str, str] = field(default_factory=dict)
+    tiers: Mapping[str, str] = field(default_factory=dict)
+    doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
+    commands: Mapping[str, CommandEntry] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_members(self) -> bool:
+        """Whether it takes part in some runs and not in others."""
+        return bool(self.databases or self.load_generators or self.tiers)

@@ -1,0 +1,116 @@
+"""The extensions that are installed: entry points of the group `tierbench.extensions`.
+
+They are read once. An extension that cannot be imported is refused, and not passed over: its
+doubts would be missing from every verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from typing import Generic, TypeVar
+
+from orchestrator.errors import UnavailableError
+from orchestrator.registry.extension import Extension
+from orchestrator.registry.references import CORE, ExtensionOrigin, not_imported
+
+GROUP = "tierbench.extensions"
+EntryType = TypeVar("EntryType")
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An extension, and where it comes from."""
+
+    origin: ExtensionOrigin
+    brings: Extension
+
+    @property
+    def name(self) -> str:
+        return self.origin.extension
+
+    def __str__(self) -> str:
+        """`hadoop (tierbench 0.1.0)`."""
+        return f"{self.name} ({self.origin.distribution} {self.origin.version})"
+
+
+@dataclass(frozen=True)
+class BroughtEntry(Generic[EntryType]):
+    """An entry of a family, and who brings it."""
+
+    entry: EntryType
+    origin: ExtensionOrigin = CORE
+
+
+@cache
+def extensions() -> Sequence[Installed]:
+    """All of this environment, by name. Raises as `read` does."""
+    return read(metadata.entry_points(group=GROUP))
+
+
+def origin_of(name: str) -> ExtensionOrigin:
+    """Of an installed extension. KeyError if it is not installed."""
+    return {extension.name: extension.origin for extension in extensions()}[name]
+
+
+def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
+    """The extensions of these entry points.
+
+    UnavailableError for one that cannot be imported or is no `Extension`, and if two have a
+    name."""
+    by_name: dict[str, Installed] = {}
+    for point in sorted(points):
+        origin = _origin(point)
+        if point.name in by_name:
+            raise _same_name(
+                "extension", point.name, by_name[point.name].origin, origin
+            )
+        by_name[point.name] = Installed(origin, _loaded(point, origin))
+    return tuple(by_name.values())
+
+
+def _origin(point: metadata.EntryPoint) -> ExtensionOrigin:
+    if point.dist is None:
+        return ExtensionOrigin(point.name, point.name)
+    return ExtensionOrigin(point.name, point.dist.name, point.dist.version)
+
+
+def _loaded(point: metadata.EntryPoint, origin: ExtensionOrigin) -> Extension:
+    try:
+        brings = point.load()
+    except Exception as error:  # whatever somebody else's module does
+        raise not_imported(origin, point.value, error) from error
+    if not isinstance(brings, Extension):
+        raise UnavailableError(
+            f"{point.value} of {origin} is a {type(brings).__name__}, and no Extension",
+            advice=f"it may be for another release: pip install -U {origin.distribution}",
+        )
+    return brings
+
+
+def family(
+    field: str,
+    built_in: Mapping[str, EntryType],
+    among: Sequence[Installed] | None = None,
+) -> dict[str, BroughtEntry[EntryType]]:
+    """Name → entry, of what the core has and then of all extensions. `field`: that of `Extension`.
+
+    UnavailableError if two bring the same name."""
+    if among is None:
+        among = extensions()
+    owned = {name: BroughtEntry(entry) for name, entry in built_in.items()}
+    for extension in among:
+        for name, entry in getattr(extension.brings, field).items():
+            if name in owned:
+                raise _same_name(field, name, owned[name].origin, extension.origin)
+            owned[name] = BroughtEntry(entry, extension.origin)
+    return owned
+
+
+def _same_name(
+    field: str, name: str, first: ExtensionOrigin, second: ExtensionOrigin
+) -> UnavailableError:
+    noun = field.removesuffix("s").replace("_", " ")
+    return UnavailableError(
+        f"{first} and {second} both bring the {noun} {name!r}",
+        advice=f"remove one of them: pip uninstall {second.distribution}",
+    )

@@ -1,0 +1,26 @@
+"""Files in a results folder that an extension has made, and that it alone shows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from orchestrator import facts
+from orchestrator.errors import CutError, NotReadableError
+from orchestrator.registry.installed import extensions
+from orchestrator.system import stored_json
+
+
+def not_shown(file: Path) -> Iterator[str]:
+    """That the extension is not installed here which made the file; nothing without the file. One
+    that cannot be read is told where its content is read."""
+    try:
+        content = stored_json.facts(file, [])
+    except (CutError, NotReadableError):
+        return
+    made_by = facts.group(content.get("made_by"))
+    name = made_by.get("extension")
+    installed = [extension.name for extension in extensions()]
+    if name and name not in installed:
+        how = f"pip install {made_by.get('distribution')}=={made_by.get('version')}"
+        yield (
+            f"{file}, which the extension {name} shows: it is not installed here ({how})"
+        )
