@@ -85,7 +85,7 @@ COMPARED  = $(COMPARE) --profiles "$(PROFILES)" --workloads "$(WORKLOADS)" $(cal
 SHELL_SCRIPTS = .ci/run docker/disk/device docker/hadoop/job docker/hadoop/node docker/postgres/node $$(git ls-files '*.sh')
 TEST_PROGRAMS = luacheck luajit sysbench
 TEST_PACKAGES = lua-check luajit sysbench
-FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes" --numprocesses auto --dist worksteal
+FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not slow" --numprocesses auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
@@ -173,7 +173,7 @@ test: setup ## the tests, those with real containers included; some 14 minutes; 
 	@$(if $(PART),,$(FAST_TESTS))
 	@$(VENV)/bin/pytest -q -m "$(or $(PART),docker) and not slow and not kubernetes"
 
-test-slow: setup ## the tests that `make test` leaves out, because each loads real disks for a minute or more; TURN=: one turn of eleven
+test-slow: setup ## the tests that `make test` leaves out, because others hold the same in less time; TURN=: one turn of eleven
 	@$(VENV)/bin/pytest -q -m "slow$(if $(PART), and $(PART) and not kubernetes)"$(if $(TURN), --turn $(TURN))
 
 soak: setup ## campaigns that are hit by a fault each, and gone on with: FAULTS=100 REPEATS=2; and INPUTS=10000 damaged texts and folders

@@ -387,6 +387,32 @@ def later(campaign: Results, days: float, **fingerprint: Any) -> Results:
     return replace(campaign, name=f"day-{days:g}", runs=runs, fingerprint=facts)
 
 
+def of_a_day(
+    day: int, rates: Sequence[float], profile: str = "ultra", **fingerprint: Any
+) -> Results:
+    """A tier under `point-select`, a run for each rate; so many days after the others."""
+    built = build_campaign(
+        profiles=[profile],
+        workloads=["point-select"],
+        repetitions=len(rates),
+        values={(profile, "point-select"): tuple(rates)},
+        frames=False,
+    )
+    return later(built, day, **fingerprint)
+
+
+def with_facts(workload: str, *of_runs: Mapping[str, Any]) -> Results:
+    """Premium under one workload, a run for each of `of_runs`, which are facts of its record."""
+    plain = build_campaign(
+        profiles=["premium"], workloads=[workload], repetitions=len(of_runs)
+    )
+    runs: list[RunData] = []
+    for run, more in zip(plain.runs, of_runs, strict=True):
+        facts = {**run.record.facts, **more}
+        runs.append(replace(run, record=replace(run.record, facts=facts)))
+    return replace(plain, runs=tuple(runs))
+
+
 def stored(campaign: Results, results: Path) -> Path:
     """The campaign written to a results folder, without tables."""
     begin_s = min(phase.start_s for run in campaign.runs for phase in run.record.phases)

@@ -5,6 +5,7 @@ In CI, where a Docker engine must be, the lack of one is a failure.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 
@@ -66,6 +67,12 @@ def pytest_collection_modifyitems(
         for item in items:
             if item.get_closest_marker("kubernetes"):
                 item.add_marker(pytest.mark.skip(reason=lacking))
+
+
+def pytest_collection_finish() -> None:
+    """What collecting has made stays to the end: each full collection would walk through it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -63,7 +63,7 @@ def test_all_steps_are_made_and_kubernetes_is_built_before_it_is_used(run: Run) 
         "test-fast",
         "test PART=docker",
         f"test-kubernetes TURN={turn}",
-        f"test-slow PART=docker TURN={turn}",
+        f"test-slow PART=not kubernetes TURN={turn}",
     ]
     assert made.index("cluster-programs") < made.index("test PART=docker")
 
@@ -85,6 +85,15 @@ def test_what_fails_is_told_and_ends_it(
     assert not [target for target in made if target.startswith(never)]
 
 
+def with_slow_tests() -> list[str]:
+    """Where some may be: to import all unit tests for the few would take as long as they do."""
+    places = list(FOLDERS)
+    for file in sorted((ROOT / "tests/unit").rglob("test_*.py")):
+        if "@pytest.mark.slow" in file.read_text() and str(file) != __file__:
+            places.append(str(file.relative_to(ROOT)))
+    return places
+
+
 def slow_tests(*more: str) -> list[str]:
     """Those that pytest would run."""
     command = [
@@ -95,7 +104,7 @@ def slow_tests(*more: str) -> list[str]:
         "--collect-only",
         "-m",
         "slow",
-        *FOLDERS,
+        *with_slow_tests(),
     ]
     environment = {**os.environ, "CI": ""}
     listed = subprocess.run(

@@ -18,7 +18,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
 from orchestrator.report import campaign_tables
 from orchestrator.report.blocks import Table
-from tests.campaigns import build_campaign, later
+from tests.campaigns import of_a_day
 
 HOST = {"hostname": "example", "kernel": "6.1"}
 
@@ -90,14 +90,9 @@ def test_without_a_change_one_is_seldom_found(heavy_tails: bool) -> None:
 
 def campaign(day: int, rate: float, hostname: str = "example") -> Results:
     """Two runs a little apart, whose mean is `rate`."""
-    made = build_campaign(
-        profiles=["ultra"],
-        workloads=["point-select"],
-        repetitions=2,
-        values={("ultra", "point-select"): (rate * 0.999, rate * 1.001)},
-        frames=False,
-    )
-    return later(made, day, host={**HOST, "hostname": hostname}, revision=f"{day:040d}")
+    host = {**HOST, "hostname": hostname}
+    rates = (rate * 0.999, rate * 1.001)
+    return of_a_day(day, rates, host=host, revision=f"{day:040d}")
 
 
 def over(rates: Sequence[float]) -> list[Results]:

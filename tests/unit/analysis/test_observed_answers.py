@@ -357,6 +357,7 @@ def test_a_capped_source_says_at_least_of_larger_tiers_alone() -> None:
     assert answers["azure/P30"].why == "the observed disk held its load back"
 
 
+@pytest.mark.slow
 def test_whether_coarse_readings_were_at_a_declared_cap_is_bounded() -> None:
     """A mean of minutes that is far below the cap hides seconds at it."""
     source = Limits(2300, 150_000_000)

@@ -236,6 +236,7 @@ def falsely_named(system: System, seed: int = 1) -> int:
     return named
 
 
+@pytest.mark.slow
 def test_of_many_limits_the_best_is_not_named_by_chance() -> None:
     """Of six that are tried, where none is one and windows differ by a fifth."""
     assert falsely_named(System(noise=0.2)) <= 3

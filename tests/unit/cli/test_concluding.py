@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.cli import concluding
 from orchestrator.powers import World
 from orchestrator.run import experiment
@@ -60,6 +62,7 @@ def test_the_page_of_a_campaign_that_goes_on_says_so(tmp_path: Path) -> None:
         assert "3 of 6 planned runs have ended" in drawn
 
 
+@pytest.mark.slow
 def test_pages_take_one_part_in_200_of_the_time(tmp_path: Path) -> None:
     """None in the first five minutes. Each takes a second here: the next is due 200 s after it."""
     folder, clock = unfinished(tmp_path), Told(1.0)

@@ -126,6 +126,7 @@ def test_a_profile_of_the_users_is_written_and_found_in_his_folder(
     assert "my-disk" in planned.stdout
 
 
+@pytest.mark.slow
 def test_a_rehearsal_leaves_its_report_in_the_users_folder(
     installed: Installed,
 ) -> None:

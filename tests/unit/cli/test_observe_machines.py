@@ -172,6 +172,7 @@ def test_a_machine_that_does_not_answer_is_told_at_once_and_is_a_gap(
     assert "far does not answer: it has ended" in (folder / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_machines_that_another_campaign_has_taken_over_are_read_no_longer(
     far: Far, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

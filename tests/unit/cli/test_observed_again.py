@@ -100,6 +100,7 @@ def test_one_that_was_interrupted_goes_on_in_its_folder(
     assert len({file.parent for file in files.live(folder)}) == 2
 
 
+@pytest.mark.slow
 def test_one_that_another_program_still_reads_is_left_to_it(
     exporter: pages.Server, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_one_that_another_program_still_reads_is_left_to_it(
     assert len(folders(tmp_path)) == 2
 
 
+@pytest.mark.slow
 def test_a_profile_with_another_host_is_another_observation(tmp_path: Path) -> None:
     device = next(iter(block_devices.counter_rows(LocalMachine())))
     file = a_profile(tmp_path, hosts="localhost", devices=device)

@@ -13,7 +13,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
-from tests.campaigns import build_campaign, later, stored
+from tests.campaigns import later, of_a_day, stored
 
 HOST = {"hostname": "example", "kernel": "6.1"}
 Tierbench = Callable[..., int]
@@ -21,14 +21,8 @@ Tierbench = Callable[..., int]
 
 def campaign(day: int, rate: float = 100.0, profile: str = "ultra") -> Results:
     """Three runs close to `rate`, whose latencies follow it."""
-    made = build_campaign(
-        profiles=[profile],
-        workloads=["point-select"],
-        repetitions=3,
-        values={(profile, "point-select"): (rate, rate * 1.002, rate * 0.998)},
-        frames=False,
-    )
-    return later(made, day, host=HOST, revision="a" * 40)
+    rates = (rate, rate * 1.002, rate * 0.998)
+    return of_a_day(day, rates, profile, host=HOST, revision="a" * 40)
 
 
 def with_history(results: Path, days: int = 5) -> None:

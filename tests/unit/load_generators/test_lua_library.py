@@ -143,6 +143,7 @@ def test_a_value_that_is_not_there_is_an_error(port: int, asked: str, why: str) 
     assert why in done.stderr
 
 
+@pytest.mark.slow
 def test_what_waits_for_an_answer_is_called_each_second(port: int) -> None:
     done = connected(
         port,

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.figures.statements import grown, pooled
-from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import bottlenecks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
@@ -27,7 +26,7 @@ from orchestrator.report.sections import resources
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.window import statements_counted
 from orchestrator.system.sql import Address
-from tests.campaigns import build_campaign
+from tests.campaigns import with_facts
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
@@ -196,17 +195,6 @@ def test_a_cluster_without_sql_leaves_nothing(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ cause and report
 
 
-def campaign(*of_runs: dict[str, Any]) -> Results:
-    plain = build_campaign(
-        profiles=["premium"], workloads=["point-select"], repetitions=len(of_runs)
-    )
-    runs = (
-        replace(run, record=replace(run.record, facts={**run.record.facts, **facts}))
-        for run, facts in zip(plain.runs, of_runs, strict=True)
-    )
-    return replace(plain, runs=tuple(runs))
-
-
 def facts(blocks: float = 0.0) -> dict[str, Any]:
     """Of ten seconds. `blocks`: read by the select."""
     most = grown([LOADED], AFTER)
@@ -215,7 +203,7 @@ def facts(blocks: float = 0.0) -> dict[str, Any]:
 
 
 def test_the_report_has_the_runs_of_a_tier_together() -> None:
-    shown = campaign(facts(30.0), facts(50.0))
+    shown = with_facts("point-select", facts(30.0), facts(50.0))
     assert pooled(run.record for run in shown.runs)[1] == 20.0
     (section,) = resources.statements(ReportIndex(shown, judge(shown)))
     ((table,),) = (part.blocks for part in section.parts)
@@ -236,25 +224,27 @@ def test_the_report_has_the_runs_of_a_tier_together() -> None:
 
 
 def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -> None:
-    absent = campaign(
-        {"statements": {"not_read": ABSENT}}, {"statements": {"not_read": ABSENT}}
+    absent = with_facts(
+        "point-select",
+        {"statements": {"not_read": ABSENT}},
+        {"statements": {"not_read": ABSENT}},
     )
     (section,) = resources.statements(ReportIndex(absent, judge(absent)))
     ((reason,),) = (part.blocks for part in section.parts)
     assert isinstance(reason, Paragraph) and reason.lead == "Not counted"
     assert reason.text.startswith('relation "pg_stat_statements" does not exist. ')
-    plain = campaign({})
+    plain = with_facts("point-select", {})
     assert resources.statements(ReportIndex(plain, judge(plain))) == ()
 
 
 def test_a_statement_with_most_of_the_blocks_read_is_named_beside_a_cause_at_the_disk() -> (
     None
 ):
-    (plain,) = bottlenecks.bottlenecks(campaign({}))
-    (named,) = bottlenecks.bottlenecks(campaign(facts(30.0)))
+    (plain,) = bottlenecks.bottlenecks(with_facts("point-select", {}))
+    (named,) = bottlenecks.bottlenecks(with_facts("point-select", facts(30.0)))
     assert plain.cause == named.cause == "iops_cap"
     assert named.text == (
         f"{plain.text} 100 % of the blocks read is of `SELECT c FROM sbtest# WHERE id=$1`."
     )
-    (cached,) = bottlenecks.bottlenecks(campaign(facts()))
+    (cached,) = bottlenecks.bottlenecks(with_facts("point-select", facts()))
     assert cached.text == plain.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from orchestrator.analysis.results import Results
@@ -10,18 +9,11 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import waits
-from tests.campaigns import build_campaign
+from tests.campaigns import with_facts
 
 
-def campaign(*of_runs: dict[str, Any]) -> Results:
-    plain = build_campaign(
-        profiles=["premium"], workloads=["insert"], repetitions=len(of_runs)
-    )
-    runs = []
-    for run, sampled in zip(plain.runs, of_runs, strict=True):
-        facts = {**run.record.facts, "waits": sampled}
-        runs.append(replace(run, record=replace(run.record, facts=facts)))
-    return replace(plain, runs=tuple(runs))
+def waiting(*of_runs: dict[str, Any]) -> Results:
+    return with_facts("insert", *[{"waits": sampled} for sampled in of_runs])
 
 
 def event(component: str, name: str, kind: str, share_pct: float) -> dict[str, Any]:
@@ -33,7 +25,7 @@ def event(component: str, name: str, kind: str, share_pct: float) -> dict[str, A
 def test_the_report_has_the_mean_of_a_tiers_runs() -> None:
     read = event("YSQL", "TableRead", "RPCWait", 60.0)
     lock = event("TServer", "LockedBatchEntry_Lock", "WaitOnCondition", 30.0)
-    shown = campaign({"events": [read, lock]}, {"events": [read]}, {})
+    shown = waiting({"events": [read, lock]}, {"events": [read]}, {})
     (section,) = waits.section(ReportIndex(shown, judge(shown)))
     ((table,),) = (part.blocks for part in section.parts)
     assert isinstance(table, Table)
@@ -47,12 +39,12 @@ def test_the_report_has_the_mean_of_a_tiers_runs() -> None:
 
 def test_the_report_says_why_it_is_not_known_and_nothing_where_none_was_asked() -> None:
     reason = "the release keeps no history of active sessions"
-    absent = campaign({"not_read": reason}, {"not_read": reason})
+    absent = waiting({"not_read": reason}, {"not_read": reason})
     (section,) = waits.section(ReportIndex(absent, judge(absent)))
     ((paragraph,),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)
     assert paragraph.text == f"{reason}."
-    plain = campaign({})
+    plain = waiting({})
     assert waits.section(ReportIndex(plain, judge(plain))) == ()
 
 
@@ -62,7 +54,7 @@ def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
     longer = {"events": [read], "window_s": 600.4, "covered_s": 400.6}
     whole = {"events": [read], "window_s": 600.4}
 
-    shown = campaign(short, longer, whole)
+    shown = waiting(short, longer, whole)
     (section,) = waits.section(ReportIndex(shown, judge(shown)))
     ((_, paragraph),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)
@@ -74,7 +66,7 @@ def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
         "`ysql_yb_ash_circular_buffer_size` keeps more."
     )
 
-    shown = campaign(longer, whole)
+    shown = waiting(longer, whole)
     (section,) = waits.section(ReportIndex(shown, judge(shown)))
     ((_, paragraph),) = (part.blocks for part in section.parts)
     assert isinstance(paragraph, Paragraph)

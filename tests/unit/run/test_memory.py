@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.cli.options import Request
@@ -36,6 +37,7 @@ class Counting(QuietProgress):
         self.before_runs.append(Counter(kind.__name__ for kind in kinds))
 
 
+@pytest.mark.slow
 def test_before_each_run_there_is_no_more_than_before_the_second(
     tmp_path: Path,
 ) -> None:

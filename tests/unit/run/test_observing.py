@@ -197,6 +197,7 @@ def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(
     assert {json.loads(line)[0] for line in agents.asked} == {"read"}
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
     tmp_path: Path,
 ) -> None:
