@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
-from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
+from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, forms, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.cli.defaults import GivenDefault
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
@@ -130,7 +130,9 @@ class App:
     # Where the user's files are, if not in `root`.
     user_files: Path | None = field(default_factory=_user_files)
 
-    def speak(self, quiet: bool, verbose: bool, color: str, json: bool = False) -> None:
+    def speak(
+        self, quiet: bool, verbose: bool, color: str, output: str = forms.TABLE
+    ) -> None:
         """How this command says what it does (`options.Telling`). UsageError if it is asked for
         both less and more."""
         if quiet and verbose:
@@ -138,7 +140,7 @@ class App:
                 "--quiet and --verbose are opposites", advice="give one of them"
             )
         for console in (self.out, self.err):
-            console.speak(color, json)
+            console.speak(color, output)
         self.progress.speak(quiet, verbose, color)
 
     def folder(self, results: Path, campaign: str) -> Path:

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from orchestrator import units
+from orchestrator.cli import forms, streams
 from orchestrator.cli.app import App, Platforms
 from orchestrator.model import Placing
 from orchestrator.parts import Parts
@@ -86,7 +88,8 @@ class CampaignApp(App):
         """Judges a campaign and prints what was found; nothing is written."""
         from orchestrator.cli import concluding
 
-        self.progress.step("judging")
+        if self.out.form == forms.TABLE:
+            self.progress.step("judging")
         loaded, verdict = concluding.found(folder)
         self._print(loaded, verdict)
         self.out.add(concluding.where_the_page_is(folder, verdict))
@@ -96,6 +99,16 @@ class CampaignApp(App):
         from orchestrator.system import store
 
         self.progress.done()
+        text = ""
+        if self.out.form == forms.MARKDOWN:
+            text = report.for_the_ticket(loaded, verdict)
+        elif self.out.form == forms.SUMMARY:
+            text = report.summary_of(loaded, verdict)
+        elif self.out.form == forms.HTML:
+            text = report.files(loaded, verdict, self.cache)[report.PAGE]
+        if text:
+            streams.write_utf_8(units.printable(text))
+            return
         content = None
         if self.out.as_json:
             content = json.loads(store.verdict_text(verdict))

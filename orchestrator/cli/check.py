@@ -9,6 +9,7 @@ from typing import cast, get_args
 import typer
 from rich.markup import escape
 
+from orchestrator.cli import forms
 from orchestrator.cli.app import App
 from orchestrator.cli.options import takes
 from orchestrator.errors import (
@@ -21,7 +22,7 @@ from orchestrator.errors import (
 from orchestrator.model import Endpoint, Tls, TlsMode
 
 
-@takes(in_json=True)
+@takes(shown_as=forms.OR_JSON)
 def check(
     app: App,
     host: str = "127.0.0.1",

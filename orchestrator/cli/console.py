@@ -22,6 +22,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
+from orchestrator.cli import forms
 from orchestrator.errors import TierbenchError
 from orchestrator.powers import Progress
 from orchestrator.system.redaction import hidden, hidden_in
@@ -51,7 +52,7 @@ class LastingConsole(Console):
     console of rich would end the program with 1, as if a contender were worse: who reads has seen
     enough (`| head`)."""
 
-    as_json = False  # whether `show` shows it so
+    form = forms.TABLE  # in which `show` shows it
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, **options)
@@ -59,9 +60,13 @@ class LastingConsole(Console):
             self.width = _ANY_WIDTH
             self.soft_wrap = True
 
-    def speak(self, color: str, as_json: bool) -> None:
+    @property
+    def as_json(self) -> bool:
+        return self.form == forms.JSON
+
+    def speak(self, color: str, form: str) -> None:
         """`always` and `never` hold whatever the terminal and NO_COLOR say."""
-        self.as_json = as_json
+        self.form = form
         if color == "auto":
             return
         self.no_color = color == "never"
@@ -69,8 +74,15 @@ class LastingConsole(Console):
         if self.no_color:
             self._color_system = None
 
-    def show(self, content: Any, *shown: RenderableType) -> None:
-        """What was found: as JSON if that was asked for, else as `shown`, a line each."""
+    def show(
+        self, content: Any, *shown: RenderableType, names: Iterable[str] = ()
+    ) -> None:
+        """What was found: as JSON if that was asked for, or by its `names`; else as `shown`, a line
+        each."""
+        if self.form == forms.NAME:
+            for name in names:
+                self.print(name, soft_wrap=True, markup=False)
+            return
         if self.as_json:
             fields = json.loads(json.dumps(content, default=_fields))
             self.print_json(json.dumps(hidden_in(fields)))
@@ -87,8 +99,8 @@ class LastingConsole(Console):
         return super().render(renderable, options)
 
     def add(self, line: str) -> None:
-        """Says below what was found where that is kept; JSON has no such line."""
-        if not self.as_json:
+        """Says below what was found where that is kept; other forms have no such line."""
+        if self.form == forms.TABLE:
             self.print(line, soft_wrap=True, markup=False)
 
     def render_str(self, text: str, **style: Any) -> Text:
@@ -172,7 +184,7 @@ class ConsoleProgress:
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:
         self._quiet = quiet
         self._verbose = verbose
-        self._console.speak(color, as_json=False)
+        self._console.speak(color, forms.TABLE)
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None:
         self._due_s = time.monotonic() + left_s

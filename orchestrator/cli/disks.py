@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from typer import Argument, Option
 
 from orchestrator import errors
-from orchestrator.cli import completion, options
+from orchestrator.cli import completion, forms, options
 from orchestrator.cli.app import App
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files
@@ -224,7 +224,7 @@ def _check_new(file: Path) -> None:
 
 
 @disk.command(name="list")
-@options.takes(in_json=True)
+@options.takes(shown_as=forms.OF_LISTS)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
     from orchestrator.cli import standing_disks
@@ -235,7 +235,7 @@ def show(app: App) -> None:
     shown: RenderableType = "no disk was put up here"
     if disks:
         shown = standing_disks.table(disks)
-    app.out.show(disks, shown)
+    app.out.show(disks, shown, names=[str(disk["name"]) for disk in disks])
 
 
 @disk.command(name="set")

@@ -8,38 +8,21 @@ from rich.markup import escape
 from typer import Exit, Option
 
 from orchestrator import errors, units
-from orchestrator.cli import RESULTS, streams
+from orchestrator.cli import RESULTS, forms, streams
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.system import files
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OF_ANSWERS)
 def report(
     app: CampaignApp,
     campaign: asked.CampaignArgument = "latest",
-    brief: bool = False,
-    as_markdown: Annotated[bool, Option("--markdown")] = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Shows the newest campaign again (or the one named); writes nothing."""
-    folder = app.folder(results, campaign)
-    if not (brief or as_markdown):
-        app.show_again(folder)
-        return
-    if app.out.as_json:
-        raise errors.UsageError(
-            "--json, --brief and --markdown are forms of one answer: give one"
-        )
-    from orchestrator.cli.concluding import judged
-    from orchestrator.report import for_the_ticket
-
-    loaded, verdict = judged(folder)
-    form: Literal["md", "txt"] = "txt"
-    if as_markdown:
-        form = "md"
-    streams.write_utf_8(units.printable(for_the_ticket(loaded, verdict, form)))
+    app.show_again(app.folder(results, campaign))
 
 
 @asked.takes()
@@ -47,7 +30,7 @@ def export(
     app: App,
     folder: asked.CampaignArgument,
     form: Annotated[Literal["csv", "junit", "openmetrics"], Option("--format")],
-    output: Path | None = None,
+    file: Path | None = None,
     slo: asked.SloOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
@@ -57,10 +40,10 @@ def export(
 
     loaded, verdict = concluding.judged(app.folder(results, folder), slo)
     text = units.printable(FORMATS[form](loaded, verdict))
-    if output is None:
+    if file is None:
         streams.write_utf_8(text)
     else:
-        _write(text, output)
+        _write(text, file)
 
 
 def _write(text: str, output: Path) -> None:
@@ -76,23 +59,51 @@ def _write(text: str, output: Path) -> None:
         ) from error
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OR_JSON)
 def status(
     app: App,
     campaign: asked.CampaignArgument = "latest",
+    follow: bool = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
     """Says how a campaign stands, also from another terminal: reads its folder only."""
     from orchestrator.run import status
 
     folder = app.folder(results, campaign)
+    if follow:
+        _follow(app, folder)
+        return
     lines = [*status.described(folder, app.clock.now())]
     app.out.show(
         {"folder": folder.resolve(), "lines": lines}, *[escape(line) for line in lines]
     )
 
 
-@asked.takes(in_json=True)
+_FOLLOWED_EVERY_S = 5.0
+
+
+def _follow(app: App, folder: Path) -> None:
+    """Shows how a campaign stands until it has ended, in the place of what stood before. UsageError
+    off a terminal, where nothing can be replaced."""
+    from rich.live import Live
+
+    from orchestrator.run import status
+
+    if app.out.as_json or not app.out.is_terminal:
+        raise errors.UsageError(
+            "--follow needs a terminal, and shows no JSON",
+            "leave it out; the campaign's own output has a line for each run",
+        )
+    with Live(console=app.out, auto_refresh=False) as screen:
+        while True:
+            lines = [*status.described(folder, app.clock.now())]
+            screen.update("\n".join([escape(line) for line in lines]), refresh=True)
+            if status.ENDED in lines:
+                return
+            app.clock.sleep(_FOLLOWED_EVERY_S)
+
+
+@asked.takes(shown_as=forms.OR_JSON)
 def verify(
     app: App,
     campaign: asked.CampaignArgument = "latest",

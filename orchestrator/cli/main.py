@@ -18,7 +18,7 @@ from rich.markup import escape
 from typer import Option
 
 from orchestrator import PROJECT, __version__, errors
-from orchestrator.cli import REHEARSALS, RESULTS, defaults, streams
+from orchestrator.cli import REHEARSALS, RESULTS, defaults, forms, streams
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
@@ -58,7 +58,7 @@ def whole(
 
 
 @program.command()
-@takes(Options, in_json=True)
+@takes(Options, shown_as=forms.OF_ANSWERS)
 def run(
     app: CampaignApp,
     options: Options,
@@ -77,7 +77,7 @@ def run(
 
 
 @program.command()
-@takes(Compared, in_json=True, repetitions=5)
+@takes(Compared, shown_as=forms.OF_ANSWERS, repetitions=5)
 def compare(
     app: CampaignApp,
     options: Compared,
@@ -93,7 +93,7 @@ def compare(
 
 
 @program.command()
-@takes(in_json=True)
+@takes(shown_as=forms.OF_ANSWERS)
 def rehearse(
     app: CampaignApp,
     profiles: asked.ProfilesOption = REHEARSED_PROFILES,
@@ -112,7 +112,7 @@ def rehearse(
 
 
 @program.command()
-@takes(Measuring, in_json=True)
+@takes(Measuring, shown_as=forms.OF_ANSWERS)
 def resume(
     app: CampaignApp,
     campaign: asked.CampaignArgument,
@@ -132,7 +132,7 @@ def resume(
 
 
 @program.command()
-@takes(in_json=True)
+@takes(shown_as=forms.OF_ANSWERS)
 def analyze(
     app: CampaignApp,
     campaign: asked.CampaignArgument,
@@ -144,7 +144,7 @@ def analyze(
 
 
 @program.command()
-@takes(in_json=True)
+@takes(shown_as=forms.OR_JSON)
 def calibrate(
     app: App,
     profile: asked.ProfileOption,
@@ -194,7 +194,7 @@ def setup(
 
 
 @program.command(name="doctor")
-@takes(in_json=True)
+@takes(shown_as=forms.OR_JSON)
 def show_doctor(
     app: App,
     db: Literal["yugabytedb"] | None = None,
@@ -234,29 +234,6 @@ def _write_bundle(
             "started for it",
         )
     return bundle.show(app, file, plans.placed(app, profile, platform))
-
-
-@program.command(name="list")
-@takes(in_json=True)
-def show_list(app: App) -> None:
-    """Lists profiles, workloads, databases, load generators, tier mechanisms and extensions."""
-    from orchestrator.planning import project_files
-    from orchestrator.registry.installed import extensions
-
-    parts = app.parts(None)
-    listed = {
-        "profiles": [*project_files.names(app.root / "profiles")],
-        "workloads": [*project_files.titles(app.root / "workloads")],
-        "databases": [*parts.databases],
-        "load generators": [*parts.load_generators],
-        "tier mechanisms": [*parts.tiers],
-        "extensions": [str(extension) for extension in extensions()],
-    }
-    lines = []
-    for title, names in listed.items():
-        text = ", ".join(names)
-        lines.append(f"[bold]{title}[/bold]: {text}")
-    app.out.show(listed, *lines)
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:

@@ -18,6 +18,7 @@ from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import (
     RESULTS,
     addresses,
+    forms,
     init,
     managed_prometheus,
     plans,
@@ -91,7 +92,7 @@ class Read:
         return bool(self.exporter or self.profile)
 
 
-@takes(Read, in_json=True)
+@takes(Read, shown_as=forms.OR_JSON)
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""

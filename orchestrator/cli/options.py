@@ -15,7 +15,7 @@ from typer import Argument, Option
 from typer.models import OptionInfo, ParameterInfo
 
 from orchestrator import parts, units
-from orchestrator.cli import RESULTS, campaign_files, completion, defaults
+from orchestrator.cli import RESULTS, campaign_files, completion, defaults, forms
 from orchestrator.cli.completion import among
 from orchestrator.errors import UsageError
 
@@ -85,6 +85,10 @@ def _read_data_size(text: str) -> object:
 
     return factors.data_size(text)
 
+
+# What `--db` may name beside `auto` and those of extensions; the program has others for its own
+# use.
+DATABASES = ("postgresql", "yugabytedb", "existing")
 
 profile_named = partial(Option, "--profile", "-p", autocompletion=completion.profiles)
 workload_named = partial(
@@ -184,7 +188,7 @@ class Telling:
     quiet: Annotated[bool, Option("--quiet", "-q")] = False
     verbose: Annotated[bool, Option("--verbose", "-v")] = False
     color: Literal["auto", "always", "never"] = "auto"
-    json: bool = False
+    output: Annotated[str, Option("--output", "-o")] = forms.TABLE
 
 
 @dataclass(frozen=True)
@@ -204,7 +208,7 @@ class Options(Measuring):
     database: Annotated[
         str,
         among(
-            completion.databases(parts.AUTO, "postgresql", "yugabytedb", "existing"),
+            completion.databases(parts.AUTO, *DATABASES),
             "what the nodes run.",
             "--db",
         ),
@@ -324,18 +328,20 @@ def _help(command: str, name: str) -> str | None:
 
 
 def takes(
-    kind: type[Any] | None = None, in_json: bool = False, **own_defaults: Any
+    kind: type[Any] | None = None,
+    shown_as: Sequence[str] = forms.TABLE_ALONE,
+    **own_defaults: Any,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Makes a function a command of typer. Its first parameter is the `App`, which the context
     holds.
 
     Each field of the dataclass `kind` is an option, and the function's parameter `options`
-    is then one of that kind. `in_json`: what it shows can be had as JSON. `own_defaults`: where
-    this command's own differ."""
+    is then one of that kind. `shown_as`: forms in which it can show what it found.
+    `own_defaults`: where this command's own differ."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command, eval_str=True)
-        taken = _taken(signature, command.__name__, kind, in_json, own_defaults)
+        taken = _taken(signature, command.__name__, kind, shown_as, own_defaults)
 
         def called(context: typer.Context, **values: Any) -> None:
             _begin_telling(context, taken.telling, values)
@@ -384,7 +390,7 @@ def _taken(
     signature: inspect.Signature,
     command: str,
     kind: type[Any] | None,
-    in_json: bool,
+    shown_as: Sequence[str],
     own_defaults: Mapping[str, Any],
 ) -> _Taken:
     _app, *parameters = signature.parameters.values()
@@ -396,8 +402,10 @@ def _taken(
     if kind:
         of_kind = _options(kind, own_defaults, command)
     telling = _options(Telling, {}, command)
-    if not in_json:
-        del telling["json"]
+    if len(shown_as) > 1:
+        telling["output"] = _among(telling["output"], shown_as)
+    else:
+        del telling["output"]
     return _Taken(of_function, of_kind, telling)
 
 
@@ -440,6 +448,13 @@ def _for_typer(
         annotation=Annotated[kind, declared],
         kind=inspect.Parameter.KEYWORD_ONLY,
     )
+
+
+def _among(option: inspect.Parameter, words: Sequence[str]) -> inspect.Parameter:
+    """The option, which takes these words alone."""
+    _, declared = _declared(option)
+    choice: Any = Literal[tuple(words)]
+    return option.replace(annotation=Annotated[choice, declared])
 
 
 def _declared(parameter: inspect.Parameter) -> tuple[Any, ParameterInfo]:

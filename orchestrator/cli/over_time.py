@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
-from orchestrator.cli import RESULTS, completion
+from orchestrator.cli import RESULTS, completion, forms
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.errors import (
@@ -32,7 +32,7 @@ _DATABASES = completion.databases("postgresql", "yugabytedb", "existing")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OF_LISTS)
 def history(
     app: App,
     profile: Annotated[str | None, asked.profile_named()] = None,
@@ -60,7 +60,8 @@ def history(
         if entry.is_of(profile, workload, database, since_s):
             entries.append(entry)
     if not show_trend:
-        app.out.show(entries, TableView(campaign_tables.campaign_list(entries)))
+        table = TableView(campaign_tables.campaign_list(entries))
+        app.out.show(entries, table, names=[entry.folder for entry in entries])
         return
     rates = _trend(results, entries, str(profile), str(workload), across_machines)
     app.out.show(rates, TableView(campaign_tables.trend(rates)))
@@ -125,7 +126,7 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OF_TABLES)
 def compare_results(
     app: App,
     a: asked.CampaignArgument,
@@ -137,7 +138,6 @@ def compare_results(
     across_machines: bool = False,
     across_tiers: bool = False,
     results: asked.ResultsOption = RESULTS,
-    as_markdown: Annotated[bool, Option("--markdown")] = False,
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
     from orchestrator.analysis.campaigns import over_time
@@ -146,8 +146,6 @@ def compare_results(
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
 
-    if app.out.as_json and as_markdown:
-        raise UsageError("--json and --markdown are two forms: give one")
     before = store.load(app.folder(results, a))
     after = store.load(app.folder(results, b))
     allowed = set()
@@ -164,7 +162,7 @@ def compare_results(
             "`tierbench history` lists what each measured",
         )
     table = campaign_tables.comparison(compared)
-    if as_markdown:
+    if app.out.form == forms.MARKDOWN:
         app.out.out(markdown.table(table))
     else:
         app.out.show(compared, TableView(table))
@@ -203,7 +201,7 @@ def save(
 
 
 @baseline.command(name="list")
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OF_LISTS)
 def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     """Lists all names."""
     from orchestrator.system import stored_campaigns
@@ -212,7 +210,7 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     lines = [f"{name} = {folder}" for name, folder in saved.items()]
     if not lines:
         lines = ["no baseline yet: `tierbench admin baseline set NAME FOLDER`"]
-    app.out.show(saved, *lines)
+    app.out.show(saved, *lines, names=saved)
 
 
 @baseline.command(name="remove")

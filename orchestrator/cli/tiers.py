@@ -13,7 +13,7 @@ from typer import Argument, Option
 from typer.core import TyperGroup
 
 from orchestrator import units
-from orchestrator.cli import completion, console, options
+from orchestrator.cli import completion, console, forms, options
 from orchestrator.cli.app import App
 from orchestrator.cli.disks import limits_in, print_limits
 from orchestrator.errors import UsageError
@@ -47,7 +47,7 @@ tiers = typer.Typer(
 
 
 @tiers.command(name="list")
-@options.takes(in_json=True)
+@options.takes(shown_as=forms.OF_LISTS)
 def show(
     app: App,
     text: Annotated[str, Argument()] = "",
@@ -72,7 +72,8 @@ def show(
                 "--min-throughput, --max-latency and --burst choose disks, not --vms"
             )
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
-        app.out.show(sizes, vm_table(sizes), *_hint(sizes))
+        names = [size.name for size in sizes]
+        app.out.show(sizes, vm_table(sizes), *_hint(sizes), names=names)
         return
     least = None
     if min_throughput:
@@ -82,7 +83,8 @@ def show(
         most = units.parse_seconds(max_latency)
     chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
     facts = [_facts(row) for row in chosen]
-    app.out.show(facts, tier_table(chosen), *_hint(chosen))
+    names = [row.name for row in chosen]
+    app.out.show(facts, tier_table(chosen), *_hint(chosen), names=names)
 
 
 def _hint(rows: Sequence[object]) -> list[str]:

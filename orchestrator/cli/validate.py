@@ -15,7 +15,7 @@ import typer
 from rich.markup import escape
 
 from orchestrator import PROJECT
-from orchestrator.cli import completion, defaults, main, options
+from orchestrator.cli import completion, defaults, forms, main, options
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
@@ -55,7 +55,7 @@ def schema(
     app.out.out(file.read_text(encoding="utf-8"), end="")
 
 
-@options.takes(in_json=True)
+@options.takes(shown_as=forms.OR_JSON)
 def validate(app: App, files: list[Path]) -> None:
     """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
     answers = []

@@ -26,13 +26,18 @@ def names(folder: Path) -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in folder.glob("*.yaml")))
 
 
-def titles(folder: Path) -> tuple[str, ...]:
-    """`<name> (<title>)` of the YAML files in `folder`. UsageError if one cannot be read."""
-    lines = []
-    for file in sorted(folder.glob("*.yaml")):
+def titles(folder: Path) -> dict[str, str]:
+    """Name → title of the YAML files in `folder`; of a profile without one its tier's row.
+    UsageError if one cannot be read."""
+    found: dict[str, str] = {}
+    for name in names(folder):
+        file = folder / f"{name}.yaml"
         content = strict_yaml.parse(str(file), _text(file, folder))
-        lines.append(f"{file.stem} ({content.get('title', '')})")
-    return tuple(lines)
+        title = content.get("title") or content.get("tier")
+        if isinstance(title, Mapping):
+            title = title.get("type")
+        found[name] = str(title or "")
+    return found
 
 
 class _ProfileForm(NamedTuple):

@@ -8,7 +8,6 @@ nothing is judged here.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -115,12 +114,24 @@ def files_of(document: Document, cache: Path | None = None) -> dict[str, str]:
     return texts
 
 
-def for_the_ticket(
-    campaign: Results, verdict: Verdict, form: Literal["md", "txt"]
-) -> str:
-    """The page's box for the ticket as Markdown without any HTML, or as plain text."""
+def for_the_ticket(campaign: Results, verdict: Verdict) -> str:
+    """The page's box for the ticket as Markdown without any HTML."""
     index = ReportIndex(campaign, verdict)
-    return markdown.section(ticket.section(index), form)
+    return markdown.section(ticket.section(index))
+
+
+def summary_of(campaign: Results, verdict: Verdict) -> str:
+    """The question and the answer in four lines, for a chat or a merge request. A rehearsal says
+    before them that its figures are made up."""
+    index = ReportIndex(campaign, verdict)
+    answer = brief.brief(index)
+    lines = [summary.title(index), answer.what]
+    notice = phrases.notice(index.answer)
+    if notice:
+        lines.insert(0, f"{notice}.")
+    for label, text in answer.lines:
+        lines.append(f"{label}: {text}")
+    return "\n".join(lines) + "\n"
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:

@@ -23,6 +23,8 @@ from orchestrator.system import store
 from orchestrator.units import counted, format_moment, format_quantity, format_seconds
 
 SILENT_S = 900.0
+# The last line of a campaign that has ended.
+ENDED = "it has ended: `tierbench report` shows what was found"
 
 
 def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
@@ -193,7 +195,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     if report.is_file() and len(ended) >= len(campaign.plan.runs):
         yield time_and_cost(campaign, written_s)
         yield from decided
-        yield "it has ended: `tierbench report` shows what was found"
+        yield ENDED
         return
     silent_s = max(0.0, now_s - written_s)
     if silent_s > SILENT_S:

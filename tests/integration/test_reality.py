@@ -125,11 +125,11 @@ def test_two_workloads_have_one_answer_and_a_history(tmp_path: Path) -> None:
 
 def assert_in_history(results: Path) -> None:
     """The campaign is listed, and its rate is the first of a trend."""
-    code, text = tierbench("history", "--results", str(results), "--json")
+    code, text = tierbench("history", "--results", str(results), "--output=json")
     assert code == 0 and len(json.loads(text)) == 1, text
     code, text = tierbench(
         *["history", "--results", str(results), "--trend"],
-        *["--profile", "premium", "--workload", "insert", "--json"],
+        *["--profile", "premium", "--workload", "insert", "--output=json"],
     )
     assert code == 0, text
     (night,) = json.loads(text)["points"]

@@ -17,7 +17,7 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import RESULTS, console
+from orchestrator.cli import RESULTS, console, forms
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
@@ -70,7 +70,7 @@ OTHERS = {
 }
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OR_JSON)
 def predict(
     app: App,
     run: RunArgument,
@@ -99,7 +99,7 @@ def predict(
     app.out.add(f"`tierbench analyze {name}` draws them into its report")
 
 
-@asked.takes(in_json=True)
+@asked.takes(shown_as=forms.OR_JSON)
 def advise(
     app: App,
     run: RunArgument,

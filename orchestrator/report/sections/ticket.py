@@ -1,6 +1,6 @@
 """What goes into a ticket: what to buy and why, what that rests on, and how to check it.
 
-The page, `tierbench report --brief` and `--markdown` draw this one section.
+The page and `tierbench report -o md` draw this one section.
 """
 
 from collections.abc import Iterable, Iterator

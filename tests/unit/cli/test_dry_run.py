@@ -107,7 +107,7 @@ def test_a_network_of_a_declared_rate_and_a_client_beside_are_shown_and_checked(
     own = {"network": "100Mbit", "client": "beside", "database": "postgresql"}
     file = tmp_path / "slow.yaml"
     file.write_text(yaml.safe_dump({**profile, "cluster": {**cluster, **own}}))
-    assert compare("insert", "--json", profiles=f"{file} ultra") == EXIT_DONE
+    assert compare("insert", "--output=json", profiles=f"{file} ultra") == EXIT_DONE
     found = content(capsys)
     assert (
         "slow: network" in found["passed"] and "ultra: network" not in found["passed"]
@@ -119,7 +119,7 @@ def test_a_network_of_a_declared_rate_and_a_client_beside_are_shown_and_checked(
 
 
 def test_times_add_up_to_the_plans_estimate(capsys: pytest.CaptureFixture[str]) -> None:
-    assert compare("tpcc insert", "--set", "measure=2min", "--json") == EXIT_DONE
+    assert compare("tpcc insert", "--set", "measure=2min", "--output=json") == EXIT_DONE
     found = content(capsys)
     assert [cell["runs"] for cell in found["cells"]] == [10, 10]
     of_runs_s = sum(cell["run_s"] * cell["runs"] for cell in found["cells"])
@@ -166,13 +166,15 @@ def test_the_time_for_trials_of_limits_is_shown_where_there_are_any(
 def test_what_may_follow_is_said_with_its_time(
     capsys: pytest.CaptureFixture[str], options: list[str], said: str, share: float
 ) -> None:
-    assert compare("tpcc insert", "--repeats", "2", *options, "--json") == EXIT_DONE
+    assert (
+        compare("tpcc insert", "--repeats", "2", *options, "--output=json") == EXIT_DONE
+    )
     found = content(capsys)
     ((what, seconds),) = found["later"]
     assert said in what
     of_runs_s = sum(cell["run_s"] * cell["runs"] for cell in found["cells"])
     assert seconds == pytest.approx(of_runs_s * share)
-    assert compare("tpcc insert", "--repeats", "2", "--json") == EXIT_DONE
+    assert compare("tpcc insert", "--repeats", "2", "--output=json") == EXIT_DONE
     plain = content(capsys)
     more_s = found["plan"]["most_s"] - plain["plan"]["most_s"]
     assert plain["later"] == [] and more_s > of_runs_s * share
@@ -221,7 +223,7 @@ def test_a_kept_data_set_is_not_loaded_again(
         "1",
         "--db",
         "postgresql",
-        "--json",
+        "--output=json",
     )
     request = Request(profiles=["ultra"], workloads=["tpcc"], **options)  # type: ignore[arg-type]
     plan = plans.make_plan(an_app(tmp_path), request)
@@ -278,7 +280,7 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     assert "theirs: database existing: the cluster is not connected to" in text
     assert "is loaded once" in text and "not known" in text
     assert (
-        dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--json")
+        dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--output=json")
         == EXIT_DONE
     )
     said = capsys.readouterr().out
@@ -329,7 +331,7 @@ def test_what_the_campaign_itself_rents_is_shown_and_limited(
         "p15: tier storage-class: what only a container that is started can tell"
         in text
     )
-    assert dry(*words, "--json") == EXIT_DONE
+    assert dry(*words, "--output=json") == EXIT_DONE
     assert 0 < content(capsys)["campaign_cost"]["USD"] < 2
     for limit, problem in (("0.01 USD", "more than 0.01"), ("9 EUR", "prices in USD")):
         assert dry(*words, "--max-cost", limit) == EXIT_USAGE
@@ -353,7 +355,7 @@ def test_a_machine_of_the_catalog_has_its_price(
         "--db",
         "postgresql",
     ]
-    words += ["--nodes", "3", "--platform", "kubernetes", "--json"]
+    words += ["--nodes", "3", "--platform", "kubernetes", "--output=json"]
     assert dry(*words, "--max-cost", "5 USD") == EXIT_DONE
     things = {one["what"]: one["price"] for one in content(capsys)["rented"]}
     assert things["azure/Standard_D8s_v5"]["monthly"] == 280.32
@@ -443,7 +445,7 @@ def test_as_many_nodes_and_clients_as_the_document_on_scale_reckons_with(
     )
     size = ("--nodes", str(nodes), "--clients", str(clients), "--set", "threads=400")
     assert (
-        compare(load, "--db", database, *size, "--scale", "study", "--json")
+        compare(load, "--db", database, *size, "--scale", "study", "--output=json")
         == EXIT_DONE
     )
     plan = content(capsys)["plan"]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.cli import main
+from orchestrator.cli import forms, main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Compared, Request, _options
 from orchestrator.errors import UsageError
@@ -202,7 +202,7 @@ def test_every_option_of_a_campaign_has_a_row() -> None:
     assert set(TABLE) | REPORTED == {one.name for one in fields(Compared)}
     assert set(TABLE) == set(GIVEN)
     found = {name: options(PROGRAM.commands[name]) for name in ("compare", "run")}
-    own = {WORDS[option] for option in TABLE} | {"--results", "--json"}
+    own = {WORDS[option] for option in TABLE} | {"--results", "--output"}
     judged = {"--profiles", "--workloads", "--fail-if-worse", "--accept-inconclusive"}
     assert found["compare"] == own | judged
     assert found["run"] < own | {"--profiles", "--workloads"}
@@ -246,7 +246,7 @@ def _is_begun(request: Request) -> bool:
             raise typer.Exit
 
     app = Beginning(**vars(an_app(Path("cache"))))
-    app.out.as_json = True
+    app.out.form = forms.JSON
     with pytest.raises(typer.Exit):
         main._carry_out(app, request)
     return bool(begun)

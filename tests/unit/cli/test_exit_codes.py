@@ -70,7 +70,7 @@ def test_compare_ends_with_the_code_of_what_was_found(
             return folder
 
     words = ["compare", "--profiles", "premium ultra", "--workloads", "point-select"]
-    words += ["--db", "postgresql", "--json", *options]
+    words += ["--db", "postgresql", "--output=json", *options]
     assert exit_code(words, Judging(**vars(an_app(tmp_path)))) == code
 
 
@@ -117,8 +117,8 @@ CALLS: dict[int, tuple[str, ...]] = {
     EXIT_INCONCLUSIVE: ("compare-results", "latest", "latest"),
     EXIT_USAGE: ("run", "--profile", "nothing-like-it", "--workload", "tpcc"),
     EXIT_UNAVAILABLE: ("check", "--port", "1"),
-    EXIT_INTERNAL: ("list",),
-    EXIT_INTERRUPTED: ("list",),
+    EXIT_INTERNAL: ("run", "ultra", "insert", "--dry-run", "--offline"),
+    EXIT_INTERRUPTED: ("run", "ultra", "insert", "--dry-run", "--offline"),
 }
 
 
@@ -151,7 +151,7 @@ def test_all_codes_are_documented_and_no_other() -> None:
             ["--help"],
             ["run", "--help"],
             ["list"],
-            ["list", "--json"],
+            ["list", "--output=json"],
             ["admin", "schema", "profile"],
         ),
         *(

@@ -1,4 +1,4 @@
-"""`tierbench export`, and `report --brief`: which campaign, which form, where to."""
+"""`tierbench export`, and `report -o md`: which campaign, which form, where to."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_named_folder_goes_to_a_file_judged_by_an_slo(
 ) -> None:
     (folder,) = (file.parent for file in results.glob("2*/plan.json"))
     file = tmp_path / "out.xml"
-    options = ("--format", "junit", "--output", file)
+    options = ("--format", "junit", "--file", file)
     assert export(folder, *options, "--slo", "new_order average < 1 min") == EXIT_DONE
     assert "<testsuites" in file.read_text() and "premium" in file.read_text()
     assert "new_order average &lt; 60 s" in file.read_text()
@@ -71,7 +71,7 @@ def test_a_link_that_was_named_stays_and_its_file_is_written(
     file.write_text("of before")
     link = tmp_path / "link.csv"
     link.symlink_to("out.csv")
-    assert export(results / "latest", "--format", "csv", "--output", link) == EXIT_DONE
+    assert export(results / "latest", "--format", "csv", "--file", link) == EXIT_DONE
     assert link.is_symlink() and file.read_text().startswith("run,profile,")
 
 
@@ -105,21 +105,13 @@ def test_a_file_that_was_there_stays_if_the_disk_is_full(tmp_path: Path) -> None
     assert file.read_text() == "of before"
 
 
-@pytest.mark.parametrize(
-    ("option", "begin"),
-    [
-        ("--brief", "For the ticket: Buy ultra"),
-        ("--markdown", "## For the ticket: Buy ultra"),
-    ],
-)
 def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
-    option: str, begin: str, results: Path, capfd: pytest.CaptureFixture[str]
+    results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = sorted(results.rglob("*"))
-    assert (
-        exit_code(["report", option, "--results", str(results)], CampaignApp())
-        == EXIT_DONE
-    )
+    words = ["report", "-o", "md", "--results", str(results)]
+    assert exit_code(words, CampaignApp()) == EXIT_DONE
+    begin = "## For the ticket: Buy ultra"
     text, err = capfd.readouterr()
     assert text.startswith(begin) and err == ""
     (command,) = [
@@ -137,6 +129,30 @@ def test_what_goes_into_a_ticket_is_printed_with_the_checksum_of_the_folder(
     assert sorted(results.rglob("*")) == before
 
 
+def test_a_summary_is_the_question_and_four_lines(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["report", "-o", "summary", "--results", str(results)]
+    assert exit_code(words, CampaignApp()) == EXIT_DONE
+    question, what, *lines = capfd.readouterr().out.splitlines()
+    assert question.endswith("?")
+    assert what.startswith("Buy ultra: ")
+    begins = [line.partition(":")[0] for line in lines]
+    assert begins == ["Why", "How sure", "Not tested"]
+
+
+def test_the_page_is_printed_and_nothing_else(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(results.rglob("*"))
+    words = ["report", "-o", "html", "--results", str(results)]
+    assert exit_code(words, CampaignApp()) == EXIT_DONE
+    page = capfd.readouterr().out
+    assert page.startswith("<!doctype html>") and page.rstrip().endswith("</html>")
+    assert "Buy ultra" in page
+    assert sorted(results.rglob("*")) == before
+
+
 def test_what_cannot_be_exported_is_refused(
     results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -145,7 +161,7 @@ def test_what_cannot_be_exported_is_refused(
     assert export("latest", "--format", "csv", "--results", tmp_path) == EXIT_USAGE
     assert export(tmp_path, "--format", "csv") == EXIT_USAGE
     out = tmp_path / "no" / "such" / "folder"
-    options = ("--results", results, "--output", out)
+    options = ("--results", results, "--file", out)
     assert export("latest", "--format", "csv", *options) == EXIT_UNAVAILABLE
 
 

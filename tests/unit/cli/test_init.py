@@ -254,7 +254,7 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
         "postgresql",
         "--dry-run",
     ]
-    main.exit_code([*words, "--json"], planned)
+    main.exit_code([*words, "--output=json"], planned)
     notes = json.loads(capfd.readouterr().out)["plan"]["notes"]
     assert [note["text"] for note in notes if note["kind"] == "unlike disks"] == [
         "the disks of mine are real and those of premium and ultra are not: part of each "

@@ -228,7 +228,7 @@ def test_sums_alone_are_said_to_tell_no_seconds(
     """Then nobody knows for how long users would wait, and JSON has no word for NaN."""
     read = stored(tmp_path / "read", summed(BURSTY, 600))
     text = (
-        observed(tmp_path, "--file", str(read), "--json", *ON) / "report.md"
+        observed(tmp_path, "--file", str(read), "--output=json", *ON) / "report.md"
     ).read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
     assert "**CANNOT BE TOLD FROM MINUTES.** Read seconds for an hour: " in text
@@ -561,7 +561,7 @@ def test_what_a_live_one_has_read_so_far_can_be_judged(tmp_path: Path) -> None:
 def test_it_can_be_had_as_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--file", str(CSV), "--json", *ON, "--results", str(tmp_path))
+    words = ("--file", str(CSV), "--output=json", *ON, "--results", str(tmp_path))
     assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_DONE
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert {"candidate", "word", "queues_most_pct", "with_more_pct"} <= set(answers[0])

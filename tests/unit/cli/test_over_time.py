@@ -55,12 +55,12 @@ def test_two_campaigns_and_what_a_build_makes_of_them(
         tierbench("compare-results", "baseline:weekly", "--fail-if-worse") == EXIT_WORSE
     )
     capsys.readouterr()
-    assert tierbench("compare-results", "weekly", slow, "--json") == EXIT_DONE
+    assert tierbench("compare-results", "weekly", slow, "--output=json") == EXIT_DONE
     told: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert (told["before"], told["after"]) == (before, slow)
     words = {one["delta"]["metric"]: one["delta"]["verdict"] for one in told["deltas"]}
     assert words == dict.fromkeys(words, "worse") and "throughput_per_s" in words
-    assert tierbench("compare-results", "weekly", slow, "--markdown") == EXIT_DONE
+    assert tierbench("compare-results", "weekly", slow, "--output=md") == EXIT_DONE
     page = capsys.readouterr().out
     assert "| Throughput, transactions/s | 3 → 3 | −20.0" in page.replace("\u00a0", " ")
     assert "Doubt: they were measured at different times (14 days apart)" in page
@@ -79,7 +79,7 @@ def test_no_exit_code_rests_on_a_change_beside_unknown_days(
         stored(campaign(day, r), tmp_path).name for day, r in ((0, 100.0), (7, rate))
     )
     asked = ("compare-results", one, two)
-    assert tierbench(*asked, "--fail-if-worse", "--markdown") == EXIT_INCONCLUSIVE
+    assert tierbench(*asked, "--fail-if-worse", "--output=md") == EXIT_INCONCLUSIVE
     page = capsys.readouterr().out
     assert (
         "at least 5 other comparable campaigns from before, and there are only 4"
@@ -126,7 +126,9 @@ def test_the_list_and_its_filters(
     assert text.index("20990101T000000Z-empty") < text.index(two) < text.index(one)
     assert "no plan.json" in " ".join(text.split()) and "not judged yet" in text
     assert (
-        tierbench("history", "--profile", "ultra", "--since", "2025-01-01", "--json")
+        tierbench(
+            "history", "--profile", "ultra", "--since", "2025-01-01", "--output=json"
+        )
         == 0
     )
     told = json.loads(capsys.readouterr().out)
@@ -156,7 +158,7 @@ def test_a_trend_can_fail_a_build(
     assert tierbench(*asked) == EXIT_WORSE
     assert tierbench(*asked[:-1]) == EXIT_DONE
     capsys.readouterr()
-    assert tierbench(*asked, "--json") == EXIT_WORSE
+    assert tierbench(*asked, "--output=json") == EXIT_WORSE
     told = json.loads(capsys.readouterr().out)
     assert [level["campaigns"] for level in told["levels"]] == [10, 2]
     assert told["levels"][1]["word"] == "worse" and len(told["points"]) == 12

@@ -109,7 +109,7 @@ def test_each_machine_that_does_not_answer_is_named(
     more = f"machines: [{', '.join(engines)}]\nclient_machine: tcp://127.0.0.4:1\n"
     tier = "{type: azure/P15, enforcement: mounted, path: /mnt/a}"
     file = profile(tmp_path, tier, OURS, more)
-    assert dry(real(tmp_path), file, "--json", *PLANNED) in (
+    assert dry(real(tmp_path), file, "--output=json", *PLANNED) in (
         EXIT_UNAVAILABLE,
         EXIT_USAGE,
     )
@@ -129,7 +129,7 @@ def test_machines_are_asked_at_once(
     more = "machines: [tcp://vm1:2376, tcp://vm2:2376, tcp://vm3:2376]\n"
     tier = "{type: azure/P15, enforcement: mounted, path: /mnt/a}"
     app = an_app(tmp_path / "cache", connect=connect)
-    dry(app, profile(tmp_path, tier, OURS, more), "--json", *PLANNED)
+    dry(app, profile(tmp_path, tier, OURS, more), "--output=json", *PLANNED)
     answered = json.loads(capsys.readouterr().out)["answered"]
     nodes = [f"the Docker engine of vm{number}" for number in (1, 2, 3)]
     assert answered == [*nodes, "the Docker engine"]

@@ -119,14 +119,14 @@ def test_what_fio_does_not_read_cannot_be_set(key: str) -> None:
 
 # Command → its options, each with words of a call in which it cannot have an effect. Without words:
 # it has one in every call, which the command's own tests show.
-JSON = {"--json": ""}
+JSON = {"--output": ""}
 OTHER_COMMANDS: dict[str, dict[str, str]] = {
-    "analyze": {"--slo": "", "--json": "", "--results": ""},
-    "predict": dict.fromkeys(("--tier", "--size", "--json", "--results"), ""),
+    "analyze": {"--slo": "", "--output": "", "--results": ""},
+    "predict": dict.fromkeys(("--tier", "--size", "--output", "--results"), ""),
     "advise": dict.fromkeys(
-        ("--slo", "--observed", "--tier", "--size", "--json", "--results"), ""
+        ("--slo", "--observed", "--tier", "--size", "--output", "--results"), ""
     ),
-    "report": dict.fromkeys(("--brief", "--markdown", "--results"), "") | JSON,
+    "report": {"--results": ""} | JSON,
     "calibrate": {
         "--profile": "",
         "--scale": "",
@@ -147,7 +147,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     "list": JSON,
     "validate": JSON,
     "check": dict.fromkeys(
-        ("--host", "--port", "--user", "--database", "--fresh", "--json"), ""
+        ("--host", "--port", "--user", "--database", "--fresh", "--output"), ""
     ),
     "resume": dict.fromkeys(
         (
@@ -156,7 +156,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
                 "--fail-if-worse",
                 "--accept-inconclusive",
                 "--results",
-                "--json",
+                "--output",
             ),
             *("--max-cost", "--cache-max", "--on-end"),
         ),
@@ -170,7 +170,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
             "--repeats",
             "--seed",
             "--results",
-            "--json",
+            "--output",
         ),
         "",
     ),
@@ -186,7 +186,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
                 "--region",
                 "--at-cap",
             ),
-            *("--results", "--json"),
+            *("--results", "--output"),
         ),
         "",
     )
@@ -205,8 +205,8 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
     },
     "admin schema": {},
     "allow": {},
-    "export": dict.fromkeys(("--format", "--output", "--slo", "--results"), ""),
-    "status": {"--results": "", **JSON},
+    "export": dict.fromkeys(("--format", "--file", "--slo", "--results"), ""),
+    "status": {"--follow": "--follow", "--results": "", **JSON},
     "verify": {"--keep": "", "--results": "", **JSON},
     "history": {
         **dict.fromkeys(("--profile", "--workload", "--database", "--since"), ""),
@@ -214,16 +214,15 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--fail-if-worse": "--fail-if-worse",
         "--across-machines": "--across-machines",
         "--results": "",
-        "--json": "",
+        "--output": "",
     },
     "compare-results": {
         **dict.fromkeys(
             ("--margin", "--p99-margin", "--fail-if-worse", "--accept-inconclusive"), ""
         ),
         **dict.fromkeys(
-            ("--across-machines", "--across-tiers", "--results", "--json"), ""
+            ("--across-machines", "--across-tiers", "--results", "--output"), ""
         ),
-        "--markdown": "a b --json --markdown",
     },
     "admin helm-values": dict.fromkeys(("--scale", "--nodes", "--storage-class"), ""),
     "storage-class": {"--scale": ""},
@@ -291,7 +290,7 @@ def test_each_option_of_a_rehearsal_reaches_its_plan(
         assert tierbench(app, "rehearse", *given) == EXIT_DONE
     without, with_it = app.asked
     assert without.plan != with_it.plan
-    options = {one.partition(" ")[0] for one in (*REHEARSED, "--results", "--json")}
+    options = {one.partition(" ")[0] for one in (*REHEARSED, "--results", "--output")}
     assert options == set(
         OTHER_COMMANDS["rehearse"]
     )  # test_rehearsal.py shows that of --results

@@ -20,7 +20,9 @@ from tests.campaigns import build_campaign
 from tests.campaigns import stored as store_campaign
 
 PROGRAM: Any = typer.main.get_command(main.program)
-IN_JSON = {name for name, command in commands(PROGRAM) if "--json" in options(command)}
+IN_JSON = {
+    name for name, command in commands(PROGRAM) if "--output" in options(command)
+}
 # What each of those that need no database, disk or campaign of their own is called with.
 LISTINGS = {
     "list": (),
@@ -76,7 +78,7 @@ def test_every_command_that_shows_something_can_show_it_as_json() -> None:
 def test_json_is_read_by_a_program(
     name: str, results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = said_of(name, results, capsys, "--json")
+    said = said_of(name, results, capsys, "--output=json")
     assert json.loads(said) is not None
     assert said != said_of(name, results, capsys)
 
@@ -86,7 +88,7 @@ def test_figures_of_the_catalog_are_numbers_in_json(
 ) -> None:
     (row,) = (
         row
-        for row in json.loads(said_of("tiers list", results, capsys, "--json"))
+        for row in json.loads(said_of("tiers list", results, capsys, "--output=json"))
         if row["name"] == "azure/P15"
     )
     assert (row["iops"], row["size_bytes"]) == ([1100, 1100], [256 * 2**30] * 2)
@@ -132,14 +134,18 @@ def test_off_a_terminal_a_row_is_a_line(
     ]
     names = [
         row["name"]
-        for row in json.loads(said_of("tiers list", results, capsys, "--json"))
+        for row in json.loads(said_of("tiers list", results, capsys, "--output=json"))
     ]
     table = [
         line for line in rows if line.startswith("azure/") and ": " not in line[:60]
     ]
     assert [line.split()[0] for line in table[: len(names)]] == names
     assert max(map(len, rows)) > 80
-    assert len(said_of("list", results, capsys).splitlines()) == 5
+    named = said_of("list", results, capsys).splitlines()
+    assert "  ultra         Azure Ultra Disk" in [row.rstrip() for row in named]
+    assert (
+        said_of("list", results, capsys, "-o", "name").split()[0] == "profile/premium"
+    )
     (*_, row) = said_of("history", results, capsys).splitlines()
     assert "premium, ultra" in row and "insert" in row and "times" in row
 
@@ -167,7 +173,7 @@ def told(*words: str, is_terminal: bool = False) -> tuple[str, str]:
 
 def test_quiet_leaves_results_and_warnings() -> None:
     out, err = told("--quiet")
-    assert "profiles" in out
+    assert "Profiles" in out
     (line,) = err.splitlines()
     assert "a warning" in line
 

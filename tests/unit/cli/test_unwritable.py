@@ -60,8 +60,8 @@ def _content(folder: Path) -> dict[str, str]:
     ("command", "code"),
     [
         ("report FOLDER", EXIT_DONE),
-        ("report FOLDER --brief", EXIT_DONE),
-        ("report FOLDER --json", EXIT_DONE),
+        ("report FOLDER -o summary", EXIT_DONE),
+        ("report FOLDER --output=json", EXIT_DONE),
         ("status FOLDER", EXIT_DONE),
         # Its runs have no raw files.
         ("verify FOLDER", EXIT_DIFFERS),
@@ -232,7 +232,7 @@ def test_an_export_goes_into_a_pipe_and_replaces_no_device(
 ) -> None:
     link = tmp_path / "out"
     link.symlink_to(FULL)
-    words = ["export", str(folder), "--format", "csv", "--output", str(link)]
+    words = ["export", str(folder), "--format", "csv", "--file", str(link)]
     assert tierbench(app, *words) == EXIT_UNAVAILABLE
     assert (
         f"{link} cannot be written: No space left on device" in capsys.readouterr().err

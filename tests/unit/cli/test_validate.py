@@ -184,6 +184,8 @@ def test_a_file_that_is_not_there_hides_no_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = "missing.yaml", str(ROOT / "profiles/ultra.yaml")
-    assert tierbench(an_app(tmp_path), "validate", *words, "--json") == EXIT_USAGE
+    assert (
+        tierbench(an_app(tmp_path), "validate", *words, "--output=json") == EXIT_USAGE
+    )
     missing, ultra = json.loads(capsys.readouterr().out)
     assert missing["mistakes"] and ultra["kind"] == "profile" and not ultra["mistakes"]

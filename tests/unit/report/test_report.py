@@ -289,7 +289,7 @@ def test_what_stood_in_for_yugabytedb_is_the_first_line_everywhere(
     assert written.markdown.read_text().splitlines()[0] == f"**{first}.**"
     page = written.html.read_text().partition("<header>")[2]
     assert page.split("</p>")[0].endswith(f">{first}.")
-    for_ticket = report.for_the_ticket(campaign, judge(campaign), "txt")
+    for_ticket = report.for_the_ticket(campaign, judge(campaign))
     assert first in for_ticket.strip().splitlines()[0]
 
 

@@ -147,8 +147,8 @@ def test_history_and_comparisons_name_what_was_cut(sound: Path, tmp_path: Path) 
         )
         return " ".join(done.output.split())
 
-    assert said in told("history") and said in told("history", "--json")
-    for form in ((), ("--json",), ("--markdown",)):
+    assert said in told("history") and said in told("history", "--output=json")
+    for form in ((), ("--output=json",), ("--output=md",)):
         words = told(
             "compare-results", sound.name, "later", "--accept-inconclusive", *form
         )

@@ -92,7 +92,7 @@ def test_json_has_each_figure_with_its_interval(
         folder / "runs" / RUN,
         "--tier",
         "azure/P15",
-        "--json",
+        "--output=json",
         "--results",
         results,
     )
@@ -111,7 +111,7 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     asked = (RUN, "--size", "250GiB", "--results", results)
-    assert predict(*asked, "--json") == EXIT_DONE
+    assert predict(*asked, "--output=json") == EXIT_DONE
     first, *others = json.loads(capfd.readouterr().out)
     (did,) = whole(
         finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0]
@@ -221,7 +221,7 @@ def test_the_price_holds_the_machine_that_the_catalog_has(
     results = stored(tmp_path, change=on_d8s)
     gp3 = "aws/gp3:size=6GiB,iops=3000,throughput=125MiB/s,count=2"
     tiers = ("--tier", "azure/P15", "--tier", "azure/P15:count=2", "--tier", gp3)
-    assert predict(RUN, *tiers, "--json", "--results", results) == EXIT_DONE
+    assert predict(RUN, *tiers, "--output=json", "--results", results) == EXIT_DONE
     alone, two, other = json.loads(capfd.readouterr().out)
     catalog = project_files.catalog(ROOT)
     (row,) = catalog.vm("azure/Standard_D8s_v5").prices
@@ -270,14 +270,18 @@ def test_advice_is_the_cheapest_that_is_likely_enough_and_what_is_less_likely_be
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The run made 465 transactions a second; P10 has 500 IOPS, and each reads twice."""
-    assert advise("throughput > 250", "--json", "--results", results) == EXIT_DONE
+    assert (
+        advise("throughput > 250", "--output=json", "--results", results) == EXIT_DONE
+    )
     told = json.loads(capfd.readouterr().out)
     assert told["measure"] == [SIMILAR]
     chances = {tier["tier"]: tier["chance"] for tier in told["tiers"]}
     assert list(chances) == [SIMILAR, DEAR], "by price, without what has no chance"
     assert chances[SIMILAR] == 0.9, "of one repetition no more is said"
     assert told["doubts"][0] == "n = 1"
-    assert advise("throughput > 450", "--json", "--results", results) == EXIT_DONE
+    assert (
+        advise("throughput > 450", "--output=json", "--results", results) == EXIT_DONE
+    )
     even = json.loads(capfd.readouterr().out)
     assert 0.1 < even["tiers"][0]["chance"] < 0.9
     assert even["measure"][-1] == SIMILAR, "no more is known of the dearer"
@@ -354,7 +358,14 @@ def observation(folder: Path, writes_per_s: float, **other: float) -> Path:
 def throughputs(
     results: Path, folder: Path, capfd: pytest.CaptureFixture[str], *words: str | Path
 ) -> dict[str, float]:
-    asked = ("throughput > 1", "--tier", "azure/P15", "--tier", "azure/P50", "--json")
+    asked = (
+        "throughput > 1",
+        "--tier",
+        "azure/P15",
+        "--tier",
+        "azure/P50",
+        "--output=json",
+    )
     assert advise(*asked, *words, "--results", results) == EXIT_DONE
     tiers = json.loads(capfd.readouterr().out)["tiers"]
     return {

@@ -1,0 +1,17 @@
+"""The forms in which a command can show what it found: `-o table`, `-o json` and others.
+
+Each command lists those that it has; the first is the one that is not asked for. Names are those
+of kubectl and gh where they have the form."""
+
+TABLE = "table"
+JSON = "json"
+NAME = "name"  # names alone, a line each, for a shell's loop
+MARKDOWN = "md"
+SUMMARY = "summary"  # five lines, for a chat or a merge request
+HTML = "html"
+
+TABLE_ALONE = (TABLE,)
+OR_JSON = (TABLE, JSON)
+OF_LISTS = (TABLE, JSON, NAME)
+OF_TABLES = (TABLE, JSON, MARKDOWN)
+OF_ANSWERS = (TABLE, JSON, MARKDOWN, SUMMARY, HTML)
