@@ -150,7 +150,7 @@ compare-results: $(VENV)/.ready ## one stored campaign against another: A= B=lat
 	@$(TIERBENCH) compare-results $(if $(STRICT),,--accept-inconclusive) "$(A)" $(if $(B),"$(B)") $(call given_of,FAIL_IF_WORSE RESULTS)
 
 study: $(VENV)/.ready ## the published study's tables, judged by the rules of any campaign
-	@$(TIERBENCH) report results/reference-azure-yugabytedb/published
+	@$(TIERBENCH) report results/reference-azure-yugabytedb/published $(ARGS)
 
 study-rehearsal: setup ## the same plan at 0.4 of a node on emulated disks; 40 minutes
 	@$(COMPARE) --profiles "$(foreach one,premium premium-v2 ultra,profiles/study-rehearsal/$(one).yaml)" \

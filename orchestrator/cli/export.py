@@ -69,6 +69,11 @@ def status(
     """Says how a campaign stands, also from another terminal: reads its folder only."""
     from orchestrator.run import status
 
+    if follow and (app.out.as_json or not app.out.is_terminal):
+        raise errors.UsageError(
+            "--follow needs a terminal, and shows no JSON",
+            "leave it out; the campaign's own output has a line for each run",
+        )
     folder = app.folder(results, campaign)
     if follow:
         _follow(app, folder)
@@ -83,17 +88,11 @@ _FOLLOWED_EVERY_S = 5.0
 
 
 def _follow(app: App, folder: Path) -> None:
-    """Shows how a campaign stands until it has ended, in the place of what stood before. UsageError
-    off a terminal, where nothing can be replaced."""
+    """Shows how a campaign stands until it has ended, in the place of what stood before."""
     from rich.live import Live
 
     from orchestrator.run import status
 
-    if app.out.as_json or not app.out.is_terminal:
-        raise errors.UsageError(
-            "--follow needs a terminal, and shows no JSON",
-            "leave it out; the campaign's own output has a line for each run",
-        )
     with Live(console=app.out, auto_refresh=False) as screen:
         while True:
             lines = [*status.described(folder, app.clock.now())]
