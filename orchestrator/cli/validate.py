@@ -161,7 +161,7 @@ def _as_commands_do(
         defaults.of_file(typer.main.get_command(main.program), file)
 
 
-class _Reading(CampaignApp):
+class _OnlyReadingApp(CampaignApp):
     """An App that reads what a campaign names, and ends: nothing is planned."""
 
     def plan(self, request: options.Request) -> Plan:
@@ -176,7 +176,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
     from orchestrator.keys import strict_yaml
 
     program: Any = typer.main.get_command(main.program)
-    reading = _Reading(**vars(app))
+    reading = _OnlyReadingApp(**vars(app))
     words = [str(file), "--quiet"]
     try:
         program.loaded("compare").main(words, obj=reading, standalone_mode=False)
