@@ -217,9 +217,10 @@ def drawn_order(
         limits = list(levels)
         dice.shuffle(limits)
         for limit in limits:
-            pair = [LimitChange(limit, times) for times in levels[limit]]
-            dice.shuffle(pair)
-            order += pair
+            both = list(levels[limit])
+            dice.shuffle(both)
+            for times in both:
+                order.append(LimitChange(limit, times))
     return order
 
 
@@ -242,7 +243,9 @@ class Changes:
         end_s = begin_s + self.workload.confirm_s
         self.window_over()
         begin_s = self.follower.clock.now()
-        levels = {name: lever.levels for name, lever in self.levers.items()}
+        levels: dict[str, Sequence[float]] = {}
+        for name, lever in self.levers.items():
+            levels[name] = lever.levels
         order = drawn_order(levels, self.workload.confirm_s, self.seed)
         lasts_s = (end_s - begin_s) / len(order)
         for number, change in enumerate(order):

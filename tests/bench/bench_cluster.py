@@ -74,9 +74,10 @@ class Counts:
     none: int
 
 
-def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
-    """`rates`, `p99`: workloads × tiers × repetitions."""
+def contests(rates: np.ndarray, p99: np.ndarray, places: np.ndarray) -> list[Contest]:
+    """`rates`, `p99`, `places` in the campaign: workloads × tiers × repetitions."""
     made = []
+    first = places == places.min(axis=1, keepdims=True)
     for number, workload in enumerate(WORKLOADS):
         candidates = [
             Candidate(
@@ -86,6 +87,7 @@ def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
                     CRITERIA[1]: tuple(p99[number, k]),
                 },
                 "unattributed",
+                first=dict.fromkeys(CRITERIA, _begun(first[number, k])),
             )
             for k, profile in enumerate(PROFILES)
         ]
@@ -100,6 +102,11 @@ def contests(rates: np.ndarray, p99: np.ndarray) -> list[Contest]:
             )
         )
     return made
+
+
+def _begun(first: np.ndarray) -> dict[int, float]:
+    """The repetitions that a tier begins; `first`: whether it does, of each."""
+    return {int(number) + 1: 1.0 for number in np.flatnonzero(first)}
 
 
 def in_order(n: int) -> np.ndarray:
@@ -133,7 +140,7 @@ def simulate(
         logs = np.stack([own[campaign] for own in noise])
         rates = true[:, :, None] * np.exp(logs)
         own = np.exp(random.normal(0, P99_NOISE, rates.shape))
-        compared = contests(rates, own / rates)
+        compared = contests(rates, own / rates, places)
         made = cluster_decision.decide_cluster(compared, weights)
         assert made is not None
         standings = [contest.proof.standings for contest in compared]

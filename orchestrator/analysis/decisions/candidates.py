@@ -1,7 +1,7 @@
 """What takes part in a decision: tiers with their figures, and in what they are compared."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from orchestrator import metrics, model, tier
@@ -116,8 +116,9 @@ class Candidate:
     repetitions: tuple[int, ...] = ()
     # Its cost includes the machines, as tiers are compared on unlike ones.
     with_vms: bool = False
-    # The repetitions whose block its run was planned to begin.
-    first: frozenset[int] = frozenset()
+    # Of each criterion: repetition → the share of its figure whose runs were planned to begin the
+    # block of all tiers. None is absent; of a mean of workloads it may be a part.
+    first: Mapping[Criterion, Mapping[int, float]] = field(default_factory=dict)
 
     @classmethod
     def of_runs(
@@ -171,9 +172,9 @@ class Candidate:
             return self.repetitions
         return _counted_from_1(max(len(figures) for figures in self.values.values()))
 
-    def order_against(self, other: "Candidate", repetition: int) -> int:
-        """1 if its run began the repetition, −1 if the other's did, else 0."""
-        return int(repetition in self.first) - int(repetition in other.first)
+    def begun(self, criterion: Criterion, repetition: int) -> float:
+        """1 if its run began the repetition's block, 0 if it did not."""
+        return self.first.get(criterion, {}).get(repetition, 0.0)
 
     def by_repetition(self, criterion: Criterion) -> dict[int, float]:
         figures = self.values[criterion]
@@ -191,8 +192,9 @@ class CommonValues:
 
     candidate: list[float]
     other: list[float]
-    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0.
-    first: list[int]
+    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0; of a mean
+    # of workloads that of its parts.
+    first: list[float]
 
 
 def in_common(
@@ -205,5 +207,6 @@ def in_common(
         if number in of_other:
             common.candidate.append(value)
             common.other.append(of_other[number])
-            common.first.append(candidate.order_against(other, number))
+            began = candidate.begun(criterion, number)
+            common.first.append(began - other.begun(criterion, number))
     return common

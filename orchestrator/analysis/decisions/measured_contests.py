@@ -6,7 +6,7 @@ the best of several loads would be the luckiest, and more so for a flat curve. W
 meets the SLO, `load_sweeps` tells."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -99,6 +99,18 @@ class _MeasuredContest(ABC):
 
     def runs(self, profile: Profile, load: Workload) -> Sequence[RunData]:
         return results.finished(self.campaign, profile.name, load.name)
+
+    def begun(self, profile: Profile, load: Workload) -> dict[int, float]:
+        """The repetitions in which its run was planned to come before those of all other tiers."""
+        first: dict[int, str] = {}
+        for run in self.campaign.plan.runs:
+            if run.workload == load.name:
+                first.setdefault(run.repetition, run.profile)
+        begun: dict[int, float] = {}
+        for repetition, name in first.items():
+            if name == profile.name:
+                begun[repetition] = 1.0
+        return begun
 
     def all_runs(self, load: Workload) -> list[RunData]:
         """Of all tiers."""
@@ -244,15 +256,6 @@ class PlainContest(_MeasuredContest):
     def judged_loads(self) -> tuple[Workload, ...]:
         return self.loads
 
-    @cached_property
-    def first_of_blocks(self) -> Mapping[int, str]:
-        """Repetition → the profile whose run was planned to begin it."""
-        first: dict[int, str] = {}
-        for run in self.campaign.plan.runs:
-            if run.workload == self.name:
-                first.setdefault(run.repetition, run.profile)
-        return first
-
     def candidate(self, profile: Profile) -> Candidate:
         candidate = Candidate.of_runs(
             profile,
@@ -261,11 +264,8 @@ class PlainContest(_MeasuredContest):
             (*self.slo, candidates.FAILED),
             self.cause(profile),
         )
-        begun: list[int] = []
-        for repetition, name in self.first_of_blocks.items():
-            if name == profile.name:
-                begun.append(repetition)
-        return replace(candidate, first=frozenset(begun))
+        begun = self.begun(profile, self.least)
+        return replace(candidate, first=dict.fromkeys(candidate.values, begun))
 
 
 @dataclass(frozen=True)
@@ -313,4 +313,8 @@ class SweptContest(_MeasuredContest):
             profile, at_highest, (self.throughput,), cause=self.cause(profile)
         )
         of_latency = Candidate.of_runs(profile, at_least, latencies)
-        return replace(of_rate, values={**of_rate.values, **of_latency.values})
+        # Each load has blocks of its own.
+        first = dict.fromkeys(of_rate.values, self.begun(profile, self.highest))
+        first |= dict.fromkeys(of_latency.values, self.begun(profile, self.least))
+        values = {**of_rate.values, **of_latency.values}
+        return replace(of_rate, values=values, first=first)

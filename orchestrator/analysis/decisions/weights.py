@@ -62,6 +62,16 @@ class _Figures:
             figures.append(part.candidate(tier).by_repetition(criterion))
         return figures
 
+    def begun(self, tier: str, repetitions: Sequence[int]) -> dict[int, float]:
+        """Of each repetition the share of the mean in which the tier's run began the block."""
+        of_shares = list(zip(self.shares, self.parts, self.criteria, strict=True))
+        begun: dict[int, float] = {}
+        for number in repetitions:
+            begun[number] = 0.0
+            for share, part, criterion in of_shares:
+                begun[number] += share * part.candidate(tier).begun(criterion, number)
+        return begun
+
 
 @dataclass(frozen=True)
 class Weighed:
@@ -299,13 +309,16 @@ def _mean(
             in_repetition = [of_workload[number] for of_workload in of_workloads]
             means.append(_weighted_mean(in_repetition, shares))
         values[usual] = tuple(means)
+    first: dict[Criterion, dict[int, float]] = {}
+    for usual, of_criterion in counted.items():
+        first[usual] = of_criterion.begun(name, numbers)
     return replace(
         candidates[0],
         values=values,
         cause=_cause(candidates),
         measured=_worst_failures(candidates),
         repetitions=tuple(numbers),
-        first=frozenset(),  # each workload has blocks of its own
+        first=first,
     )
 
 

@@ -133,7 +133,7 @@ def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
 def ratio_beside_order(
     baseline: Sequence[float],
     contender: Sequence[float],
-    first: Sequence[int],
+    first: Sequence[float],
     confidence: float = CONFIDENCE,
 ) -> Ratio:
     """As `ratio_of_means`, with the order of a block as a factor: its first run may be slower than

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
-from orchestrator.model import Run
+from orchestrator.model import Measurement, Run, Workload
+from tests import loads
 from tests.campaigns import build_campaign
 
 TIERS = ("premium", "ultra")
@@ -47,3 +49,37 @@ def test_the_plan_says_the_order_and_not_the_figures() -> None:
     """Were the same tier always first, its place could not be told from the tier."""
     answer = decision.decide_all(campaign(alternating=False), ())[0][0]
     assert answer.tier is None
+
+
+# ------------------------------------------------------------------ sweeps and means
+
+
+def with_slow_first_runs(workloads: Sequence[Workload]) -> Results:
+    """Equal tiers, in the order of a real plan; who begins a repetition of a workload is 8 % slower
+    in it."""
+    first_runs: dict[tuple[str, int], int] = {}
+
+    def figures(run: Run, workload: Workload) -> list[Measurement]:
+        block = (workload.name, run.repetition)
+        begins = first_runs.setdefault(block, run.number) == run.number
+        slower = 0.92 if begins else 1.0
+        noise = NOISE[(run.number * 7) % len(NOISE)]
+        rate = 600.0 * slower * noise
+        return loads.closed(run, rate, 24 / rate)
+
+    return loads.build(workloads, figures, profiles=TIERS, repetitions=6)
+
+
+def test_a_slow_first_run_of_each_load_of_a_sweep_leaves_an_answer() -> None:
+    campaign = with_slow_first_runs(loads.swept("threads=1,4,16"))
+    (answer,), _ = decision.decide_all(campaign, ())
+    assert answer.tier == "premium", answer.reason
+
+
+def test_a_slow_first_run_of_each_workload_leaves_an_answer_for_their_mean() -> None:
+    names = ("point-select", "insert")
+    campaign = with_slow_first_runs([loads.a_load(name) for name in names])
+    weighted = replace(campaign.plan, weights={names[0]: 20.0, names[1]: 1.0})
+    _, answer = decision.decide_all(replace(campaign, plan=weighted), ())
+    assert answer is not None
+    assert answer.tier == "premium", answer.reason
