@@ -58,7 +58,7 @@ DoubtKind = Literal[
     "limited by this machine",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
-    "replica missing", "data in memory", "copies differ",
+    "replica missing", "data in memory",
     "clients apart", "totals differ", "commits not durable", "commits not synced",
     "another build",
     "consistency not checked", "facts not read", "leaders moved", "few tablets",
@@ -354,7 +354,6 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "disks not counted",
     "replica missing",
     "data in memory",
-    "copies differ",
 )
 # They widen intervals, or tell of the measurement.
 _TOLD: tuple[DoubtKind, ...] = (

@@ -136,6 +136,19 @@ def test_imports_point_down() -> None:
     assert upward == [], "move what it needs down, or pass it in"
 
 
+def test_nothing_outside_of_an_extension_names_it() -> None:
+    """Neither by an import nor by the place of what it brings: it comes by its entry point."""
+    named: list[str] = []
+    for file in MODULES:
+        room = place(file).split("/")[:2]
+        for extension in sorted((PACKAGE / "extensions").glob("*/")):
+            inside = room == ["extensions", extension.name]
+            text = file.read_text(encoding="utf-8")
+            if not inside and f"orchestrator.extensions.{extension.name}" in text:
+                named.append(f"{place(file)} names {extension.name}")
+    assert named == [], "move what both need below them, or bring it by the `Extension`"
+
+
 def in_circles(below: Mapping[str, set[str]]) -> dict[str, list[str]]:
     """Each of `below` that imports itself, by way of others too, with all that it imports."""
     circles: dict[str, list[str]] = {}

@@ -13,10 +13,9 @@ from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_
 from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node
-from orchestrator.units import format_bytes, format_change, listed
+from orchestrator.units import format_bytes, listed
 
 APART_PCT = 2.0  # of the payload, of which all is written
-COPIES_PCT = 1.0  # of what copies and checksums take, to the byte
 ALIKE_FROM = 3  # nodes of which one can be told from the others
 MISSING_SHARE = 0.6  # of what the median node wrote
 LEAST_LOG_BYTES = 16 * 2**20
@@ -93,8 +92,7 @@ def _written_per_s(run: RunData, nodes: Sequence[Node]) -> Iterator[float]:
 
 def copies(run: RunData, _: Totals) -> Doubts:
     """Whether each disk was written what copies take. Of the nodes one can be told from the others
-    where each has a copy of all rows and a disk of its own. Where it is known to the byte what
-    copies take: all disks against the payload, then each disk against its node's own account."""
+    where each has a copy of all rows and a disk of its own."""
     of_disks = conservation.written(run)
     number = run.record.profile.cluster.replication_factor
     yield from _missing_replicas(run, of_disks, number)
@@ -102,7 +100,6 @@ def copies(run: RunData, _: Totals) -> Doubts:
     payload = conservation.payload(run, "written")
     if payload and of_disks and written < (1 - APART_PCT / 100) * number * payload:
         yield _data_in_memory(written, number, payload)
-    yield from _against_the_account(run, of_disks)
 
 
 def _missing_replicas(
@@ -115,22 +112,6 @@ def _missing_replicas(
     for node, written in of_disks.items():
         if usual >= LEAST_LOG_BYTES and written < MISSING_SHARE * usual:
             yield _replica_missing(node, written, usual, number)
-
-
-def _against_the_account(run: RunData, of_disks: Mapping[str, float]) -> Doubts:
-    whole = conservation.of_copies(run)
-    if not whole:
-        return
-    together = "all disks together"
-    wanted_of = {together: whole, **conservation.of_node(run)}
-    written_of = {together: sum(of_disks.values()), **of_disks}
-    for where, wanted in wanted_of.items():
-        written = written_of.get(where, 0.0)
-        if not wanted:
-            continue
-        off_pct = 100 * (written / wanted - 1)
-        if abs(off_pct) > COPIES_PCT:
-            yield _copies_differ(where, written, wanted, off_pct)
 
 
 # ------------------------------------------------------------------ in words
@@ -181,17 +162,4 @@ def _data_in_memory(written_bytes: float, copies: int, given_bytes: float) -> Do
         f"{format_bytes(given_bytes)} that were loaded: the rest was still in memory, or a "
         "copy is missing",
         advice="measure for longer, so that what memory can hold matters less",
-    )
-
-
-def _copies_differ(
-    where: str, written_bytes: float, wanted_bytes: float, off_pct: float
-) -> Doubt:
-    return limits_the_answer(
-        "copies differ",
-        f"{where}: {format_bytes(written_bytes)} were written, {format_change(off_pct)} "
-        f"against the {format_bytes(wanted_bytes)} that copies and checksums take",
-        advice="more: something else wrote to the disk; less: it was still in memory, a copy "
-        "is missing, or a counter lies; with little data the file system's own writes are as "
-        "much",
     )

@@ -1,6 +1,11 @@
 """Hadoop's file system: HDFS and stores of files as databases, and Hadoop's own jobs on them."""
 
-from orchestrator.registry.extension import DatabaseEntry, Extension, GeneratorEntry
+from orchestrator.registry.extension import (
+    DatabaseEntry,
+    DoubtEntry,
+    Extension,
+    GeneratorEntry,
+)
 
 EXTENSION = Extension(
     databases={
@@ -19,6 +24,11 @@ EXTENSION = Extension(
             "orchestrator.extensions.hadoop.tera:Tera",
             rules="orchestrator.extensions.hadoop.tera:RULES",
             loads_files=True,
+        )
+    },
+    doubts={
+        "copies differ": DoubtEntry(
+            "orchestrator.extensions.hadoop.doubts:copies_differ", "limits"
         )
     },
 )

@@ -262,10 +262,9 @@ def of_blocks(
         now = {f"node-{n}": before + of for n, of in enumerate(given, start=1)}
         start = {"given_bytes": dict.fromkeys(now, before)}
         of_cluster = {**record.facts["database"], **facts, "given_bytes": now}
-        return replace(
-            record,
-            facts={**record.facts, "database": of_cluster, "database_before": start},
-        )
+        kept = {"database": of_cluster, "database_before": start}
+        hdfs = {"hadoop": {"distribution": "tierbench", "has_doubts": True}}
+        return replace(record, facts={**record.facts, **kept, "extensions": hdfs})
 
     return change
 
