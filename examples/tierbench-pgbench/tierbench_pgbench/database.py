@@ -1,4 +1,5 @@
 """One PostgreSQL server with the settings that it comes with: nothing follows from a node's size.
+It is only told to answer others than its own machine.
 
 It runs in tierbench's own image of PostgreSQL; an image of yours would be named in `image`."""
 
@@ -16,6 +17,7 @@ from orchestrator.powers import Network, World
 from orchestrator.system import sql
 
 PORT = 5432
+_COMMAND = ("primary", "-c", "listen_addresses=*")
 _START_S = 120.0
 _STOP_S = 180.0
 _QUERY_S = 900.0
@@ -48,7 +50,7 @@ class PlainPostgreSQL(Database):
         password = container_nodes.new_password()
         image = self.image(spec, world)
         bare = container_nodes.of_node(
-            spec, 1, volumes[0], network, image, ("primary",), ["/data", "/wal"]
+            spec, 1, volumes[0], network, image, _COMMAND, ["/data", "/wal"]
         )
         plan = replace(bare, ports={PORT: None})
         with world.platform.running(plan) as server:

@@ -23,7 +23,7 @@ LEAST_BIRTH_NUMBER = 2**30
 
 
 @dataclass(frozen=True)
-class DatabaseEntry:
+class DatabaseRow:
     """What a server says of a database. `mark`: the comment on it, "" without one."""
 
     oid: int
@@ -31,13 +31,13 @@ class DatabaseEntry:
     connection_limit: int
 
 
-def find(session: sql.Session, name: str) -> DatabaseEntry | None:
+def find(session: sql.Session, name: str) -> DatabaseRow | None:
     """The database that has this name now; None if there is none."""
     rows = session.rows(sql.query(__package__, "database", database=name))
     if not rows:
         return None
     row = rows[0]
-    return DatabaseEntry(
+    return DatabaseRow(
         int(row["oid"]), str(row["mark"] or ""), int(row["connection_limit"])
     )
 
@@ -47,7 +47,7 @@ def name_while_dropped(oid: int) -> str:
     return f"tierbench_drop_{oid}"
 
 
-def drop(session: sql.Session, name: str, entry: DatabaseEntry, force: bool) -> None:
+def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> None:
     """Drops the database that was found under this name, and none that has its name since.
 
     `force`: others' sessions in it are ended. RunError if another one has its name by now, or
@@ -75,7 +75,7 @@ def drop_begun(session: sql.Session, oid: int) -> bool:
     return True
 
 
-def _require(now: DatabaseEntry | None, entry: DatabaseEntry, name: str) -> None:
+def _require(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
     if now is None or now.oid != entry.oid:
         raise RunError(
             f"the database {name} is another one since a moment ago: nothing was dropped",
@@ -83,7 +83,7 @@ def _require(now: DatabaseEntry | None, entry: DatabaseEntry, name: str) -> None
         )
 
 
-def _rename(session: sql.Session, name: str, entry: DatabaseEntry, force: bool) -> None:
+def _rename(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> None:
     """Gives the database the name that it has while it is dropped."""
     if force:
         # Only a superuser may end a superuser's session. Without that the drop can still be waited
@@ -95,7 +95,7 @@ def _rename(session: sql.Session, name: str, entry: DatabaseEntry, force: bool) 
 
 
 def _rename_in_transaction(
-    session: sql.Session, name: str, entry: DatabaseEntry, ends_sessions: bool
+    session: sql.Session, name: str, entry: DatabaseRow, ends_sessions: bool
 ) -> None:
     new_name = name_while_dropped(entry.oid)
     with _transaction(session):

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
-from orchestrator.databases.existing.identity import LEAST_BIRTH_NUMBER, DatabaseEntry
+from orchestrator.databases.existing.identity import LEAST_BIRTH_NUMBER, DatabaseRow
 from orchestrator.errors import (
     GuardLostError,
     RunError,
@@ -219,7 +219,7 @@ class Lease(owned_database.Place):
             self.drop_if(entry.__eq__, lambda error: isinstance(error, RunError))
 
 
-def _is_ours(entry: DatabaseEntry) -> bool:
+def _is_ours(entry: DatabaseRow) -> bool:
     """Also without a comment, if a tester was killed between making it and writing one."""
     if entry.mark:
         return entry.mark == _COMMENT

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from orchestrator import powers, units
 from orchestrator.databases.existing import identity
 from orchestrator.databases.existing.declaration import Existing, address, tls
-from orchestrator.databases.existing.identity import DatabaseEntry
+from orchestrator.databases.existing.identity import DatabaseRow
 from orchestrator.errors import UNREADABLE, RunError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
 from orchestrator.system import files, machine_caches, shell, sql
@@ -94,11 +94,11 @@ class Place:
                 )
             raise RunError(error.what, advice) from error
 
-    def find(self, session: sql.Session) -> DatabaseEntry | None:
+    def find(self, session: sql.Session) -> DatabaseRow | None:
         """The database that has our name now; None if there is none."""
         return identity.find(session, self.name)
 
-    def look(self) -> DatabaseEntry | None:
+    def look(self) -> DatabaseRow | None:
         """`find`, in a session of its own."""
         with self.outside() as session:
             return self.find(session)
@@ -109,7 +109,7 @@ class Place:
 
     def drop_if(
         self,
-        ours: Callable[[DatabaseEntry], bool],
+        ours: Callable[[DatabaseRow], bool],
         may_pass: Callable[[Exception], bool],
         force: bool = False,
     ) -> bool:
@@ -154,7 +154,7 @@ class OwnDatabase(Place):
         if entry is not None:
             self._is_given_up(entry, may_ask)
 
-    def _is_given_up(self, entry: DatabaseEntry, may_ask: bool = False) -> bool:
+    def _is_given_up(self, entry: DatabaseRow, may_ask: bool = False) -> bool:
         if self.declared.may_drop == self.name or self._is_ours(entry):
             return True
         owner = owner_of(entry.mark)
@@ -199,7 +199,7 @@ class OwnDatabase(Place):
                 from_here.append(left)
         return from_here
 
-    def _is_ours(self, entry: DatabaseEntry) -> bool:
+    def _is_ours(self, entry: DatabaseRow) -> bool:
         """Whether it is one that this cache remembers and this host made."""
         return any(left.is_it(entry) for left in self._remembered())
 
@@ -226,7 +226,7 @@ class OwnDatabase(Place):
                 identity.drop(session, self.name, entry, force=False)
                 raise
 
-    def _just_made(self, session: sql.Session, owner: Owner) -> DatabaseEntry:
+    def _just_made(self, session: sql.Session, owner: Owner) -> DatabaseRow:
         entry = self.find(session)
         if entry is None or entry.connection_limit != owner.birth_number:
             raise RunError(
@@ -262,7 +262,7 @@ class OwnDatabase(Place):
                 begun = any(identity.drop_begun(session, oid) for oid in numbers)
         return begun
 
-    def _is_still_ours(self, entry: DatabaseEntry) -> bool:
+    def _is_still_ours(self, entry: DatabaseRow) -> bool:
         if not self._is_ours(entry):
             owner = owner_of(entry.mark)
             who = "somebody else"
@@ -272,7 +272,7 @@ class OwnDatabase(Place):
             raise UsageError(f"{who} has made one of that name since")
         return True
 
-    def _drop(self, ours: Callable[[DatabaseEntry], bool]) -> bool:
+    def _drop(self, ours: Callable[[DatabaseRow], bool]) -> bool:
         """Waits until nobody is connected to it. `ours` raises if it must stay."""
         return self.drop_if(ours, lambda _error: False, self.force)
 
@@ -360,7 +360,7 @@ class Leftover:
     owner: Owner
     oid: int | None = None
 
-    def is_it(self, entry: DatabaseEntry) -> bool:
+    def is_it(self, entry: DatabaseRow) -> bool:
         """Whether the database is this one, and no copy with the same comment."""
         if self.oid is not None:
             return entry.oid == self.oid
