@@ -6,6 +6,7 @@ TierbenchError                  70  catch this to catch all of ours
 ├── UnavailableError            69  something needed is not there: engine, image, port, kernel
 │   ├── NotWrittenError         69  a file or a folder cannot be written; an OSError too
 │   ├── NotReadableError        69  another user's file or folder; an OSError too
+│   ├── NotInstalledError       69  an extension's member; a KeyError too
 │   ├── GuardLostError          69  another campaign may be running beside this one
 │   └── LeftBehindError         69  what was rented may still be there, and cost money
 ├── RunError                     2  a run could not be finished or its figures are not to be trusted
@@ -120,6 +121,16 @@ class NotReadableError(UnavailableError, OSError):
             what, "ask its owner for the right to read it, or name another"
         )
         self.strerror = "you may not read it"
+
+
+class NotInstalledError(UnavailableError, KeyError):
+    """No member of a family has this name here. Also a KeyError, because families are mappings."""
+
+    def __init__(self, noun: str, name: str) -> None:
+        super().__init__(
+            f"the {noun} {name!r} is not installed here",
+            "install the extension that brings it: `tierbench list` has those that are here",
+        )
 
 
 class GuardLostError(UnavailableError):

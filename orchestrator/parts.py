@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from orchestrator.errors import NotInstalledError
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
 from orchestrator.model import (
     CLIENT,
@@ -512,14 +513,18 @@ class Members(Mapping[str, Member]):
     A member is made when it is first asked for, and what its module needs is imported only then:
     a command that lists names, or needs one member, does not wait for the libraries of all.
 
-    `makers`: name → the class, or a function without parameters, that makes the member.
+    `noun`: what a member is, in words. `makers`: name → the class, or a function without
+    parameters, that makes the member. NotInstalledError for another name.
     """
 
-    def __init__(self, makers: Mapping[str, ObjectPlace]) -> None:
+    def __init__(self, noun: str, makers: Mapping[str, ObjectPlace]) -> None:
+        self._noun = noun
         self._makers = makers
         self._made: dict[str, Member] = {}
 
     def __getitem__(self, name: str) -> Member:
+        if name not in self._makers:
+            raise NotInstalledError(self._noun, name)
         if name not in self._made:
             make = self._makers[name].imported()
             self._made[name] = make()

@@ -21,7 +21,13 @@ from orchestrator.analysis.figures.transactions import (
     NEW_ORDER,
 )
 from orchestrator.analysis.statistics import stats
-from orchestrator.errors import UNREADABLE, CutError, TierbenchError, UnavailableError
+from orchestrator.errors import (
+    UNREADABLE,
+    CutError,
+    NotInstalledError,
+    TierbenchError,
+    UnavailableError,
+)
 from orchestrator.load_generators import load_generators
 from orchestrator.metrics import PERCENTILES
 from orchestrator.model import Measurement
@@ -93,6 +99,8 @@ def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
             raise ValueError("record.json has no measured window")
         generator = load_generators()[workload.generator]
         read = several_clients.read(generator, workload, raw, *window)
+    except NotInstalledError as error:
+        return "not counted again", [error.what]
     except (TierbenchError, OSError, RecursionError, *UNREADABLE) as error:
         return "not counted again", [f"raw/ is missing or cut: {error}"]
     stored = _by_key(run.record.measurements)

@@ -37,7 +37,7 @@ def databases() -> Mapping[str, Database]:
     makers = {}
     for name, owned in entries().items():
         makers[name] = ObjectPlace(owned.entry.member, owned.origin)
-    return Members(makers)
+    return Members("database", makers)
 
 
 def measured(names: Collection[str]) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def load_generators() -> Mapping[str, parts.LoadGenerator]:
     makers = {}
     for name, owned in entries().items():
         makers[name] = ObjectPlace(owned.entry.member, owned.origin)
-    return parts.Members(makers)
+    return parts.Members("load generator", makers)
 
 
 def rules(generator: str) -> WorkloadRules:

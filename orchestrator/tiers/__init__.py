@@ -20,4 +20,4 @@ def tier_mechanisms() -> Mapping[str, TierMechanism]:
     makers = {}
     for name, owned in family("tiers", _BUILT_IN).items():
         makers[name] = ObjectPlace(owned.entry, owned.origin)
-    return Members(makers)
+    return Members("tier mechanism", makers)

@@ -10,11 +10,14 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from orchestrator.errors import UnavailableError
+from orchestrator.databases import databases
+from orchestrator.errors import NotInstalledError, UnavailableError
+from orchestrator.load_generators import load_generators
 from orchestrator.registry import installed
 from orchestrator.registry.extension import DatabaseEntry, Extension, GeneratorEntry
 from orchestrator.registry.installed import GROUP, Installed, family, read
 from orchestrator.registry.references import ExtensionOrigin, ObjectPlace
+from orchestrator.tiers import tier_mechanisms
 
 MARIADB = Extension(databases={"mariadb": DatabaseEntry("nowhere.mariadb:MariaDB")})
 NO_DATABASES: dict[str, DatabaseEntry] = {}
@@ -96,6 +99,13 @@ def test_a_member_that_cannot_be_imported_names_its_extension_when_it_is_used() 
     with pytest.raises(UnavailableError, match="of the extension mariadb") as refused:
         reference.imported()
     assert "No module named 'nowhere'" in refused.value.what
+
+
+def test_a_member_that_nobody_brings_is_named_and_not_a_fault_of_ours() -> None:
+    for members in (databases(), load_generators(), tier_mechanisms()):
+        assert members.get("mariadb") is None
+        with pytest.raises(NotInstalledError, match="'mariadb' is not installed here"):
+            members["mariadb"]
 
 
 def test_a_fault_of_the_core_stays_one() -> None:
