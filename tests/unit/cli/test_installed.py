@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -30,58 +30,7 @@ from tests import ROOT
 from tests.campaigns import stored
 from tests.documented import examples
 from tests.doubted import small
-
-VARIABLES = ("TIERBENCH_CACHE", "PYTHONPATH")
-
-
-@dataclass(frozen=True)
-class Installed:
-    """`site`: the unpacked wheel; `home`: where commands are given."""
-
-    site: Path
-    home: Path
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """`tierbench` with these words."""
-        return self.python("-m", "orchestrator", *words)
-
-    def python(self, *words: str) -> subprocess.CompletedProcess[str]:
-        others = {
-            name: value for name, value in os.environ.items() if name not in VARIABLES
-        }
-        libraries = sysconfig.get_path(
-            "purelib"
-        )  # as a path, so the checkout's .pth is not read
-        search = os.pathsep.join([str(self.site), libraries])
-        cache = str(self.home / "xdg")
-        return subprocess.run(
-            [sys.executable, "-S", *words],
-            cwd=self.home,
-            env={
-                **others,
-                "PYTHONPATH": search,
-                "XDG_CACHE_HOME": cache,
-                "COLUMNS": "200",
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-
-
-PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
-
-
-def install(project: Path, folder: Path, site: Path) -> None:
-    """Builds the project's wheel in a folder, and unpacks it into `site`; without a network."""
-    wheels = folder / f"wheels-{project.name}"
-    build = ("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(wheels))
-    subprocess.run([*PIP, *build, str(project)], check=True, capture_output=True)
-    (wheel,) = wheels.glob("*.whl")
-    unpack = ("install", "--no-deps", "--no-index", "--no-compile", "--upgrade")
-    target = ("--target", str(site), str(wheel))
-    subprocess.run([*PIP, *unpack, *target], check=True, capture_output=True)
+from tests.installed import STRANGER, Installed, copied, install
 
 
 @pytest.fixture(scope="module")
@@ -216,14 +165,6 @@ def bare(installed: Installed, tmp_path_factory: pytest.TempPathFactory) -> Inst
     return alone
 
 
-def copied(installed: Installed, folder: Path) -> Installed:
-    site = folder / "site"
-    shutil.copytree(installed.site, site)
-    home = folder / "home"
-    home.mkdir()
-    return Installed(site, home)
-
-
 def test_every_module_of_the_core_is_imported_without_an_extension(
     bare: Installed,
 ) -> None:
@@ -264,7 +205,6 @@ def test_what_an_extension_would_bring_is_refused_in_words(bare: Installed) -> N
 
 # ------------------------------------------------------------------ with somebody else's
 
-STRANGER = ROOT / "examples" / "tierbench-pgbench"
 CAPTURED = ROOT / "tests" / "fixtures" / "pgbench"
 PROBE = """
 import sys
