@@ -316,6 +316,10 @@ class Node:
     machine: str = ""
     cards: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def container_name(self) -> str:
+        return self.container or self.name
+
 
 def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
     """Node → the entry `name` of its `sources`, of the nodes that have one."""

@@ -5,12 +5,13 @@ touch the outside only through `World`. A tier mechanism and a database keep not
 what they learn is in the `Disks` or `Cluster` that they yield. What only some members can do is a
 field of their family's record of abilities, which is read: nothing asks for a member's class."""
 
+import datetime
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar
 
 from orchestrator.errors import NotInstalledError
 from orchestrator.facts import DatabaseFacts, GeneratorFacts
@@ -22,14 +23,21 @@ from orchestrator.model import (
     Measurement,
     Node,
     Phase,
+    Placing,
     Sample,
     Tls,
     Volume,
     Workload,
 )
-from orchestrator.powers import CertificateFile, Machine, Network, World
+from orchestrator.powers import (
+    CertificateFile,
+    Machine,
+    Network,
+    Platform,
+    World,
+)
 from orchestrator.registry.references import ObjectPlace
-from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
 from orchestrator.units import format_bytes
 
 Collectors = AbstractContextManager[Sequence["Collector"]]
@@ -253,10 +261,165 @@ class TierMechanism(Protocol):
         return Gate(tier.name, world.clock.now(), checks=())
 
 
+@dataclass(frozen=True)
+class SessionLimit:
+    """How many `sessions` of the load's user each of the `hosts` takes over which clients are
+    spread, by its `setting`. `is_certain`: whether no pooler or balancer may change that.
+    `sampling`: sessions that this program has open on a host while the load runs."""
+
+    sessions: int
+    hosts: int
+    setting: str
+    advice: str
+    is_certain: bool = True
+    sampling: int = 0
+
+
+class Collector(Protocol):
+    """Reads the counters of one subject for every node that has it. Returns counters, not rates."""
+
+    name: str
+
+    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
+        """Reads all counters once. OSError if a source is gone; the sampler survives that."""
+
+
+@dataclass(frozen=True)
+class RebuiltNodes:
+    """How the last node of three or more is lost under load, and rebuilt.
+
+    `start_anew` (node, cluster, world) kills it, empties its disk and starts it; returns it as it
+    is now. RunError.
+
+    `await_rebuilt` (cluster, world, deadline in s) returns when it does its share as before.
+    NodeError if it ends, or past the deadline.
+    """
+
+    start_anew: Callable[[Node, Cluster, World], Node]
+    await_rebuilt: Callable[[Cluster, World, float], None]
+
+
+CheckState = Literal["confirmed", "not confirmed", "could not be looked at"]
+
+
+@dataclass(frozen=True)
+class CheckedFact:
+    """One line of a checklist, looked at. `inferred`: no real cluster was ever seen to say it
+    before."""
+
+    name: str
+    claim: str
+    state: CheckState
+    seen: str
+    inferred: bool = False
+
+
+@dataclass(frozen=True)
+class FirstRun:
+    """A checklist of all that a database's member relies on.
+
+    `spec` (release, settings): the cluster that it starts.
+
+    `look` (spec, world, listen) yields each finding as it is made, and lets `listen` read the nodes
+    while they are up. UnavailableError if it cannot run there.
+
+    `kept` (findings, spec, world, results folder) yields the findings, then keeps them and whether
+    all that `auto` waits for was confirmed.
+
+    `passed` (spec, platform, cache): a sentence with the day on which it passed here; empty if it
+    did not.
+    """
+
+    spec: Callable[[str | None, Mapping[str, str]], ClusterSpec]
+    look: Callable[
+        [ClusterSpec, World, Callable[[Cluster], None]], Iterator[CheckedFact]
+    ]
+    kept: Callable[
+        [Iterable[CheckedFact], ClusterSpec, World, Path | None], Iterator[CheckedFact]
+    ]
+    passed: Callable[[ClusterSpec, Platform, Path], str]
+
+
+@dataclass(frozen=True)
+class ImageSupply:
+    """How the image of a database's nodes is got where it is not built here.
+
+    `obtain` (spec, platform): its tag, pulled if it was not here; None if it cannot be.
+
+    `pack` (downloaded distribution, project folder, platform, what is told each line): builds an
+    image of ours around it; returns the tag.
+
+    `end_of_support` (spec, day): that its release is out of support, or soon will be; else empty.
+    """
+
+    obtain: Callable[[ClusterSpec, Platform], str | None]
+    pack: Callable[[Path, Path, Platform, Callable[[str], None]], str]
+    end_of_support: Callable[[ClusterSpec, datetime.date], str]
+
+
+@dataclass(frozen=True)
+class HelmChart:
+    """A database's own chart for Kubernetes.
+
+    `values` (spec, storage class, placing): by the chart's names. UsageError for settings that it
+    cannot take. `remarks` (spec, storage class): what a reader of them must know.
+    """
+
+    values: Callable[[ClusterSpec, ClassWanted, Placing | None], dict[str, Any]]
+    remarks: Callable[[ClusterSpec, ClassWanted], Iterable[str]]
+
+
+@dataclass(frozen=True)
+class DatabaseAbilities:
+    """What a database can do beside being started and asked. None: it cannot, or has none.
+
+    `checkpoint_interval_s` (spec): it writes back what it has put off at intervals that its
+    settings say. UsageError if the profile's cannot be read.
+
+    `session_limit` (spec, world): its hosts take no more than a set number of sessions; None if it
+    is not known how many. UnavailableError as `check`.
+
+    `reserved` (spec, world): others may be measuring its cluster at the same time; this keeps them
+    off it during the block. UnavailableError if one is measuring it, or if that cannot be seen.
+
+    `certificates` (spec): its sessions may need certificates of this computer. Those that the
+    profile names; none for a declaration with mistakes.
+
+    `rebuilt_nodes`: a node can be lost under load.
+
+    `first_run`: a checklist tells whether it works here.
+
+    `image_supply`: its image is not one of ours.
+
+    `helm_chart`: its makers have one.
+
+    `collectors`: what reads the counters of its own servers, also in clusters that others run.
+
+    `session_history` (cluster, seconds): what sessions waited for in the last seconds, as its nodes
+    keep it themselves. RunError if a node does not tell it.
+    """
+
+    checkpoint_interval_s: Callable[[ClusterSpec], float] | None = None
+    session_limit: Callable[[ClusterSpec, World], SessionLimit | None] | None = None
+    reserved: Callable[[ClusterSpec, World], AbstractContextManager[None]] | None = None
+    certificates: Callable[[ClusterSpec], Sequence[CertificateFile]] | None = None
+    rebuilt_nodes: RebuiltNodes | None = None
+    first_run: FirstRun | None = None
+    image_supply: ImageSupply | None = None
+    helm_chart: HelmChart | None = None
+    collectors: Callable[[], Sequence[Collector]] | None = None
+    session_history: Callable[[Cluster, float], Mapping[str, Any]] | None = None
+
+
 class Database(Protocol):
     """One database: starts a cluster on given disks and answers questions about it."""
 
     name: str
+
+    @property
+    def abilities(self) -> DatabaseAbilities:
+        """What it can do beside this."""
+        return DatabaseAbilities()
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """Returns the image that its nodes run; its tag changes with its content."""
@@ -296,53 +459,6 @@ class Database(Protocol):
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """Reads facts back from the running server. RunError if it does not answer."""
         return DatabaseFacts()
-
-
-@runtime_checkable
-class KeepsIntervals(Protocol):
-    """A database that writes back what it has put off at intervals that its settings say."""
-
-    def checkpoint_interval_s(self, spec: ClusterSpec) -> float:
-        """Returns the interval. UsageError if the profile's cannot be read."""
-
-
-@dataclass(frozen=True)
-class SessionLimit:
-    """How many `sessions` of the load's user each of the `hosts` takes over which clients are
-    spread, by its `setting`. `is_certain`: whether no pooler or balancer may change that.
-    `sampling`: sessions that this program has open on a host while the load runs."""
-
-    sessions: int
-    hosts: int
-    setting: str
-    advice: str
-    is_certain: bool = True
-    sampling: int = 0
-
-
-@runtime_checkable
-class CapsSessions(Protocol):
-    """A database whose hosts take no more than a set number of sessions."""
-
-    def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
-        """Returns the limit; None if it is not known. UnavailableError as `check`."""
-
-
-@runtime_checkable
-class Shared(Protocol):
-    """A database whose cluster others may be measuring at the same time."""
-
-    def reserved(self, spec: ClusterSpec, world: World) -> AbstractContextManager[None]:
-        """Keeps other campaigns off the cluster during the block. UnavailableError if one is
-        measuring it, or if that cannot be seen."""
-
-
-@runtime_checkable
-class ConnectsByCertificates(Protocol):
-    """A database whose sessions may need certificates of this computer."""
-
-    def certificates(self, spec: ClusterSpec) -> Sequence[CertificateFile]:
-        """Returns those that the profile names; none for a declaration with mistakes."""
 
 
 @dataclass(frozen=True)
@@ -493,15 +609,6 @@ class LoadGenerator(Protocol):
         self, workload: Workload, out: Path, start_s: float, end_s: float
     ) -> Result:
         """Reads raw files into figures of the window [start_s, end_s]. Pure: starts nothing."""
-
-
-class Collector(Protocol):
-    """Reads the counters of one subject for every node that has it. Returns counters, not rates."""
-
-    name: str
-
-    def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        """Reads all counters once. OSError if a source is gone; the sampler survives that."""
 
 
 Member = TypeVar("Member", bound="Database | LoadGenerator | TierMechanism")

@@ -21,11 +21,12 @@ admin.add_typer(over_time.baseline, name="baseline")
 @takes()
 def yugabyte_image(app: App, tarball: Path) -> None:
     """Packs a downloaded distribution of YugabyteDB into an image."""
-    from orchestrator.databases.yugabytedb import image
+    supply = app.parts(None).databases["yugabytedb"].abilities.image_supply
+    assert supply is not None, "its image is not one of ours"
 
     def show_line(line: str) -> None:
         app.progress.step(line[:100])
 
-    tag = image.pack(tarball.resolve(), app.root, app.connect(), show_line)
+    tag = supply.pack(tarball.resolve(), app.root, app.connect(), show_line)
     app.progress.done()
     app.out.print(f"built {tag}")

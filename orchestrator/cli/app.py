@@ -8,11 +8,12 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import typer
 
@@ -21,16 +22,13 @@ from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingCon
 from orchestrator.cli.defaults import GivenDefault
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
-from orchestrator.parts import Collector, Parts
+from orchestrator.parts import CheckedFact, Collector, Database, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
 from orchestrator.system import confirmed, host, machine_caches
 from orchestrator.system.clock import SystemClock
 from orchestrator.system.machine_caches import MachineIdentity
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
-
-if TYPE_CHECKING:
-    from orchestrator.databases.yugabytedb.checklist import CheckedFact
 
 PLATFORM = "docker"  # where nothing else is said
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,23 +47,38 @@ def _all_platforms() -> Platforms:
 
 
 def _all_parts(platform: Platform | None = None) -> Parts:
-    from orchestrator.collectors import collectors, sessions, statements, waits
+    from orchestrator.collectors import collectors, sessions, statements
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
     from orchestrator.tiers import tier_mechanisms
 
-    sampled: Sequence[Collector] = ()
+    members = databases()
+    sampled: list[Collector] = []
     if platform is not None:
-        sampled = collectors(platform)
+        sampled += collectors(platform)
+        for database in members.values():
+            of_database = database.abilities.collectors
+            if of_database is not None:
+                sampled += of_database()
     return Parts(
-        databases(),
+        members,
         load_generators(),
         tier_mechanisms(),
         sampled,
         sessions.session_waits,
         statements.statement_counts,
-        waits.session_history,
+        partial(_session_history, members),
     )
+
+
+def _session_history(
+    members: Mapping[str, Database], cluster: Cluster, window_s: float
+) -> Mapping[str, Any]:
+    """Empty of a database that keeps none, also where others run it."""
+    database = members.get(cluster.database)
+    if database is None or database.abilities.session_history is None:
+        return {}
+    return database.abilities.session_history(cluster, window_s)
 
 
 def _own_cache() -> Path:
@@ -253,10 +266,11 @@ class App:
     def first_run(
         self, spec: ClusterSpec, world: World, listen: Callable[[Cluster], None]
     ) -> Iterator[CheckedFact]:
-        """Goes through YugabyteDB's checklist."""
-        from orchestrator.databases.yugabytedb import checklist
-
-        return checklist.first_run(spec, world, listen=listen)
+        """Goes through the checklist of the database."""
+        first_run = self.parts(None).databases[spec.database].abilities.first_run
+        if first_run is None:
+            raise UsageError(f"{spec.database} has no checklist")
+        return first_run.look(spec, world, listen)
 
 
 def require_writable(cache: Path) -> None:

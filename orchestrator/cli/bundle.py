@@ -12,24 +12,11 @@ from rich.markup import escape
 
 from orchestrator import __version__, errors
 from orchestrator.cli.app import App
-from orchestrator.databases.common import container_nodes
 from orchestrator.databases.existing import ExistingCluster, declaration
-from orchestrator.databases.yugabytedb import checklist
-from orchestrator.databases.yugabytedb.checklist import CheckedFact
-from orchestrator.databases.yugabytedb.checks import ReadCluster
+from orchestrator.databases.yugabytedb import support
 from orchestrator.model import Cluster, ClusterSpec, Node, Profile
-from orchestrator.system import clock, files, http_client, sql
-from orchestrator.yugabyte import (
-    answers,
-    bundle,
-    counters,
-    pages,
-    queries,
-    server_facts,
-    versions,
-)
-from orchestrator.yugabyte.anonymous import Anonymous
-from orchestrator.yugabyte.answers import ServerAnswer
+from orchestrator.parts import CheckedFact
+from orchestrator.system import clock, files, sql
 
 _SQL_S = 30.0
 
@@ -49,9 +36,9 @@ def show(
     cluster = _cluster(declared)
     _require_yugabytedb(declared, connect)
     addresses = _addresses(declared)
-    collected: list[ServerAnswer] = []
+    collected: list[support.ServerAnswer] = []
     nothing_answers = True
-    for answer in answers.ask(cluster.nodes, connect, addresses):
+    for answer in support.ask(cluster.nodes, connect, addresses):
         app.progress.step(f"read: {answer.name}")
         collected.append(answer)
         nothing_answers = nothing_answers and bool(answer.unread)
@@ -60,10 +47,10 @@ def show(
             f"nothing of the cluster answers: {collected[-1].unread}",
             "check hosts, ports, user and the servers' pages under `existing`",
         )
-    release = profile.cluster.version or bundle.release_of(collected)
-    reading = ReadCluster(replace(cluster, version=release), connect, release)
-    checked = list(checklist.read_only(reading))
-    entries = _entries(cluster, collected, checked)
+    release = profile.cluster.version or support.release_of(collected)
+    of_release = replace(cluster, version=release)
+    checked = list(support.read_only(of_release, connect, release))
+    entries = support.entries(cluster, collected, checked, _today())
     app.progress.done()
     listed: list[dict[str, object]] = []
     for entry in entries:
@@ -80,13 +67,13 @@ class Collected:
 
     app: App
     cluster: Cluster | None = None
-    answers: list[ServerAnswer] = field(default_factory=list)
+    answers: list[support.ServerAnswer] = field(default_factory=list)
 
     def ask(self, cluster: Cluster) -> None:
         """Reads a running cluster."""
         self.cluster = cluster
         addresses = [sql.local(endpoint) for endpoint in cluster.endpoints]
-        self.answers += answers.ask(cluster.nodes, sql.session, addresses)
+        self.answers += support.ask(cluster.nodes, sql.session, addresses)
 
     def write(self, file: Path, checked: Sequence[CheckedFact]) -> None:
         """UnavailableError if no cluster came up."""
@@ -95,7 +82,7 @@ class Collected:
                 f"{file} is not written: no cluster came up",
                 "see the lines of the checklist above",
             )
-        entries = _entries(self.cluster, self.answers, checked)
+        entries = support.entries(self.cluster, self.answers, checked, _today())
         if not self.app.out.as_json:
             self.app.out.show(None, *_listing(file, entries))
         _written(self.app, file, entries, checked)
@@ -106,34 +93,21 @@ def _today() -> datetime.date:
     return datetime.datetime.fromtimestamp(now_s, datetime.UTC).date()
 
 
-def _entries(
-    cluster: Cluster, collected: Sequence[ServerAnswer], checked: Sequence[CheckedFact]
-) -> list[bundle.BundleEntry]:
-    """The bundle's entries, without what the cluster's owner keeps."""
-    hosts = list(dict.fromkeys(_hosts(cluster)))
-    anonymous = Anonymous(hosts, _users(cluster), _own_words())
-    lines: list[bundle.CheckedLine] = []
-    for line in checked:
-        lines.append(bundle.CheckedLine(line.name, line.state, line.seen))
-    source = f"tierbench doctor --bundle, {_today()}"
-    return bundle.entries_of(collected, lines, anonymous, source)
-
-
-def _listing(file: Path, entries: Sequence[bundle.BundleEntry]) -> Iterator[str]:
+def _listing(file: Path, entries: Sequence[support.BundleEntry]) -> Iterator[str]:
     yield f"{escape(str(file))} will hold:"
-    for line in bundle.listing(entries):
+    for line in support.listing(entries):
         yield f"  {escape(line)}"
 
 
 def _written(
     app: App,
     file: Path,
-    entries: Sequence[bundle.BundleEntry],
+    entries: Sequence[support.BundleEntry],
     checked: Sequence[CheckedFact],
 ) -> int:
     """Writes what was listed; returns the exit code, as the checklist has it."""
     title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
-    text = bundle.text(entries, title)
+    text = support.text(entries, title)
     files.write_new(file, text)
     size_bytes = len(text.encode())
     app.progress.note(
@@ -169,19 +143,11 @@ def _addresses(declared: declaration.Existing) -> list[sql.Address]:
 
 def _cluster(declared: declaration.Existing) -> Cluster:
     """As the profile declares it: nothing is asked. Masters beyond the hosts are nodes, too."""
-    by_name = {
-        pages.MASTER: declared.masters,
-        pages.TSERVER: declared.tservers,
-        pages.YSQL: declared.ysql,
-    }
     count = max(len(declared.servers), len(declared.masters))
+    sources = support.sources(declared.masters, declared.tservers, declared.ysql, count)
     nodes: list[Node] = []
-    for number in range(count):
-        urls = {}
-        for name, listed in by_name.items():
-            if number < len(listed):
-                urls[name] = listed[number]
-        nodes.append(Node(f"node-{number + 1}", "database", sources=urls))
+    for number, urls in enumerate(sources, start=1):
+        nodes.append(Node(f"node-{number}", "database", sources=urls))
     endpoints = []
     for server in declared.servers:
         endpoint = declaration.endpoint(declared, server)
@@ -196,39 +162,12 @@ def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) ->
     for server, address in zip(declared.servers, _addresses(declared), strict=True):
         try:
             with connect(address, _SQL_S) as session:
-                banner = queries.banner(session)
+                is_yugabytedb = support.is_yugabytedb(session)
         except errors.RunError:
             continue
-        if versions.banner_number(banner) is None:
+        if not is_yugabytedb:
             raise errors.UsageError(
                 f"the server at {server} is no YugabyteDB",
                 "a bundle is of YugabyteDB's pages: name the profile of one",
             )
         return
-
-
-# ------------------------------------------------------------------ whose words are taken out
-
-
-def _hosts(cluster: Cluster) -> Iterator[str]:
-    """The hosts in the order of the nodes."""
-    for endpoint in cluster.endpoints:
-        yield endpoint.host
-    for node in cluster.nodes:
-        for name in (pages.TSERVER, pages.MASTER, pages.YSQL):
-            if name in node.sources:
-                yield http_client.host_of(node.sources[name])
-
-
-def _users(cluster: Cluster) -> list[str]:
-    """Without those that every cluster has, or that this program makes."""
-    users = {endpoint.user for endpoint in cluster.endpoints}
-    return sorted(users - {queries.ADMIN, container_nodes.DATABASE})
-
-
-def _own_words() -> set[str]:
-    """Names of counters, flags and servers, in lines of the checklist."""
-    words = {"of", pages.MASTER, pages.TSERVER, pages.YSQL, *counters.UNITS}
-    for kind in ("durability", "explanatory", "execution", "compared"):
-        words.update(server_facts.names_of(kind))
-    return words

@@ -18,7 +18,6 @@ from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.database_choice import end_of_support, on_database
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
-from orchestrator.databases.yugabytedb import checklist, image
 from orchestrator.errors import (
     LeftBehindError,
     NotWrittenError,
@@ -27,8 +26,8 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.facts import NoteKind
-from orchestrator.model import ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import AUTO, Parts
+from orchestrator.model import Cluster, ClusterSpec, Note, Plan, Profile
+from orchestrator.parts import AUTO, CheckedFact, FirstRun, Parts
 from orchestrator.planning import costs, machines, notes
 from orchestrator.planning.plan import EXISTING, on_nodes
 from orchestrator.platforms import own_images
@@ -351,33 +350,43 @@ def calibrate(
         return gates.measure(tier, thorough, drain)
 
 
+def _nobody(_cluster: Cluster) -> None:
+    """Reads nothing of a cluster that is up."""
+
+
 def first_run(
     app: App,
     version: str | None,
     platform: str | None = None,
     profile: Profile | None = None,
     results: Path | None = None,
-    listen: checklist.Listen = checklist.nobody,
-) -> Iterator[checklist.CheckedFact]:
+    listen: Callable[[Cluster], None] = _nobody,
+) -> Iterator[CheckedFact]:
     """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`,
     and lets `listen` read the cluster. On `platform`; `profile`: on the platform and the machines
     of that, with its release or image. UsageError if it cannot run there."""
-    spec = checklist.spec(version)
+    abilities = app.parts(None).databases[PREFERRED].abilities
+    checklist = abilities.first_run
+    assert checklist is not None, "it is preferred where that passed"
+    spec = checklist.spec(version, {})
     placing = None
     if profile is not None:
-        spec = _of_profile(profile, version)
+        spec = _of_profile(checklist, profile, version)
         platform = profile.platform
         placing = profile.placing
     old = end_of_support(spec, app.clock)
     if old:
         app.progress.warn(old)
     with app.at_work(platform, placing) as world:
-        image.obtain(spec, world.platform)
+        if abilities.image_supply is not None:
+            abilities.image_supply.obtain(spec, world.platform)
         findings = app.first_run(spec, world, listen)
         yield from checklist.kept(findings, spec, world, results)
 
 
-def _of_profile(profile: Profile, version: str | None) -> ClusterSpec:
+def _of_profile(
+    checklist: FirstRun, profile: Profile, version: str | None
+) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""
     cluster = on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:

@@ -12,14 +12,12 @@ from orchestrator import parts, powers
 from orchestrator.cli import reaching, reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.databases import PREFERRED, choose, databases
-from orchestrator.databases.yugabytedb import checklist, image, settings
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
 from orchestrator.planning import machines, plan, sizes
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.units import listed
-from orchestrator.yugabyte import releases
 
 _BY_DATABASE = "`node_of`, `settings_of` or `version_of` of the cluster"
 Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
@@ -79,12 +77,19 @@ def _on_its_database(
 
 
 def end_of_support(cluster: ClusterSpec, clock: powers.Clock) -> str:
-    """That a YugabyteDB would be started whose release is out of support, or soon will be."""
-    if cluster.database != PREFERRED:
+    """That nodes would be started whose release is out of support, or soon will be."""
+    supply = _image_supply(cluster)
+    if supply is None:
         return ""
-    release = str(settings.read(cluster)[0].version)
     today = datetime.fromtimestamp(clock.now(), UTC).date()
-    return releases.end_of_support(release, today)
+    return supply.end_of_support(cluster, today)
+
+
+def _image_supply(cluster: ClusterSpec) -> parts.ImageSupply | None:
+    database = databases().get(cluster.database)
+    if database is None:
+        return None
+    return database.abilities.image_supply
 
 
 def _real_place(profile: Profile, platform: str) -> str:
@@ -102,9 +107,10 @@ def _real_place(profile: Profile, platform: str) -> str:
 def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
     """Gets what can be had; the check of the database names all ways to get the others."""
     for profile in profiles:
-        if profile.cluster.database == PREFERRED:
+        supply = _image_supply(profile.cluster)
+        if supply is not None:
             with contextlib.suppress(UnavailableError):
-                image.obtain(profile.cluster, connected())
+                supply.obtain(profile.cluster, connected())
 
 
 def _node_size(
@@ -188,6 +194,9 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
     started = on_database(cluster, PREFERRED)
+    checklist = databases()[PREFERRED].abilities.first_run
+    if checklist is None:
+        return ""
     try:
         return checklist.passed(started, connected(), folder)
     except UnavailableError:

@@ -26,7 +26,6 @@ def values(
     """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
     from orchestrator.cli.database_choice import on_database
     from orchestrator.databases import PREFERRED
-    from orchestrator.databases.yugabytedb import helm_values
     from orchestrator.keys.strict_yaml import written
 
     read, wanted = _read(app, profile, scale, storage_class)
@@ -34,9 +33,11 @@ def values(
     if nodes:
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
-    content = helm_values.values(cluster, wanted, read.placing)
+    chart = app.parts(None).databases[PREFERRED].abilities.helm_chart
+    assert chart is not None, "its makers have one"
+    content = chart.values(cluster, wanted, read.placing)
     remarks = [f"{read.tier.title}, at the scale {scale}."]
-    remarks += helm_values.remarks(cluster, wanted)
+    remarks += chart.remarks(cluster, wanted)
     comments = "".join(f"# {remark}\n" for remark in remarks)
     app.out.out(comments + written(content), end="")
 

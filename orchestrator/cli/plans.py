@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 
-from orchestrator import parts
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.statistics.stats import t_quantile
 from orchestrator.cli import members, reading
@@ -362,9 +361,10 @@ def _windows(
     intervals_s = []
     for profile in profiles:
         database = members[profile.cluster.database]
-        if not isinstance(database, parts.KeepsIntervals):
+        interval_s = database.abilities.checkpoint_interval_s
+        if interval_s is None:
             raise _no_interval(profile.name, database.name)
-        intervals_s.append(database.checkpoint_interval_s(profile.cluster))
+        intervals_s.append(interval_s(profile.cluster))
     fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
     return fitted, {}, notes
 

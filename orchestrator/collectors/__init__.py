@@ -9,7 +9,6 @@ from orchestrator.collectors.dry import DryCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.parts import Collector
 from orchestrator.powers import Platform
 from orchestrator.registry.installed import family
@@ -24,7 +23,6 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
         MachineCollector(where),
         NetworkCollector(where),
         NodeExporterCollector(),
-        YugabyteDBCollector(),
         DryCollector(),
         *_of_extensions(where),
     )

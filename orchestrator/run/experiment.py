@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from orchestrator.analysis.doubts import noted
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import Cluster, Node, Plan, Run
-from orchestrator.parts import Disks, NodesData, Parts, Shared
+from orchestrator.parts import Disks, NodesData, Parts
 from orchestrator.planning import durations, paces
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.powers import NETWORK_OF, World
@@ -125,9 +125,9 @@ def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
     """Other campaigns are kept off clusters that others run."""
     with ExitStack() as up:
         for profile in plan.profiles:
-            database = parts.databases[profile.cluster.member]
-            if isinstance(database, Shared):
-                up.enter_context(database.reserved(profile.cluster, world))
+            abilities = parts.databases[profile.cluster.member].abilities
+            if abilities.reserved is not None:
+                up.enter_context(abilities.reserved(profile.cluster, world))
         yield
 
 

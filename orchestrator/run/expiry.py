@@ -5,7 +5,7 @@ How long a campaign takes is estimated, and a file may be replaced meanwhile. So
 from collections.abc import Iterator
 
 from orchestrator.model import Plan
-from orchestrator.parts import ConnectsByCertificates, Parts
+from orchestrator.parts import Parts
 from orchestrator.planning import costs
 from orchestrator.powers import CertificateFile, World
 from orchestrator.system import certificates
@@ -30,9 +30,10 @@ def _used(plan: Plan, parts: Parts, world: World) -> list[CertificateFile]:
             used[certificate.file] = certificate
     for profile in plan.profiles:
         database = parts.databases.get(profile.cluster.member)
-        if isinstance(database, ConnectsByCertificates):
-            for certificate in database.certificates(profile.cluster):
-                used[certificate.file] = certificate
+        if database is None or database.abilities.certificates is None:
+            continue
+        for certificate in database.abilities.certificates(profile.cluster):
+            used[certificate.file] = certificate
     return list(used.values())
 
 

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from orchestrator.databases.common.container_nodes import container_name
 from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
@@ -76,7 +75,7 @@ def _limited_containers(
     nodes = list(cluster.nodes)
     if profile.cluster.client == "outside":
         nodes += clients
-    return [container_name(node) for node in nodes if node.container]
+    return [node.container_name for node in nodes if node.container]
 
 
 def asked(

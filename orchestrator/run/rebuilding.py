@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from orchestrator.analysis.figures import rebuilt
-from orchestrator.databases.common.container_nodes import Rebuilds
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.kernel import block_devices
 from orchestrator.model import Cluster, Node, Profile, Workload
@@ -36,7 +35,7 @@ def _obstacles(
     """Why no node can be lost: none, if it can."""
     spec = profile.cluster
     database = parts.databases[spec.member]
-    if not isinstance(database, Rebuilds):
+    if database.abilities.rebuilt_nodes is None:
         yield f"`database: {database.name}` cannot rebuild one"
     if spec.nodes < 3:
         yield "of fewer than 3 nodes those left could not commit"
@@ -103,14 +102,14 @@ def _not_rebuilt(node: str, why: Exception) -> VoidError:
 def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     node = cluster.nodes[-1]
     world = here.world
-    database = here.database
-    assert isinstance(database, Rebuilds), "it was checked"
+    rebuilt_nodes = here.database.abilities.rebuilt_nodes
+    assert rebuilt_nodes is not None, "it was checked"
     world.progress.note(f"{node.name} is lost, and rebuilt on its emptied disk")
     lost_s = world.clock.now()
     before_bytes = _written_bytes(cluster.nodes, world)
-    new = database.start_anew(node, cluster, world)
+    new = rebuilt_nodes.start_anew(node, cluster, world)
     _sample_instead(here, len(cluster.nodes) - 1, new)
-    database.await_rebuilt(cluster, world, deadline_s - world.clock.now())
+    rebuilt_nodes.await_rebuilt(cluster, world, deadline_s - world.clock.now())
     back_s = world.clock.now()
     written_bytes = _written_bytes(cluster.nodes, world) - before_bytes
     times = {"lost_s": lost_s, "back_s": back_s, "written_bytes": written_bytes}

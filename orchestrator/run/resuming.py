@@ -16,7 +16,7 @@ from orchestrator.analysis import comparability, results
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Note, Plan, Record, Run
-from orchestrator.parts import Parts, Shared
+from orchestrator.parts import Parts
 from orchestrator.planning.plan import as_used, interruptions
 from orchestrator.run import campaign_time, several_clients
 from orchestrator.system import files, run_folders, store
@@ -32,7 +32,7 @@ def images(plan: Plan, parts: Parts, world: powers.World) -> dict[str, str]:
         for workload in plan.workloads:
             spec = as_used(profile, workload).cluster
             database = parts.databases[spec.member]
-            if isinstance(database, Shared):
+            if database.abilities.reserved is not None:  # others started it
                 continue
             tag = database.image(spec, world)
             with suppress(TierbenchError):

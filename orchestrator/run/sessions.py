@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from orchestrator.errors import UsageError
 from orchestrator.model import ClusterSpec, Workload
-from orchestrator.parts import CapsSessions, Database, SessionLimit
+from orchestrator.parts import Database, SessionLimit
 from orchestrator.powers import World
 from orchestrator.units import counted
 
@@ -23,9 +23,10 @@ def check(
 ) -> None:
     """UsageError if a workload opens more sessions than a host takes. Only a warning where it is
     not known that its limit is the one that counts, or where few are left for others."""
-    if not isinstance(database, CapsSessions):
+    session_limit = database.abilities.session_limit
+    if session_limit is None:
         return
-    limit = database.session_limit(spec, world)
+    limit = session_limit(spec, world)
     if limit is None:
         return
     for workload in workloads:

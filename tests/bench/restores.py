@@ -124,7 +124,7 @@ def run(argv: Sequence[str], cluster: Cluster, world: World) -> None:
 
 
 def container(cluster: Cluster, world: World) -> Container:
-    return world.platform.container(container_nodes.container_name(cluster.nodes[0]))
+    return world.platform.container(cluster.nodes[0].container_name)
 
 
 def side_by_side(

@@ -17,8 +17,9 @@ from typing import Any
 
 from orchestrator import tier_catalog, units
 from orchestrator.cli import prices as prices_command
-from orchestrator.collectors import node_exporter, yugabytedb
+from orchestrator.collectors import node_exporter
 from orchestrator.collectors.common import local
+from orchestrator.databases.yugabytedb import collector as yugabytedb
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.extensions.benchbase import results as benchbase
 from orchestrator.kernel import block_devices, mounts

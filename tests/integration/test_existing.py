@@ -21,9 +21,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.yugabytedb import flags
+from orchestrator.databases.yugabytedb.collector import YugabyteDBCollector
 from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, NodeSize
 from orchestrator.planning import project_files

@@ -16,8 +16,8 @@ import pytest
 import yaml
 
 from orchestrator import facts as counted
-from orchestrator.collectors.yugabytedb import YugabyteDBCollector
 from orchestrator.databases.yugabytedb import YugabyteDB
+from orchestrator.databases.yugabytedb.collector import YugabyteDBCollector
 from orchestrator.errors import NodeError
 from orchestrator.load_generators import load_generators
 from orchestrator.load_generators.common.client import run_in_client

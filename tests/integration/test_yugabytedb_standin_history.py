@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.collectors.waits import session_history
 from orchestrator.databases.yugabytedb import YugabyteDB
+from orchestrator.databases.yugabytedb.session_history import session_history
 from orchestrator.powers import World
 from orchestrator.yugabyte import versions
 from tests.integration.standin_nodes import ask, spec, up

@@ -5,14 +5,12 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 from orchestrator import errors, powers, units
 from orchestrator.errors import Mistake, NodeError, RunError, TierbenchError
 from orchestrator.kernel import mounts
 from orchestrator.model import (
     TLS_IF_OFFERED,
-    Cluster,
     ClusterSpec,
     Endpoint,
     Node,
@@ -72,10 +70,6 @@ def new_password() -> str:
     password = secrets.token_hex(16)
     redaction.remember(password)
     return password
-
-
-def container_name(node: Node) -> str:
-    return node.container or node.name
 
 
 def endpoint(
@@ -260,17 +254,6 @@ def stopped(
     at_once.each(stop_cleanly, names[1:])
 
 
-@runtime_checkable
-class Rebuilds(Protocol):
-    """A database of three nodes or more whose last can be lost under load, and rebuilt."""
-
-    def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
-        """Kills it, empties its disk and starts it; returns it as it is now. RunError."""
-
-    def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
-        """Returns when it does its share as before. NodeError if it ends, or past the deadline."""
-
-
 def started_anew(
     node: Node, plan: ContainerSpec, folders: Sequence[str], world: World
 ) -> Node:
@@ -318,7 +301,7 @@ def deaths_told(
     except RunError:
         # A connection is lost before the engine notices the death.
         world.clock.sleep(0.5)
-        raise_if_dead([container_name(node) for node in nodes], world, log)
+        raise_if_dead([node.container_name for node in nodes], world, log)
         raise
 
 
@@ -364,13 +347,13 @@ def run(
 ) -> Completed:
     """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
     container = world.platform.container
-    watch = [container(container_name(other)) for other in watched]
-    done = container(container_name(node)).exec(argv, timeout_s=timeout_s, watch=watch)
+    watch = [container(other.container_name) for other in watched]
+    done = container(node.container_name).exec(argv, timeout_s=timeout_s, watch=watch)
     if done.exit_code == 0:
         return done
     words = [word for word in argv if not word.startswith("-")]
     raise RunError(
-        f"{' '.join(words)} failed on {container_name(node)} (exit {done.exit_code})",
+        f"{' '.join(words)} failed on {node.container_name} (exit {done.exit_code})",
         advice="look at the database's log among the raw files of the run",
         evidence=(done.out + done.err)[-2000:],
     )
@@ -387,7 +370,7 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
         listed = run(node, _MOUNTS, _LOOK_S, world, (node,))
         real = link.out.strip()
         mount = mounts.deepest(real, mounts.parsed(listed.out))
-        machine = world.platform.container(container_name(node)).find_machine()
+        machine = world.platform.container(node.container_name).find_machine()
         device = mount and mounts.device_name(mount, machine)
         if device != node.wal_device:
             raise _wal_elsewhere(node, f"{real} on {device or 'no disk'}")

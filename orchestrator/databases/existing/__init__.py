@@ -36,7 +36,7 @@ from orchestrator.errors import (
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.addresses import Server
 from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.parts import SessionLimit
+from orchestrator.parts import DatabaseAbilities, SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import host, shell, sql
@@ -75,6 +75,14 @@ class ExistingCluster:
     ) -> None:
         self._connect = connect
         self._confirm = confirm or Terminal()
+
+    @property
+    def abilities(self) -> DatabaseAbilities:
+        return DatabaseAbilities(
+            session_limit=self.session_limit,
+            reserved=self.reserved,
+            certificates=self.certificates,
+        )
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         """No image is run and no data are kept, so this only names the cluster."""

@@ -17,7 +17,7 @@ from orchestrator.databases.postgresql import queries, settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
-from orchestrator.parts import Database, SessionLimit
+from orchestrator.parts import Database, DatabaseAbilities, RebuiltNodes, SessionLimit
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Network, World
 from orchestrator.system import at_once, clock, sql
@@ -70,6 +70,14 @@ class PostgreSQL(Database):
 
     def __init__(self, connect: sql.Connect = sql.session) -> None:
         self._connect = connect
+
+    @property
+    def abilities(self) -> DatabaseAbilities:
+        return DatabaseAbilities(
+            checkpoint_interval_s=settings.checkpoint_interval_s,
+            session_limit=self.session_limit,
+            rebuilt_nodes=RebuiltNodes(self.start_anew, self.await_rebuilt),
+        )
 
     def image(self, spec: ClusterSpec, world: World) -> str:
         return own_images.tag(world.root, "postgres")
@@ -174,7 +182,7 @@ class PostgreSQL(Database):
         )
 
     def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
-        names = [container_nodes.container_name(node) for node in cluster.nodes]
+        names = [node.container_name for node in cluster.nodes]
         self._await_ready(cluster.endpoints[0], names, world, deadline_s)
 
     def settle(self, cluster: Cluster, world: World) -> None:
@@ -218,8 +226,6 @@ class PostgreSQL(Database):
         self._checkpoint(cluster, world)
         with self._session(cluster, world) as session:
             session.rows("SELECT pg_stat_reset(), pg_stat_reset_shared()")
-
-    checkpoint_interval_s = staticmethod(settings.checkpoint_interval_s)
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         image = own_images.tag(world.root, "postgres")
@@ -343,7 +349,7 @@ def checkpoints_s(log: str) -> tuple[float, ...] | None:
 
 def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -> bool:
     """Reads extents into the caches of a node. False if the time was too short for all of them."""
-    container = world.platform.container(container_nodes.container_name(node))
+    container = world.platform.container(node.container_name)
     statements = "; ".join(extent.sql() for extent in extents)
     done = container.exec(
         (*PSQL, "--command", statements),

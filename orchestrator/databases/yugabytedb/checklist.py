@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
 
 from orchestrator import __version__, errors
-from orchestrator.databases.yugabytedb import YugabyteDB, image, settings
+from orchestrator.databases.yugabytedb import image, settings
 from orchestrator.databases.yugabytedb.checks import (
     FACTS,
     READS,
@@ -26,31 +26,21 @@ from orchestrator.databases.yugabytedb.checks import (
     copied,
     described,
 )
+from orchestrator.databases.yugabytedb.database import YugabyteNodes
 from orchestrator.model import Cluster, ClusterSpec, NodeSize, Volume
+from orchestrator.parts import CheckedFact, CheckState
 from orchestrator.powers import Network, Platform, World
 from orchestrator.system import files, redaction, sql
 
-State = Literal["confirmed", "not confirmed", "could not be looked at"]
 NETWORK = "tierbench-first-run"
 _GIB = 2**30
-
-
-@dataclass(frozen=True)
-class CheckedFact:
-    """One line, looked at. `inferred`: no real cluster was ever seen to say it before."""
-
-    name: str
-    claim: str
-    state: State
-    seen: str
-    inferred: bool = False
 
 
 # ------------------------------------------------------------------ lines about the cluster itself
 
 
 def _settled(probe: Probe) -> tuple[bool, str]:
-    YugabyteDB(probe.connect).settle(probe.cluster, probe.world)
+    YugabyteNodes(probe.connect).settle(probe.cluster, probe.world)
     unread = probe.cluster.handle.unread.text()
     return unread is None, unread or "written out, quiet, and every page was read"
 
@@ -82,12 +72,12 @@ def nobody(_cluster: Cluster) -> None:
 
 
 def spec(
-    version: str | None = None, settings: Mapping[str, str] | None = None
+    version: str | None = None, settings: Mapping[str, str] = MappingProxyType({})
 ) -> ClusterSpec:
     """Three small nodes, on the own disks of the machines that they run on."""
     node = NodeSize(cpus=2.0, memory_bytes=4 * _GIB, disk_bytes=4 * _GIB)
     return ClusterSpec(
-        "yugabytedb", 3, 3, node, version=version, settings=dict(settings or {})
+        "yugabytedb", 3, 3, node, version=version, settings=dict(settings)
     )
 
 
@@ -95,7 +85,7 @@ def first_run(
     cluster_spec: ClusterSpec,
     world: World,
     connect: sql.Connect = sql.session,
-    database: YugabyteDB | None = None,
+    database: YugabyteNodes | None = None,
     facts: Sequence[Fact] = FACTS,
     listen: Listen = nobody,
 ) -> Iterator[CheckedFact]:
@@ -103,7 +93,7 @@ def first_run(
     Another release, or a cluster that does not come up, is a finding. UnavailableError if the image
     is not here, or if disks would not outlast their nodes, which start again from them: where
     volumes are rented, those of the default class do."""
-    database = database or YugabyteDB(connect, refuse_other_release=False)
+    database = database or YugabyteNodes(connect, refuse_other_release=False)
     _require_lasting_disks(world.platform)
     database.check(cluster_spec, world)
     release = str(settings.read(cluster_spec)[0].version)
@@ -130,6 +120,13 @@ def first_run(
         yield from trial.findings(single, [secured], False, (TLS,))
 
 
+def look(
+    cluster_spec: ClusterSpec, world: World, listen: Listen
+) -> Iterator[CheckedFact]:
+    """As `first_run`, by the library's sessions."""
+    return first_run(cluster_spec, world, listen=listen)
+
+
 def _require_lasting_disks(platform: Platform) -> None:
     claims = platform.abilities.claims
     if claims is None:
@@ -149,7 +146,7 @@ def _require_lasting_disks(platform: Platform) -> None:
 class _Trial:
     """Starts clusters in one network, and looks at each. `release`: the one that is asked for."""
 
-    database: YugabyteDB
+    database: YugabyteNodes
     network: Network
     connect: sql.Connect
     world: World
@@ -198,7 +195,7 @@ def _checked(
 ) -> CheckedFact:
     try:
         is_true, seen = look()
-        state: State = "not confirmed"
+        state: CheckState = "not confirmed"
         if is_true:
             state = "confirmed"
         checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
@@ -211,7 +208,7 @@ def _checked(
     return replace(checked, seen=seen)
 
 
-def _of_error(fact: Fact, error: Exception, state: State) -> CheckedFact:
+def _of_error(fact: Fact, error: Exception, state: CheckState) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, errors.TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)

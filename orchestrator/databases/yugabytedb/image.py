@@ -4,6 +4,7 @@ Tags in the order in which they are tried: the profile's `image`; else YugabyteD
 built from a downloaded distribution (`make yugabyte-image TARBALL=…`). On machines with ARM
 YugabyteDB's own ends in `-aarch64`: its plain tags are for x86-64 alone."""
 
+import datetime
 import re
 import shutil
 import tempfile
@@ -90,6 +91,11 @@ def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
     if platform.images.present(tag) or platform.images.pull(tag):
         return tag
     return None
+
+
+def end_of_support(spec: ClusterSpec, today: datetime.date) -> str:
+    """That a release would be started that is out of support, or soon will be."""
+    return releases.end_of_support(str(read(spec)[0].version), today)
 
 
 def distribution(tarball: Path, architecture: str = "") -> versions.Version:

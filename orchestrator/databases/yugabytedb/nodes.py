@@ -289,5 +289,5 @@ class Unread:
 
 
 def raise_if_dead(cluster: Sequence[Node], world: World) -> None:
-    names = [container_nodes.container_name(node) for node in cluster]
+    names = [node.container_name for node in cluster]
     container_nodes.raise_if_dead(names, world, log)

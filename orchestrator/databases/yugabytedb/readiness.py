@@ -71,7 +71,7 @@ class Readiness:
     def _wait(
         self, failure: str, missing: Callable[[], str], up: Sequence[Node]
     ) -> None:
-        names = [container_nodes.container_name(node) for node in up]
+        names = [node.container_name for node in up]
         most_s = NODE_DEADLINE_S + round(self._replay_s)
         container_nodes.await_ready(
             failure, missing, names, self._world, deadline_s=most_s, log=nodes.log

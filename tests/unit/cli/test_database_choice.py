@@ -20,10 +20,10 @@ from orchestrator.cli import campaign, plans
 from orchestrator.cli.app import App
 from orchestrator.cli.options import Request
 from orchestrator.databases.yugabytedb import checklist
-from orchestrator.databases.yugabytedb.checklist import CheckedFact, State
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.model import ClusterSpec, Plan
+from orchestrator.parts import CheckedFact, CheckState
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine, MachineFacts, World
 from orchestrator.yugabyte import versions
@@ -93,7 +93,7 @@ def test_copies_and_a_store_are_planned_in_one_campaign_as_documented(
     assert {run.workload for run in planned.runs} == {"hdfs-gen", "hdfs-scan"}
 
 
-def findings(unconfirmed: dict[str, State]) -> list[CheckedFact]:
+def findings(unconfirmed: dict[str, CheckState]) -> list[CheckedFact]:
     return [
         CheckedFact(name, "", unconfirmed.get(name, "confirmed"), "") for name in NAMES
     ]
@@ -173,7 +173,7 @@ def test_a_checklist_that_passed_here_is_and_is_said(
 
 @pytest.mark.parametrize("state", ["not confirmed", "could not be looked at"])
 def test_a_checklist_with_an_open_line_unlocks_nothing_and_locks_again(
-    state: State, engine: Engine, tmp_path: Path
+    state: CheckState, engine: Engine, tmp_path: Path
 ) -> None:
     go_through(engine, tmp_path)
     go_through(engine, tmp_path, findings({"cold-copy": state}))

@@ -17,9 +17,9 @@ import pytest
 from orchestrator.cli import doctor
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.databases.yugabytedb import checklist
-from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, Placing
+from orchestrator.parts import CheckedFact
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines

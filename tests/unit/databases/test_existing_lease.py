@@ -22,6 +22,7 @@ from orchestrator.databases.existing import lease as lease_module
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import GuardLostError, UnavailableError
 from orchestrator.model import ClusterSpec
+from orchestrator.parts import DatabaseAbilities
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system import host
@@ -268,6 +269,10 @@ def test_a_campaign_keeps_the_cluster_from_before_its_first_run_to_its_end(
     """And nothing is begun, nor any folder made, where another is there."""
 
     class Theirs(FakeDatabase):
+        @property
+        def abilities(self) -> DatabaseAbilities:
+            return DatabaseAbilities(reserved=self.reserved)
+
         @contextmanager
         def reserved(self, _spec: ClusterSpec, _world: World) -> Iterator[None]:
             with log.bracket("cluster reserved"):

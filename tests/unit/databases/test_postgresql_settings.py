@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.postgresql import (
-    PostgreSQL,
     container_specs,
     queries,
     settings,
 )
 from orchestrator.databases.postgresql.queries import Extent
+from orchestrator.databases.postgresql.settings import checkpoint_interval_s
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize
 from orchestrator.powers import ContainerSpec, Mount, Network
@@ -269,15 +269,13 @@ def test_the_interval_of_checkpoints_as_a_profile_may_write_it(
     setting: str, seconds: float
 ) -> None:
     shorter = spec(settings={"checkpoint_timeout": setting})
-    assert PostgreSQL().checkpoint_interval_s(shorter) == seconds
+    assert checkpoint_interval_s(shorter) == seconds
 
 
 @pytest.mark.parametrize("setting", ["often", "5m", "1w"])  # PostgreSQL has only `min`
 def test_an_interval_that_cannot_be_read_is_refused(setting: str) -> None:
     with pytest.raises(UsageError, match="checkpoint_timeout"):
-        PostgreSQL().checkpoint_interval_s(
-            spec(settings={"checkpoint_timeout": setting})
-        )
+        checkpoint_interval_s(spec(settings={"checkpoint_timeout": setting}))
 
 
 def test_without_commits_nothing_waits_for_a_sync_whatever_the_profile_says() -> None:

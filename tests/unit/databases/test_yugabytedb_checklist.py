@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.yugabytedb import checklist, flags
-from orchestrator.databases.yugabytedb.checklist import CheckedFact
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, Endpoint, Node
+from orchestrator.parts import CheckedFact
 from orchestrator.system import sql
 from orchestrator.yugabyte import pages, versions
 from tests.fakes import FakePlatform, QuietProgress, fake_world

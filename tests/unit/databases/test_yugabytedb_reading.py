@@ -18,8 +18,8 @@ import pytest
 from cryptography import x509
 
 from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.collectors.yugabytedb import EVERY_S, YugabyteDBCollector
 from orchestrator.databases.yugabytedb import tls
+from orchestrator.databases.yugabytedb.collector import EVERY_S, YugabyteDBCollector
 from orchestrator.errors import RunError
 from orchestrator.model import Node
 from orchestrator.system import http_client

@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import NodeError, UsageError, VoidError
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Node, Plan, Profile, Workload
-from orchestrator.parts import Parts
+from orchestrator.parts import DatabaseAbilities, Parts, RebuiltNodes
 from orchestrator.powers import World
 from orchestrator.run import rebuilding
 from orchestrator.run.recording import Draft, RunContext
@@ -34,6 +34,12 @@ class Rebuilding(FakeDatabase):
     takes_s: float
     log: Log = field(default_factory=Log)
     lost: list[tuple[str, float]] = field(default_factory=list)
+
+    @property
+    def abilities(self) -> DatabaseAbilities:
+        return DatabaseAbilities(
+            rebuilt_nodes=RebuiltNodes(self.start_anew, self.await_rebuilt)
+        )
 
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         self.lost.append((node.name, world.clock.now()))

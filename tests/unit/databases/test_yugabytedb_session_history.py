@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.telemetry import loads, shares
 from orchestrator.analysis.telemetry.causes import judge
 from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.collectors.waits import session_history
+from orchestrator.databases.yugabytedb.session_history import session_history
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.system.sql import Address
