@@ -14,7 +14,7 @@ from orchestrator import __version__, errors
 from orchestrator.cli.app import App
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.databases.yugabytedb import support
-from orchestrator.model import Cluster, ClusterSpec, Node, Profile
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Profile
 from orchestrator.parts import CheckedFact
 from orchestrator.system import clock, files, sql
 
@@ -148,11 +148,13 @@ def _cluster(declared: declaration.Existing) -> Cluster:
     nodes: list[Node] = []
     for number, urls in enumerate(sources, start=1):
         nodes.append(Node(f"node-{number}", "database", sources=urls))
-    endpoints = []
+    return Cluster("yugabytedb", "", tuple(nodes), tuple(_endpoints(declared)), "")
+
+
+def _endpoints(declared: declaration.Existing) -> Iterator[Endpoint]:
     for server in declared.servers:
         endpoint = declaration.endpoint(declared, server)
-        endpoints.append(replace(endpoint, database=declared.maintenance_database))
-    return Cluster("yugabytedb", "", tuple(nodes), tuple(endpoints), "")
+        yield replace(endpoint, database=declared.maintenance_database)
 
 
 def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) -> None:

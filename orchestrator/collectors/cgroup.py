@@ -76,4 +76,7 @@ def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
 
 def _counters(machine: powers.Machine, file: str) -> Mapping[str, int]:
     """A `key value` file such as cpu.stat or memory.stat."""
-    return {name: int(count) for name, count in _COUNTER.findall(machine.read(file))}
+    counters: dict[str, int] = {}
+    for name, count in _COUNTER.findall(machine.read(file)):
+        counters[name] = int(count)
+    return counters

@@ -50,11 +50,10 @@ class NodeExporterCollector:
         self._path = path
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
-        exporters = [
-            _page(node, self._path or _path(node))
-            for node in nodes
-            if NODE_EXPORTER in node.sources
-        ]
+        exporters: list[local.Page] = []
+        for node in nodes:
+            if NODE_EXPORTER in node.sources:
+                exporters.append(_page(node, self._path or _path(node)))
         return local.samples(exporters, now_s, self._get)
 
 

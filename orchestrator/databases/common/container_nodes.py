@@ -347,7 +347,9 @@ def run(
 ) -> Completed:
     """Runs a command in a node. RunError if it fails, NodeError if a node of `watched` dies."""
     container = world.platform.container
-    watch = [container(other.container_name) for other in watched]
+    watch: list[Container] = []
+    for other in watched:
+        watch.append(container(other.container_name))
     done = container(node.container_name).exec(argv, timeout_s=timeout_s, watch=watch)
     if done.exit_code == 0:
         return done
