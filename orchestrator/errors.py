@@ -97,6 +97,10 @@ def require_none(mistakes: Sequence[Mistake], what: str, advice: str) -> None:
         raise UsageError(what, advice, tuple(mistakes))
 
 
+class NotAsked(TierbenchError):
+    """What could only be found out by starting or asking something."""
+
+
 class UnavailableError(TierbenchError):
     exit_code = EXIT_UNAVAILABLE
 

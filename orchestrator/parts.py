@@ -40,6 +40,7 @@ from orchestrator.registry.references import ObjectPlace
 from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
 from orchestrator.units import format_bytes
 
+Packages = dict[str, dict[str, str]]  # an image's tag → package → version
 Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
 # Each sets a limit to so many times the tier's.
@@ -655,6 +656,10 @@ def _no_waits(_: Cluster, _window_s: float) -> Mapping[str, Any]:
     return {}
 
 
+def _no_packages(_images: Iterable[str], _world: World) -> Packages:
+    return {}
+
+
 def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
     return ()
 
@@ -663,7 +668,8 @@ def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
 class Parts:
     """The members of each family, by their names in profiles and workloads. `connected`: collectors
     with a session, for the block; `statements`: what servers counted of each, or RunError;
-    `waits`: what sessions waited for in the last seconds, or RunError."""
+    `waits`: what sessions waited for in the last seconds, or RunError; `packages`: those of our
+    images and of these databases'."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
@@ -672,3 +678,4 @@ class Parts:
     connected: Callable[[Cluster], Collectors] = _no_collectors
     statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = _no_statements
     waits: Callable[[Cluster, float], Mapping[str, Any]] = _no_waits
+    packages: Callable[[Iterable[str], World], Packages] = _no_packages

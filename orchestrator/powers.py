@@ -426,6 +426,15 @@ class Finding:
     text: str
 
 
+@dataclass(frozen=True)
+class SharedNetwork:
+    """How a program of ours is run in the network of a container. `need`: UnavailableError if its
+    image is not here. `run` (container, program and its words, world): to its end."""
+
+    need: Callable[[World], None]
+    run: Callable[[str, Sequence[str], World], Completed]
+
+
 def _brings_nothing(_images: Sequence[str]) -> None:
     """All machines have what one has."""
 
@@ -451,7 +460,7 @@ class PlatformAbilities:
 
     `examine`: what it offers and lacks; makes nothing.
 
-    `joins_networks`: a container can be in the network of another (`NETWORK_OF`).
+    `shared_network`: a container can be in the network of another (`NETWORK_OF`).
     """
 
     engine_of: Callable[[str], Platform] | None = None
@@ -462,7 +471,7 @@ class PlatformAbilities:
     sweep_between_runs: Callable[[], tuple[str, ...]] | None = None
     certificates: Callable[[], Sequence[CertificateFile]] | None = None
     examine: Callable[[], tuple[Finding, ...]] | None = None
-    joins_networks: bool = False
+    shared_network: SharedNetwork | None = None
 
 
 class Platform(Protocol):

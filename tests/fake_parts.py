@@ -22,6 +22,7 @@ from orchestrator.parts import (
     Result,
     TierAbilities,
 )
+from orchestrator.platforms.common import packages
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers.dry import DryTier
@@ -163,4 +164,5 @@ def fake_parts(log: Log, *, restores: bool = True, gate: Any = "ok") -> Parts:
         load_generators={"sysbench": FakeGenerator(log)},
         tiers={"emulated": FakeTier(log, restores, gate)},
         collectors=(DryCollector(),),
+        packages=packages.installed,
     )

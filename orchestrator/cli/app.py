@@ -8,7 +8,7 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +20,7 @@ import typer
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, forms, root
 from orchestrator.cli.console import ConsoleProgress, EndingProgress, LastingConsole
 from orchestrator.cli.defaults import GivenDefault
-from orchestrator.errors import TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import NotAsked, TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import CheckedFact, Collector, Database, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
@@ -47,28 +47,42 @@ def _all_platforms() -> Platforms:
 
 
 def _all_parts(platform: Platform | None = None) -> Parts:
-    from orchestrator.collectors import collectors, sessions, statements
+    from orchestrator.collectors import collectors, statements
     from orchestrator.databases import databases
     from orchestrator.load_generators import load_generators
+    from orchestrator.platforms.common import packages
     from orchestrator.tiers import tier_mechanisms
 
     members = databases()
-    sampled: list[Collector] = []
+    sampled: Sequence[Collector] = ()
     if platform is not None:
-        sampled += collectors(platform)
-        for database in members.values():
-            of_database = database.abilities.collectors
-            if of_database is not None:
-                sampled += of_database()
+        sampled = collectors(platform)
     return Parts(
         members,
         load_generators(),
         tier_mechanisms(),
         sampled,
-        sessions.session_waits,
+        partial(_of_cluster, members),
         statements.statement_counts,
         partial(_session_history, members),
+        packages.installed,
     )
+
+
+@contextmanager
+def _of_cluster(
+    members: Mapping[str, Database], cluster: Cluster
+) -> Iterator[Sequence[Collector]]:
+    """Collectors with a session, and those of the database's own servers, also where others run
+    it."""
+    from orchestrator.collectors import sessions
+
+    of_servers: Sequence[Collector] = ()
+    database = members.get(cluster.database)
+    if database is not None and database.abilities.collectors is not None:
+        of_servers = database.abilities.collectors()
+    with sessions.session_waits(cluster) as connected:
+        yield (*connected, *of_servers)
 
 
 def _session_history(
@@ -200,7 +214,7 @@ class App:
     def unasked(self) -> tuple[Parts, World]:
         """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
         from orchestrator.databases.existing import ExistingCluster
-        from orchestrator.platforms.dry import NotAsked, UnaskedPlatform
+        from orchestrator.platforms.dry import UnaskedPlatform
 
         def nobody(*_: object) -> Any:
             raise NotAsked("the cluster is not connected to")

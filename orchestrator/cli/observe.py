@@ -12,7 +12,7 @@ from typing import Annotated
 import pandas as pd
 from typer import Option
 
-from orchestrator import powers, report, units
+from orchestrator import collectors, powers, report, units
 from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST, demands
 from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import (
@@ -46,7 +46,7 @@ from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
-from orchestrator.system import clock, http_client
+from orchestrator.system import clock, http_client, observation_files
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from orchestrator.tier_catalog.catalog import Catalog
@@ -209,10 +209,10 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
         options.profile,
         options.calibrate,
     )
-    profile = None
+    places: Sequence[str] = ()
     if options.profile:
-        profile = plans.placed(app, options.profile)
-    name = observation_folders.name_of(asked, profile)
+        places = declaration.disk_places(plans.placed(app, options.profile))
+    name = observation_folders.name_of(asked, places)
     length_s = units.parse_seconds(options.last)
     return observation_folders.of_live(results, name, length_s, now_s, app.progress)
 
@@ -280,7 +280,7 @@ def _read(app: App, options: Read, folder: Path) -> _Readings:
     misses: list[str] = []
     if options.reads_live:
         misses = _read_live(app, options, folder, length_s, pieces)
-        if not histories.live(folder):
+        if not observation_files.live(folder):
             raise _nothing_read(misses)
         tables.append(histories.read(folder))
     return _Readings(tables, misses, remarks)
@@ -346,6 +346,9 @@ def _read_live(
             disks,
             length_s,
             app.clock,
+            collectors.of_disks(
+                watched.machines, observing.EXPORTER_PATH, http_client.get_exporter
+            ),
             watched.machines,
             pieces,
             look=_Gaps(app, watched.beats).look,

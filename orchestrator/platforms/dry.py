@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
-from orchestrator.errors import TierbenchError
+from orchestrator.errors import NotAsked
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbilities
@@ -70,10 +70,6 @@ class NobodyElse:
         return None
 
 
-class NotAsked(TierbenchError):
-    """What could only be found out by starting or asking something."""
-
-
 class DryPlatform(_OnThisComputer):
     """The part of a platform that is needed if no container is started."""
 
@@ -132,7 +128,7 @@ class UnaskedPlatform(_OnThisComputer):
             sweep_between_runs=unanswered,
             certificates=unanswered,
             examine=unanswered,
-            joins_networks=True,
+            shared_network=unanswered,
         )
 
     def __getattr__(self, power: str) -> Any:

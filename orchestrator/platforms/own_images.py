@@ -3,7 +3,7 @@ built again.
 
 `<FOLDER>/<name>/` is built as `tierbench/<name>:<hash of its files>`, FROM debian:trixie-slim. The
 base and Debian's packages are those of the day: two builds of one tag may differ. Runs record the
-ids of their images, and campaigns all packages in them (`run/packages.py`): with others `resume`
+ids of their images, and campaigns all packages in them (`common/packages.py`): with others `resume`
 refuses to go on. The base has no digest: where it cannot be pulled it is made here from packages.
 Platforms that build no images get them from the registry that REGISTRY_VARIABLE names."""
 

@@ -38,7 +38,6 @@ from orchestrator.run import (
     checks,
     datasets,
     observed,
-    packages,
     recording,
     several_clients,
     status,
@@ -83,7 +82,7 @@ def execute(
         facts = {
             **fingerprint,
             "images": databases,
-            "packages": packages.installed(databases, world),
+            "packages": parts.packages(databases, world),
         }
         now_s = world.clock.now()
         taken: Sequence[Gate] = ()

@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
+from orchestrator.errors import (
+    NotAsked,
+    RunError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import costs, durations, planned_loads
 from orchestrator.planning.costs import RentedItem
 from orchestrator.planning.plan import run_s
-from orchestrator.platforms.dry import NotAsked
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed
 from orchestrator.tier import Price

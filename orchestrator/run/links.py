@@ -1,8 +1,8 @@
 """The links of nodes and clients, where their profile says how fast they are: shaped before the
 window, proven by a transfer, read back at both ends of the window, and freed for what follows it.
 
-A helper, `link` of our image `disk`, does it in the network of each container, with the capability
-NET_ADMIN there and no other. What it did ends with that network.
+A helper, `link` of our image `disk`, does it in the network of each container. What it did ends
+with that network.
 """
 
 import json
@@ -14,8 +14,7 @@ from typing import Any
 from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.planning import machines
-from orchestrator.platforms import own_images
-from orchestrator.powers import NETWORK_OF, World
+from orchestrator.powers import World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once
 from orchestrator.units import format_link_rate, named
@@ -24,15 +23,15 @@ TRUE_PCT = 2.0  # a transfer may be off by
 TRANSFER_S = 1.0
 _ATTEMPTS = 3  # a machine that is busy for a moment costs no run
 _PORT = "17321"  # of the transfer; free, for only a database is in these networks
-_ASK_S = 120.0
 TokenBuckets = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 
 def check(profile: Profile, world: World) -> None:
     """UsageError or UnavailableError if the links of its cluster cannot be shaped."""
-    if machines.named(profile) or not world.platform.abilities.joins_networks:
+    shared = world.platform.abilities.shared_network
+    if shared is None or machines.named(profile):
         raise _no_separate_networks()
-    own_images.need(world.root, "disk", world.platform)
+    shared.need(world)
 
 
 def _no_separate_networks() -> UsageError:
@@ -152,16 +151,9 @@ def _other_rate(
 
 def _link(container: str, words: Sequence[str], world: World) -> dict[str, Any]:
     """What `link` says in the network of a container. GateError if it fails."""
-    spec = own_images.container(
-        "disk",
-        f"{container}-link",
-        ("link", *words),
-        world,
-        network=f"{NETWORK_OF}{container}",
-        capabilities=("NET_ADMIN",),
-        role="network",
-    )
-    done = world.platform.once(spec, _ASK_S)
+    shared = world.platform.abilities.shared_network
+    assert shared is not None, "it was checked"
+    done = shared.run(container, ("link", *words), world)
     if done.exit_code != 0:
         raise _link_failed(container, words, done.out)
     return dict(json.loads(done.out.splitlines()[-1]))

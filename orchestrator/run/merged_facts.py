@@ -76,7 +76,7 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
         return sum(values)
     if all(_is_list_of_numbers(value) for value in values):
         return [sum(column) for column in zip(*values, strict=True)]
-    if all(value == values[0] for value in values):
+    if values.count(values[0]) == len(values):
         return values[0]
     return dict(zip(clients, values, strict=True))
 

@@ -11,10 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator import powers
-from orchestrator.databases.existing import declaration
-from orchestrator.histories.files import live
-from orchestrator.model import Profile
 from orchestrator.system import clock, store
+from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment, format_seconds
 
 # A command of each night begins some seconds early or late. Of an observation with less than this
@@ -22,24 +20,12 @@ from orchestrator.units import format_moment, format_seconds
 _OVER_SHARE = 0.01
 
 
-def name_of(asked: Sequence[object], profile: Profile | None) -> str:
+def name_of(asked: Sequence[object], places: Sequence[str]) -> str:
     """The beginning of a live observation's name. `asked`: the options that say what is read;
-    `profile`: whose nodes are read, if one is named."""
+    `places`: what says which disks a profile's nodes are read of, if one is named."""
     words = [str(value) for value in asked if value]
-    if profile is not None:
-        words += _places(profile)
-    text = " ".join(words)
+    text = " ".join([*words, *places])
     return f"observed-{zlib.crc32(text.encode()):08x}"
-
-
-def _places(profile: Profile) -> Iterator[str]:
-    """What says which disks a profile's nodes are read of. No password is among it."""
-    declared, _mistakes = declaration.read(profile.cluster)
-    yield declared.where
-    yield " ".join(declared.node_exporters)
-    yield " ".join(declared.devices)
-    yield repr(profile.placing)
-    yield str(profile.platform)
 
 
 def begun_s(folder: Path) -> float | None:

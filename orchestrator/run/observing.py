@@ -21,19 +21,15 @@ import pandas as pd
 from orchestrator import errors, parts, powers
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
-from orchestrator.collectors.common import local
-from orchestrator.collectors.disk import DiskCollector
-from orchestrator.collectors.node_exporter import NodeExporterCollector
-from orchestrator.histories.files import DEMAND, live
 from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
-from orchestrator.system import files, http_client, parquet
+from orchestrator.system import files, parquet
+from orchestrator.system.observation_files import DEMAND, live
 from orchestrator.units import csv_row, format_moment
-from orchestrator.yugabyte import pages
 
-_PATH = "/metrics?collect[]=diskstats&collect[]=time"
+EXPORTER_PATH = "/metrics?collect[]=diskstats&collect[]=time"
 _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 COARSE_S = 15.0
 LOOK_S = 5.0
@@ -120,9 +116,9 @@ def observe(
     disks: Sequence[Node],
     length_s: float,
     clock: powers.Clock,
+    collectors: Sequence[parts.Collector],
     machines: Sequence[powers.Machine] = (),
     pieces: Pieces | None = None,
-    get: local.Get = http_client.get_exporter,
     look: Look = _look_away,
 ) -> Mapping[str, int]:
     """Reads until that time is over since the first reading in the folder; what was read is kept
@@ -131,7 +127,8 @@ def observe(
     Returns what failed → how often; at once where a first reading fails, because a wrong address or
     device would be told after a week.
 
-    machines: of disks without an exporter. pieces: all that is read every second, and the rest
+    collectors: what reads a page of `EXPORTER_PATH` and /proc/diskstats. machines: of disks without
+    an exporter. pieces: all that is read every second, and the rest
     every COARSE_S; without them all is. look: what is called meanwhile with what failed so far, and
     may end it.
     """
@@ -142,7 +139,6 @@ def observe(
     end_s = begun_s + length_s
     if end_s <= now_s:
         raise _is_over(folder, end_s)
-    collectors = _collectors(machines, get)
     if not live(folder):
         failure = _first_failure(collectors, disks, now_s)
         if failure is not None:
@@ -164,21 +160,6 @@ def _is_over(folder: Path, end_s: float) -> errors.UsageError:
         f"the observation {folder} ended at {format_moment(end_s)}, so nothing is read",
         advice="judge it again with --file, or read into another folder",
     )
-
-
-def _collectors(
-    machines: Sequence[powers.Machine], get: local.Get
-) -> tuple[parts.Collector, ...]:
-    by_name = {machine.name: machine for machine in machines}
-
-    def machine_of(node: Node) -> powers.Machine:
-        return by_name[node.machine]
-
-    def page(url: str, timeout_s: float) -> str:
-        with pages.rpc_port_named(url):
-            return get(url, timeout_s)
-
-    return NodeExporterCollector(page, _PATH), DiskCollector(machine_of)
 
 
 def _first_failure(

@@ -68,7 +68,10 @@ def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedF
     """Removes what the machine of that name has in the cache folder, or only lists it. UsageError
     if it has nothing, RunError if something cannot be removed."""
     others = list(found(cache))
-    named = [other for other in others if other.owner.name == owner]
+    named: list[OtherCache] = []
+    for other in others:
+        if other.owner.name == owner:
+            named.append(other)
     if not named:
         names = listed(sorted({other.owner.name for other in others})) or "no machine"
         raise UsageError(

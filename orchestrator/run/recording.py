@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.doubts import noted
-from orchestrator.collectors.common import local
 from orchestrator.errors import (
     InterruptedByUser,
     TierbenchError,
@@ -39,7 +38,7 @@ from orchestrator.model import (
 )
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
 from orchestrator.planning.plan import as_used
-from orchestrator.powers import Platform, World
+from orchestrator.powers import Machine, Platform, World
 from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.gates import Gates
 from orchestrator.run.telemetry import Readings
@@ -409,10 +408,17 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
         if node.role != "database" or not node.device:
             continue
         with contextlib.suppress(OSError, ValueError):
-            machine = local.on(world.platform)(node)
+            machine = _machine_of(node, world.platform)
             process = containers.process_of(machine, node)
             table = machine.read(f"/proc/{process}/mountinfo")
             for mount in mounts.parsed(table):
                 if mounts.device_name(mount, machine) == node.device:
                     yield node.name, f"{mount.kind} {mount.options}"
                     break
+
+
+def _machine_of(node: Node, platform: Platform) -> Machine:
+    for machine in platform.machines():
+        if machine.name == node.machine:
+            return machine
+    raise OSError(f"no machine {node.machine!r} is known")

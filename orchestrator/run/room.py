@@ -8,7 +8,7 @@ from pathlib import Path
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Workload
 from orchestrator.planning.factors import RATE_OPTION
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.system import files
 from orchestrator.units import format_bytes
 
 # Without this much nothing begins: a run leaves some ten MB beside its transactions, and a table
@@ -73,4 +73,4 @@ def _free_bytes(folder: Path) -> int:
     path = folder.resolve()
     while not path.exists():
         path = path.parent
-    return LocalMachine().free_bytes(str(path))
+    return files.free_bytes(path)

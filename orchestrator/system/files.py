@@ -161,6 +161,11 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
             opened.write(content)
 
 
+def free_bytes(folder: Path) -> int:
+    """Of the file system of a folder that is there."""
+    return shutil.disk_usage(folder).free
+
+
 def make_folder(above: Path, *names: str) -> Path:
     """Makes the folder of these names, one in the other, for its user alone, and returns it. That
     `above` all may be a link, which a person has named; none below it may. NotWrittenError."""

@@ -37,6 +37,11 @@ PUBLIC_FILE_BYTES = (
     4096 * _MIB
 )  # read line by line; of a region of AWS some hundred MiB
 _LINE_CHARACTERS = _MIB
+# Where tablet servers of YugabyteDB talk to each other, and hang up on anything else. node_exporter
+# has the same port by default, and cannot have it beside a tablet server: YugabyteDB's own examples
+# use the other.
+TSERVER_RPC_PORT = 9100
+_NODE_EXPORTER_PORT = 9300
 _clock = clock.SystemClock()
 
 
@@ -88,8 +93,18 @@ def get(
 
 
 def get_exporter(url: str, timeout_s: float = TIMEOUT_S) -> str:
-    """A page of a machine's exporter, as `get`."""
-    return get(url, timeout_s, most_bytes=EXPORTER_BYTES)
+    """A page of a machine's exporter, as `get`. Where the port of tablet servers hung up, the error
+    says whose port it is."""
+    try:
+        return get(url, timeout_s, most_bytes=EXPORTER_BYTES)
+    except OSError as error:
+        if port_of(url) != TSERVER_RPC_PORT or not hung_up(error):
+            raise
+        raise OSError(
+            f"{error}. Port {TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet server: "
+            f"beside one, node_exporter listens at another, {_NODE_EXPORTER_PORT} in YugabyteDB's "
+            "examples"
+        ) from error
 
 
 def _refuse_longer(length: int, most_bytes: int) -> None:

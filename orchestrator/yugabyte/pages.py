@@ -9,37 +9,17 @@ A build is read from these pages alone: `version()` of every released build prin
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.system.http_client import get_json, hung_up, port_of, understood
+from orchestrator.system.http_client import get_json, understood
 from orchestrator.yugabyte import versions
 
 # The servers' names in a node's `sources`.
 MASTER = "yb-master"
 TSERVER = "yb-tserver"
 YSQL = "yb-ysql"
-
-# Where tablet servers talk to each other, and hang up on anything else. node_exporter has the same
-# port by default, and cannot have it beside a tablet server: YugabyteDB's own examples use 9300.
-TSERVER_RPC_PORT = 9100
-NODE_EXPORTER_PORT = 9300
-
-
-@contextlib.contextmanager
-def rpc_port_named(url: str) -> Iterator[None]:
-    """Where the port of tablet servers hung up, the OSError says whose port it is."""
-    try:
-        yield
-    except OSError as error:
-        if port_of(url) != TSERVER_RPC_PORT or not hung_up(error):
-            raise
-        raise OSError(
-            f"{error}. Port {TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet server: "
-            f"beside one, node_exporter listens at another, {NODE_EXPORTER_PORT} in YugabyteDB's "
-            "examples"
-        ) from error
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:

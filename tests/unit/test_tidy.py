@@ -227,6 +227,36 @@ def test_members_of_a_family_do_not_import_each_other() -> None:
     assert crossing == [], "move what both need to a `common`, or below both families"
 
 
+OF_THE_FLOW = {
+    *("analysis", "planning", "keys", "system", "kernel", "tier", "run"),
+    "registry",  # names of members that take part; it imports none
+}
+
+
+def test_the_flow_names_no_member() -> None:
+    """What a member or a platform can do is in its record of abilities, which is read."""
+    strangers: list[str] = []
+    for file in MODULES:
+        if not place(file).startswith("run/"):
+            continue
+        for name, line in imported_places(file):
+            folder = name.split("/")[0]
+            if (PACKAGE / folder).is_dir() and folder not in OF_THE_FLOW:
+                strangers.append(f"{place(file)}:{line} imports {name}")
+    assert strangers == [], "add a field to its family's abilities"
+
+
+def test_nobody_asks_for_the_protocol_of_a_member() -> None:
+    """A protocol that is asked for by `isinstance` is a fact that a record should have."""
+    asked = [
+        place(file)
+        for file in MODULES
+        if "@runtime_checkable" in file.read_text()
+        and not place(file).startswith("system/")
+    ]
+    assert asked == [], "add a field to its family's abilities"
+
+
 STATELESS = [
     file for file in MODULES if place(file).startswith(("tiers/", "databases/"))
 ]

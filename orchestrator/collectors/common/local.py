@@ -73,6 +73,21 @@ def _in_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+class ReadingPace:
+    """Says when something is due again that is not read at every tick."""
+
+    def __init__(self, every_s: float) -> None:
+        self._every_s = every_s
+        self._due_s = 0.0
+
+    def is_due(self, now_s: float) -> bool:
+        """If it is, it is due next when `every_s` have passed."""
+        if now_s < self._due_s:
+            return False
+        self._due_s = now_s + self._every_s
+        return True
+
+
 class OnItsMachine:
     """A collector of files: of all nodes that are `watched`, each read on its machine. What a
     machine has read before counts as of then, and not as of `now_s`."""

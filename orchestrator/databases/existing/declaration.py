@@ -15,7 +15,7 @@ from orchestrator.keys.addresses import NOWHERE, Hosts, Server
 from orchestrator.keys.addresses import read as read_hosts
 from orchestrator.keys.near_keys import nearest
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.model import ClusterSpec, Endpoint, Tls, TlsMode
+from orchestrator.model import ClusterSpec, Endpoint, Profile, Tls, TlsMode
 from orchestrator.powers import CertificateFile
 from orchestrator.system import redaction, sql
 
@@ -335,3 +335,15 @@ def _password_in(path: str) -> str:
             advice=f"chmod 600 {file}",
         )
     return text.strip()
+
+
+def disk_places(profile: Profile) -> tuple[str, ...]:
+    """What says which disks a profile's nodes are read of. No password is among it."""
+    declared, _mistakes = read(profile.cluster)
+    return (
+        declared.where,
+        " ".join(declared.node_exporters),
+        " ".join(declared.devices),
+        repr(profile.placing),
+        str(profile.platform),
+    )

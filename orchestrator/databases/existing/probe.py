@@ -156,7 +156,7 @@ def _with_machine(
     host: Host, url: str, declared: Existing, number: int, where: Places
 ) -> Host:
     """The host with what its node_exporter, which serves `url`, says of it."""
-    with http_client.understood(url), pages.rpc_port_named(url):
+    with http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=cpu&collect[]=meminfo")
         host = replace(
             host, cpus=disks.processors(body), memory_bytes=disks.memory_bytes(body)

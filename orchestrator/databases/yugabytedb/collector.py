@@ -22,13 +22,14 @@ _Parse = Callable[[str], Mapping[str, float]]
 
 class YugabyteDBCollector:
     name = "yugabytedb"
-    _due_s = 0.0
+
+    def __init__(self) -> None:
+        self._pace = local.ReadingPace(EVERY_S)
 
     def read(self, nodes: Sequence[Node], now_s: float) -> Iterable[Sample]:
         servers = list(_pages(nodes))
-        if not servers or now_s < self._due_s:
+        if not servers or not self._pace.is_due(now_s):
             return ()
-        self._due_s = now_s + EVERY_S
         return local.samples(servers, now_s, http_client.get)
 
 

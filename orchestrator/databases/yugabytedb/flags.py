@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.model import ClusterSpec
+from orchestrator.system import http_client
 from orchestrator.yugabyte import pages
 
 BASE_DIR = (
@@ -27,7 +28,7 @@ TSERVER_WEB = 9000
 YSQL_WEB = 13000
 WEB = {pages.MASTER: MASTER_WEB, pages.TSERVER: TSERVER_WEB, pages.YSQL: YSQL_WEB}
 MASTER_RPC = 7100
-TSERVER_RPC = pages.TSERVER_RPC_PORT
+TSERVER_RPC = http_client.TSERVER_RPC_PORT
 
 _MIB = 2**20
 # Shares of a node's memory. Up to 4 GiB YugabyteDB's own (server_main_util.cc: 45 and 20 %); above,

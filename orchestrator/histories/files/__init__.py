@@ -12,8 +12,8 @@ from orchestrator.histories.files import providers, sysstat, tables, texts
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.keys import strict_yaml
 from orchestrator.system import parquet
+from orchestrator.system.observation_files import DEMAND, live
 
-DEMAND = "demand.parquet"  # of an observation
 _AT_ONCE = 60  # files of a live one, each of a minute
 _NAMES = strict_yaml.shipped(__package__, "names.yaml")["read"]
 _HOW = "docs/SOURCES.md shows which forms are read, and how each is made"
@@ -71,11 +71,6 @@ def _no_history(file: Path, error: str, advice: str) -> UsageError:
 
 
 # ------------------------------------------------------------------ an observation
-
-
-def live(folder: Path) -> list[Path]:
-    """What a live observation has read so far: a folder for each time that it was begun."""
-    return sorted(folder.glob("samples/*/*.parquet"))
 
 
 def _live(parts: list[Path]) -> pd.DataFrame:

@@ -15,7 +15,13 @@ from docker.errors import APIError
 from docker.types import Mount, Ulimit
 
 from orchestrator import errors, powers
-from orchestrator.platforms.common import agent, architectures, archives, commands
+from orchestrator.platforms.common import (
+    agent,
+    architectures,
+    archives,
+    commands,
+    shared_network,
+)
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker import campaigns, images, limits
@@ -72,7 +78,7 @@ class DockerPlatform:
             open_to=self.open_to,
             certificates=self.certificates,
             examine=self.examine,
-            joins_networks=True,
+            shared_network=shared_network.SHARED,
         )
 
     def facts(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
-from orchestrator.platforms.common import agent, lifecycle
+from orchestrator.platforms.common import agent, lifecycle, shared_network
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.kubernetes import (
     campaigns,
@@ -93,7 +93,7 @@ class KubernetesPlatform:
             certificates=self.certificates,
             examine=self.examine,
             # For one command (`once`); what goes on has its network on the machine.
-            joins_networks=True,
+            shared_network=shared_network.SHARED,
         )
 
     @contextmanager

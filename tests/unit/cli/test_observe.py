@@ -31,7 +31,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
-from orchestrator.yugabyte.pages import TSERVER_RPC_PORT
+from orchestrator.system.http_client import TSERVER_RPC_PORT
 from tests import ROOT, pages
 from tests.apps import an_app, tierbench, with_parts
 from tests.fake_existing import POSTGRESQL, Server, database

@@ -17,6 +17,7 @@ from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.system import observation_files
 from orchestrator.system.clock import SystemClock
 from tests import pages
 from tests.apps import an_app, said_by, tierbench
@@ -97,7 +98,7 @@ def test_one_that_was_interrupted_goes_on_in_its_folder(
     assert tierbench(app, *words) == EXIT_DONE
     assert folders(tmp_path) == [folder]
     assert any(f"{folder} goes on" in text for text in said_by(app))
-    assert len({file.parent for file in files.live(folder)}) == 2
+    assert len({file.parent for file in observation_files.live(folder)}) == 2
 
 
 @pytest.mark.slow

@@ -16,8 +16,7 @@ from orchestrator.model import ClusterSpec, Tls
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import Machine, PlatformAbilities
-from orchestrator.system import host, sql
-from orchestrator.yugabyte import pages
+from orchestrator.system import host, http_client, sql
 from tests import ROOT
 from tests.fake_existing import (
     HOSTS,
@@ -217,14 +216,14 @@ def test_a_chart_that_sets_no_placement_keeps_as_many_copies_as_its_masters_flag
 
 def test_the_rpc_port_of_a_tablet_server_is_told_as_such() -> None:
     """It hangs up on whoever speaks HTTP, and node_exporter has the same port by default."""
-    with hanging_up(pages.TSERVER_RPC_PORT) as url:
+    with hanging_up(http_client.TSERVER_RPC_PORT) as url:
         declared, _ = declaration.read(spec(node_exporters=" ".join([url] * 3)))
         with pytest.raises(OSError, match="RPC port of a YugabyteDB tablet server"):
             probe.look(declared, Server().connect)
 
 
 def test_a_node_exporter_that_is_down_is_not_taken_for_a_tablet_server() -> None:
-    urls = " ".join([f"http://127.0.91.3:{pages.TSERVER_RPC_PORT}"] * 3)
+    urls = " ".join([f"http://127.0.91.3:{http_client.TSERVER_RPC_PORT}"] * 3)
     declared, _ = declaration.read(spec(node_exporters=urls))
     with pytest.raises(OSError, match="refused") as refused:
         probe.look(declared, Server().connect)

@@ -209,7 +209,7 @@ def test_who_only_reads_has_one_image_brought_and_needs_no_engine_of_clients() -
     together, engines = platform("vm1", "vm2", client_machine="vm1")
     engines["vm2"].here.update(tags.values())
     together.bring_only(("disk",))
-    assert not together.abilities.joins_networks
+    assert together.abilities.shared_network is None
     with together.guard.held():
         assert engines["vm1"].asked == [(tags["disk"], "vm2")]
     assert set(engines) == {"vm1", "vm2"}

@@ -14,6 +14,7 @@ from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node, Placing
 from orchestrator.planning.plan import as_used
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import shared_network
 from orchestrator.powers import NETWORK_OF, Completed, PlatformAbilities, World
 from orchestrator.run import links
 from tests import ROOT
@@ -58,7 +59,7 @@ class Links:
 
 
 class OneEngine(FakePlatform):
-    abilities = PlatformAbilities(joins_networks=True)
+    abilities = PlatformAbilities(shared_network=shared_network.SHARED)
 
 
 def world(answer: Any) -> tuple[World, FakePlatform]:

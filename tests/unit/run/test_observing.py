@@ -12,17 +12,21 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.observed.demand import Demand, demands, refusals
+from orchestrator.collectors import of_disks as of_disks_alone
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
+from orchestrator.parts import Collector
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.machines import LocalMachine
-from orchestrator.powers import Clock
-from orchestrator.run.observing import observe, of_disks
+from orchestrator.powers import Clock, Machine
+from orchestrator.run.observing import EXPORTER_PATH, observe, of_disks
 from orchestrator.run.telemetry import Readings
+from orchestrator.system import observation_files
 from orchestrator.system.clock import MadeUpClock, SystemClock
+from orchestrator.system.http_client import get_exporter
 from tests import ROOT
 from tests.agents import Agents, Piped
 
@@ -74,11 +78,16 @@ def counting(url: str, timeout_s: float) -> str:
     return "\n".join(lines)
 
 
+def reading_of(machines: Sequence[Machine]) -> Sequence[Collector]:
+    return of_disks_alone(machines, EXPORTER_PATH, get_exporter)
+
+
 def read(
     folder: Path, get: Callable[[str, float], str], clock: Clock, device: str = "vda"
 ) -> Mapping[str, int]:
+    reading = of_disks_alone([], EXPORTER_PATH, get)
     return observe(
-        folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, get=get
+        folder, list(of_disks([AN_EXPORTER], device)), 3600.0, clock, reading
     )
 
 
@@ -136,7 +145,7 @@ def test_the_same_line_goes_on_until_the_time_is_over_since_the_first_reading(
     clock = MadeUpClock(BEGIN_S + 2000)
     read(tmp_path, counting, clock)
     assert clock.now() == BEGIN_S + 3600
-    folders = {file.parent.name for file in files.live(tmp_path)}
+    folders = {file.parent.name for file in observation_files.live(tmp_path)}
     assert folders == {f"{BEGIN_S:.0f}", f"{BEGIN_S + 2000:.0f}-1"}
 
 
@@ -161,7 +170,7 @@ def test_a_device_that_is_not_there_is_said_at_once_and_not_when_the_time_is_ove
     clock = MadeUpClock(BEGIN_S)
     (miss,) = read(tmp_path, counting, clock, "sdx")
     assert "knows no device 'sdx'" in miss and clock.now() == BEGIN_S
-    assert not files.live(tmp_path)
+    assert not observation_files.live(tmp_path)
 
 
 def test_each_disk_of_a_node_is_read_by_itself() -> None:
@@ -190,7 +199,9 @@ def test_a_machine_without_an_exporter_is_read_by_the_agent_of_runs(
     disks = list(of_disks([Node("far", "host", machine="far")], device))
     begin_s = CLOCK.now()
     with closing(machine):
-        assert not observe(tmp_path, disks, 3.0, CLOCK, [machine])
+        assert not observe(
+            tmp_path, disks, 3.0, CLOCK, reading_of([machine]), [machine]
+        )
     demand = of(tmp_path)
     assert (demand.node, demand.device) == ("far", device)
     assert begin_s <= demand.begin_s[0] and demand.end_s[-1] <= CLOCK.now()
@@ -221,7 +232,9 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
             agents[1].processes[0].kill()
 
     disks = list(of_disks(nodes, device))
-    misses = observe(tmp_path, disks, 15.0, CLOCK, machines, look=look)
+    misses = observe(
+        tmp_path, disks, 15.0, CLOCK, reading_of(machines), machines, look=look
+    )
     over.set()
     for machine in machines:
         machine.close()
@@ -234,9 +247,9 @@ def test_a_machine_that_is_cut_off_takes_no_seconds_of_the_others(
 def test_a_machine_that_does_not_have_the_disk_is_named_at_once(tmp_path: Path) -> None:
     machine, clock = LocalMachine(), MadeUpClock(BEGIN_S)
     disks = list(of_disks([Node("", "host", machine=machine.name)], "sdx"))
-    (miss,) = observe(tmp_path, disks, 3600.0, clock, [machine])
+    (miss,) = observe(tmp_path, disks, 3600.0, clock, reading_of([machine]), [machine])
     assert f"{machine.name} sdx: sdx is not in /proc/diskstats" in miss
-    assert clock.now() == BEGIN_S and not files.live(tmp_path)
+    assert clock.now() == BEGIN_S and not observation_files.live(tmp_path)
 
 
 # ------------------------------------------------------------------ pieces
@@ -247,9 +260,10 @@ def test_pieces_are_spread_over_the_time_and_again_at_the_same_moments(
 ) -> None:
     def begins(folder: Path) -> list[float]:
         clock, disks = MadeUpClock(BEGIN_S), list(of_disks([AN_EXPORTER], "vda"))
-        observe(folder, disks, 24 * 3600.0, clock, pieces=(24, 60.0), get=counting)
+        reading = of_disks_alone([], EXPORTER_PATH, counting)
+        observe(folder, disks, 24 * 3600.0, clock, reading, pieces=(24, 60.0))
         assert clock.now() == BEGIN_S + 24 * 3600.0
-        names = {file.parent.name for file in files.live(folder)}
+        names = {file.parent.name for file in observation_files.live(folder)}
         assert f"{BEGIN_S:.0f}-15" in names  # and the rest of the time
         return sorted(float(name[:-2]) for name in names if name.endswith("-1"))
 

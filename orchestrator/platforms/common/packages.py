@@ -1,7 +1,7 @@
 """Debian's packages in our images. They are those of the day on which an image was built, and the
 tag does not tell: so each campaign records what its images had."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -19,23 +19,32 @@ Packages = dict[str, str]  # name → version
 def installed(databases: Iterable[str], world: World) -> dict[str, Packages]:
     """Tag of an image of ours → its packages: of those that all campaigns use, and of `databases`.
     What is not here, or cannot be read, is left out, and never ends a campaign."""
+    present = _present(_tags(databases, world), world)
+    packages_by_tag: dict[str, Packages] = {}
+    asked = at_once.each(partial(_packages_of, world=world), present)
+    for tag, packages in zip(present, asked, strict=True):
+        if packages:
+            packages_by_tag[tag] = packages
+    return packages_by_tag
+
+
+def _tags(databases: Iterable[str], world: World) -> list[str]:
     tags: set[str] = set()
     for name in own_images.OURS:
         tags.add(own_images.tag(world.root, name))
     for tag in databases:
         if own_images.is_ours(tag):
             tags.add(tag)
+    return sorted(tags)
+
+
+def _present(tags: Sequence[str], world: World) -> list[str]:
     present: list[str] = []
-    for tag in sorted(tags):
+    for tag in tags:
         with suppress(TierbenchError):
             if world.platform.images.present(tag):
                 present.append(tag)
-    in_order = at_once.each(partial(_packages_of, world=world), present)
-    packages_by_tag: dict[str, Packages] = {}
-    for tag, packages in zip(present, in_order, strict=True):
-        if packages:
-            packages_by_tag[tag] = packages
-    return packages_by_tag
+    return present
 
 
 def _packages_of(tag: str, world: World) -> Packages:
@@ -49,11 +58,17 @@ def _packages_of(tag: str, world: World) -> Packages:
         capabilities=(),
         stop_timeout_s=1,
     )
-    packages: Packages = {}
     with suppress(TierbenchError):
         done = world.platform.once(spec, _DEADLINE_S)
-        for line in done.out.splitlines():
-            package, _, version = line.partition(" ")
-            if done.exit_code == 0 and version:
-                packages[package] = version
+        if done.exit_code == 0:
+            return _read(done.out)
+    return {}
+
+
+def _read(listed: str) -> Packages:
+    packages: Packages = {}
+    for line in listed.splitlines():
+        fields = line.split(" ", 1)
+        if len(fields) == 2:
+            packages[fields[0]] = fields[1]
     return packages

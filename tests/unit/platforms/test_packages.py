@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from orchestrator.errors import RunError
 from orchestrator.platforms import own_images
+from orchestrator.platforms.common import packages
 from orchestrator.powers import Completed
-from orchestrator.run import packages
 from tests import ROOT
 from tests.fakes import FakePlatform, completed, fake_world
 
