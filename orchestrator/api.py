@@ -22,7 +22,7 @@ from orchestrator.cli import concluding
 from orchestrator.report.exports import run_figures
 from orchestrator.system import stored_campaigns
 
-_OF_RUN = ("run", "profile", "workload", "repetition")
+_OF_RUN = ["run", "profile", "workload", "repetition"]
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,16 @@ def open_campaign(
 def _of_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:
     """The table with the run that it is of in its first columns."""
     run = data.record.run
-    values = (run.number, run.profile, run.workload, run.repetition)
     named = table.copy()
-    for place, (column, value) in enumerate(zip(_OF_RUN, values, strict=True)):
-        named.insert(place, column, value)
+    named.insert(0, "run", run.number)
+    named.insert(1, "profile", run.profile)
+    named.insert(2, "workload", run.workload)
+    named.insert(3, "repetition", run.repetition)
     return named
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
     whole = [frame for frame in frames if not frame.empty]
     if not whole:
-        return pd.DataFrame(columns=list(_OF_RUN))
+        return pd.DataFrame(columns=_OF_RUN)
     return pd.concat(whole, ignore_index=True)
