@@ -121,9 +121,17 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     tolerance = percent_in_words(observed.tolerance)
     text = f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}."
     share = observed.tolerance
+    word: SurenessWord = "cannot be told from these readings"
+    if not observed.apart_s and _seems_held_back(observed):
+        advice = "name the observed disk with --source, which looks as if at its limit"
+        return Sureness(
+            word,
+            f"{sentence(advice)} {text}",
+            tolerance_share=share,
+            headline=f"{word}; {advice}",
+        )
     if not observed.apart_s:
         return Sureness("observed", text, tolerance_share=share)
-    word: SurenessWord = "cannot be told from these readings"
     if observed.apart_s >= _MINUTE_S:
         word = "cannot be told from minutes"
     advice = _instead_of_longer_sums(observed, seconds_command)
@@ -133,6 +141,14 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
         tolerance_share=share,
         headline=f"{word}; {advice}",
     )
+
+
+def _seems_held_back(observed: Observed) -> bool:
+    """Whether readings look as those of a disk at its limit, and no disk is said to have carried
+    them for that."""
+    words = {answer.word for answer in observed.answers}
+    is_long = observed.held_back > observed.tolerance
+    return observed.inferred and is_long and CARRIES not in words
 
 
 def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
@@ -242,9 +258,10 @@ def _held_back(observed: Observed) -> Caution:
         return Caution(
             "held back?",
             f"In up to {share} of the time readings are heaped at {caps}, as those of a disk at "
-            "its own cap are. If that is its cap, it would have been asked for more: of larger "
-            'disks figures say "at least" or "of what was read", and so their words hold.',
-            "Name the observed disk with --source.",
+            "its own cap are, or of a load that asks for one rate. If it is the cap, more would "
+            'have been asked for: of larger disks figures say "at least" or "of what was read".',
+            "Name the observed disk with --source: such a disk is said to have carried only if "
+            "that time is within the tolerance too.",
         )
     return Caution(
         "held back",

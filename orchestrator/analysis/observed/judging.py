@@ -184,15 +184,18 @@ class Observed:
             why = self.refused or "the bounds are on both sides"
             return "cannot be told", why
         was_held_back = is_hidden and on.more + self.held_back > self.tolerance
-        if was_held_back and not self.inferred:
-            return "cannot be told", "the observed disk held its load back"
+        if was_held_back:
+            return "cannot be told", self._held_back_in_words
         if purchase.unit_bytes is None:
             why = "how large an I/O counts as one is not documented"
             return "cannot be told", why
-        if was_held_back:
-            why = "unless the observed disk held its load back, as its readings look"
-            return "would have carried", why
         return "would have carried", ""
+
+    @property
+    def _held_back_in_words(self) -> str:
+        if self.inferred:
+            return "the observed disk looks as if at its limit: name it with --source"
+        return "the observed disk held its load back"
 
 
 def _on_node(

@@ -47,6 +47,8 @@ from tests.simulated_demand import (
 GIB = 2**30
 BURSTY = seconds_of("bursts of 10 s", 5, mean=600.0)
 ONE_PCT = 0.01
+# That held none of these loads back: one rate all the time looks as a limit of some disk.
+FAST = Limits(80_000, 2_000_000_000)
 
 
 def observed(
@@ -139,8 +141,8 @@ def test_the_busiest_node_decides() -> None:
 
 def test_the_machine_is_a_limit_too() -> None:
     load = seconds_of("poisson", 1, 7200, mean=4500.0)
-    assert words(observed(load), "azure/P40") == ["would have carried"]
-    small = observed(load, vm="azure/Standard_D2s_v5")
+    assert words(observed(load, source=FAST), "azure/P40") == ["would have carried"]
+    small = observed(load, vm="azure/Standard_D2s_v5", source=FAST)
     assert small["azure/P40"].word != "would have carried"
     assert small["azure/P40"].on.binding == "IOPS of the VM"
     assert all(name.startswith("azure/") for name in small)
@@ -159,9 +161,9 @@ def test_the_devices_of_a_node_share_their_machine_s_caps() -> None:
         ("azure/Standard_D4s_v5", 4200),
     ):
         load = in_seconds(dice.poisson(rate, 1800).astype(float), io_bytes=4096.0)
-        answers = observed(*on_two_devices(load), vm=vm)
+        answers = observed(*on_two_devices(load), vm=vm, source=FAST)
         assert "would have carried" not in {each.word for each in answers.values()}
-        alone = observed(load, vm=vm)
+        alone = observed(load, vm=vm, source=FAST)
         assert "would have carried" in {each.word for each in alone.values()}
         of_machine = [each for each in answers.values() if each.on.binding]
         assert any("of the VM" in each.on.binding for each in of_machine)
@@ -189,8 +191,8 @@ def test_a_machine_s_cap_is_seen_while_another_disk_is_not_read() -> None:
 def test_two_nodes_have_a_machine_each() -> None:
     load = in_seconds(np.full(1800, 4200.0), io_bytes=4096.0)
     nodes = (load, replace(load, node="db-2"))
-    answers = observed(*nodes, vm="azure/Standard_D4s_v5")
-    alone = observed(load, vm="azure/Standard_D4s_v5")
+    answers = observed(*nodes, vm="azure/Standard_D4s_v5", source=FAST)
+    alone = observed(load, vm="azure/Standard_D4s_v5", source=FAST)
     assert words(answers, *answers) == words(alone, *answers)
 
 
@@ -379,6 +381,58 @@ def test_an_undeclared_cap_shows_as_a_heap() -> None:
     assert held.inferred and heaps["IOPS"] == pytest.approx(2300, rel=0.02)
     assert held.held_back > 0.02
     assert Observed.of([BURSTY], ONE_PCT).held_back == 0
+
+
+def at_its_limit(limit: float, jitter: float, share: float = 1.0) -> Demand:
+    """An hour of a disk that was at its limit for that share of the seconds, and asked for half of
+    it or less in the others."""
+    random = np.random.default_rng(1)
+    seconds = 3600
+    asked = random.poisson(limit * random.uniform(0.1, 0.5, seconds)).astype(float)
+    at_limit = np.arange(seconds) < share * seconds
+    return in_seconds(
+        np.where(at_limit, limit * random.normal(1, jitter, seconds), asked)
+    )
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.2])
+@pytest.mark.parametrize("jitter", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize("limit", [300.0, 1000.0, 5000.0])
+def test_a_limit_shows_though_seconds_at_it_are_not_all_alike(
+    limit: float, jitter: float, share: float
+) -> None:
+    seen = Observed.of([at_its_limit(limit, jitter, share)], ONE_PCT)
+    bases = {cap.name: cap.base for cap in seen.source}
+    assert bases["IOPS"] == pytest.approx(limit, rel=0.02)
+    assert seen.held_back > 0.8 * share
+
+
+def test_of_a_source_that_looks_as_if_at_its_limit_larger_disks_cannot_be_told() -> (
+    None
+):
+    seen = at_its_limit(1000.0, 0.03)
+    answers = observed(seen)
+    for larger in ("azure/P30", "azure/P80"):
+        assert answers[larger].word == "cannot be told"
+        assert "--source" in answers[larger].why
+    named = observed(seen, source=Limits(5000, 200_000_000))
+    assert named["azure/P80"].word == "would have carried"
+    asked = replace(Observed.of([seen], ONE_PCT), answers=tuple(answers.values()))
+    sureness = observation_answer(asked, "", []).sureness
+    assert sureness.word == "cannot be told from these readings"
+    assert "--source" in sureness.headline
+
+
+@pytest.mark.parametrize("rate", [100.0, 300.0, 500.0, 700.0])
+def test_a_load_that_asks_for_one_rate_is_no_limit_where_chance_tells_them_apart(
+    rate: float,
+) -> None:
+    """Above some 800 IOPS it varies as little as a disk at its limit, and counts cannot tell."""
+    random = np.random.default_rng(2)
+    steady = in_seconds(random.poisson(rate, 3600).astype(float))
+    assert Observed.of([steady], ONE_PCT).source == ()
+    swift = in_seconds(random.poisson(2000.0, 3600).astype(float))
+    assert Observed.of([swift], ONE_PCT).held_back > 0.9
 
 
 # ------------------------------------------------------------------ readings

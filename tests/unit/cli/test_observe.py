@@ -271,10 +271,10 @@ def test_a_capped_source_says_at_least(tmp_path: Path) -> None:
     assert "at least 0 %" not in plain(text) and "at least" not in smaller
 
 
-def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
+def test_a_cap_that_readings_alone_show_leaves_larger_disks_untold(
     tmp_path: Path,
 ) -> None:
-    """Nobody said that the disk has it, so that a larger one keeps its word."""
+    """What it kept from the disk was not seen, whoever did not name it."""
     own = RateCap("IOPS", "ios", 2300.0, 2300.0)
     limit, waits, _ = replay.replayed(
         BURSTY.ios, BURSTY.ios, BURSTY.step_s, own, full=True
@@ -290,10 +290,10 @@ def test_a_cap_that_readings_alone_show_is_a_doubt_and_takes_no_word(
     )
     (larger,) = (line for line in text.splitlines() if line.startswith("| azure/P80 "))
     assert (
-        "would have carried" in larger
+        "cannot be told" in larger
         and "of what was read" in larger
         and "at least 0 %" not in plain(text)
-        and "unless the" in larger
+        and "name it with --source" in larger
     )
     rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/S50", "word"] == "would not"
