@@ -1,4 +1,4 @@
-"""Real disks whose data are loaded once: what `Restorable` asks of tiers that have them, on one
+"""Real disks whose data are loaded once: how they are kept (`parts.KeptData`), on one
 machine or on several, each with the disks of its nodes. Snapshots are in the order of
 `node_places.directories`."""
 
