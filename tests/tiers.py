@@ -12,6 +12,8 @@ _LATENCY = {
     "read_latency_s": "read_s",
     "write_latency_s": "write_s",
     "latency_assumed": "assumed",
+    "read_latency_measured": "read_measured",
+    "write_latency_measured": "write_measured",
     "latency_model": "model",
 }
 _ORIGIN = ("catalog_type", "source", "as_of", "notes", "vm_caps")

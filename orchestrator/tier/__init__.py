@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.tier import tier_file
@@ -23,6 +23,10 @@ from orchestrator.tier.disks import OthersDisks as OthersDisks
 from orchestrator.tier.disks import RealDisks as RealDisks
 from orchestrator.tier.disks import Snapshots as Snapshots
 from orchestrator.tier.disks import Unlimited as Unlimited
+
+# In which direction an I/O moves data.
+Way = Literal["read", "write"]
+WAYS: tuple[Way, ...] = ("read", "write")
 
 
 @dataclass(frozen=True)
@@ -133,21 +137,29 @@ class LatencyModel:
 class Latencies:
     """Of one I/O at queue depth 1 on an idle disk. None: not declared.
 
-    `measured`: whose published measurement of the real disk they follow; empty: nobody's.
-    `assumed`: directions ("read", "write") of which nobody promises one. `model`: what
-    they are drawn from, `read_s` and `write_s` being its medians; None: constant.
+    `assumed`: directions ("read", "write") of which nobody promises one. `read_measured`,
+    `write_measured`: whose published measurement of the real disk they follow; empty: nobody's.
+    `model`: what they are drawn from, `read_s` and `write_s` being its medians; None: constant.
     """
 
     read_s: float | None = None
     write_s: float | None = None
     assumed: tuple[str, ...] = ()
     model: LatencyModel | None = None
-    measured: str = ""
+    read_measured: str = ""
+    write_measured: str = ""
 
-    @property
-    def is_assumption(self) -> bool:
-        """Whether a direction rests on nothing but our assumption."""
-        return bool(self.assumed) and self.model is None and not self.measured
+    def seconds(self, way: Way) -> float | None:
+        """Of one I/O in that direction."""
+        return {"read": self.read_s, "write": self.write_s}[way]
+
+    def is_assumption(self, way: Way) -> bool:
+        """Whether that direction rests on nothing but our assumption."""
+        return way in self.assumed and self.model is None and not self.measured(way)
+
+    def measured(self, way: Way) -> str:
+        """Whose published measurement that direction follows; empty: nobody's."""
+        return {"read": self.read_measured, "write": self.write_measured}[way]
 
 
 @dataclass(frozen=True)

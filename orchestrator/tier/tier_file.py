@@ -31,7 +31,8 @@ _PLACES: Mapping[str, _Place] = {
     "io_unit_bytes": _Place("limits", "io_unit_bytes"),
     "latency_assumed": _Place("latency", "assumed"),
     "latency_model": _Place("latency", "model"),
-    "latency_measured": _Place("latency", "measured", unused=""),
+    "read_latency_measured": _Place("latency", "read_measured", unused=""),
+    "write_latency_measured": _Place("latency", "write_measured", unused=""),
     "path": _Place("disk", "path"),
     "disks": _Place("disk", "disks", unused={}),
     "file_system": _Place("disk", "file_system"),
@@ -74,8 +75,9 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
         content["like"] = None
     if not content["in_memory"]:
         del content["in_memory"]
-    if not content["latency_measured"]:
-        del content["latency_measured"]
+    for key in ("read_latency_measured", "write_latency_measured"):
+        if not content[key]:
+            del content[key]
     if content["size_bytes"] is None:
         del content["size_bytes"]
     if tier["wal"]:

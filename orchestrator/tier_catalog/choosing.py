@@ -17,8 +17,8 @@ from orchestrator.keys import tier_keys
 from orchestrator.keys.schema import KINDS, AnyTierYaml, Kinds, bucket_pct
 from orchestrator.keys.strict_yaml import raise_all, refused, validate
 from orchestrator.tier import Burst, ClassWanted, Latencies, Limits, Origin, Price, Tier
+from orchestrator.tier_catalog import latencies, prices, storage_classes
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog import prices, storage_classes
 from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.limits import Refusal
 from orchestrator.tier_catalog.rows import GIB, DiskType, PriceRow, Seconds, SizeRow
@@ -93,6 +93,15 @@ class _Row:
         if self.size:
             size_bytes = self.size.size_bytes
         return limits_of.whole_gib(size_bytes or 0)
+
+    @property
+    def latency(self) -> Latencies:
+        emulated = None
+        if self.asked.enforcement.kind != "existing":
+            emulated = self.kind.emulated_latency
+        return latencies.of_row(
+            emulated, self.asked.read_latency_s, self.asked.write_latency_s
+        )
 
     @property
     def price_rows(self) -> tuple[PriceRow, ...]:
@@ -247,7 +256,7 @@ def _chosen(row: _Row, name: str, title: str) -> Chosen:
             io_unit_bytes=row.kind.unit_bytes or _MAX_EMULATED_IO_UNIT,
         ),
         disk=asked.disk(_storage_class(row, name, size_bytes, limits)),
-        latency=_latency(row),
+        latency=row.latency,
         price=price,
         count=asked.count,
         shared=asked.shared_limit,
@@ -260,28 +269,6 @@ def _chosen(row: _Row, name: str, title: str) -> Chosen:
         ),
     )
     return Chosen(tier, limits, row.full_name, row.kind, size_bytes)
-
-
-def _latency(row: _Row) -> Latencies:
-    """As the profile states it, else as is emulated; none of these is promised."""
-    read_s = row.asked.read_latency_s
-    write_s = row.asked.write_latency_s
-    assumed: list[str] = []
-    if not read_s:
-        assumed.append("read")
-    if not write_s:
-        assumed.append("write")
-    emulated = None
-    if row.asked.enforcement.kind != "existing":
-        emulated = row.kind.emulated_latency
-    if emulated is None:
-        return Latencies(read_s or None, write_s or None, assumed=tuple(assumed))
-    return Latencies(
-        read_s or emulated.read_s,
-        write_s or emulated.write_s,
-        assumed=tuple(assumed),
-        measured=emulated.published,
-    )
 
 
 def _storage_class(
@@ -391,9 +378,8 @@ def _title(row: _Row, limits: Limits) -> str:
 def _notes(row: _Row, limits: Limits, no_price: str) -> Iterator[str]:
     if row.kind.latency:
         yield f"Documented latency: {row.kind.latency.documented}."
-    stated = row.asked.read_latency_s and row.asked.write_latency_s
-    if row.asked.enforcement.kind == "emulated" and not stated:
-        yield "The latency emulated is our assumption."
+    if row.asked.enforcement.kind == "emulated":
+        yield from latencies.notes(row.latency)
     if limits.write_iops and limits.write_iops != limits.iops:
         reads = f"{limits.iops or 0:,}"
         yield f"Reads {reads} and writes {limits.write_iops:,} IOPS; one total here."

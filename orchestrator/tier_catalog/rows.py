@@ -28,6 +28,7 @@ from orchestrator.keys.schema import (
 )
 from orchestrator.keys.strict_yaml import Strict
 from orchestrator.tier import Burst, Limits, lower, times
+from orchestrator.units import format_bytes
 
 GIB = 2**30
 TIB = 2**40
@@ -83,36 +84,50 @@ class Latency(Strict):
     below_s: Seconds | None = Field(None, alias="below")
 
 
-class MeasuredLatency(Strict):
-    """What somebody measured and published of a type: means of single I/Os at a queue depth."""
+class EmulatedTime(Strict):
+    """The time of a single I/O in one direction: a published mean, or our assumption.
 
-    source: Cited
-    depth: Positive
-    read_s: Seconds | None = Field(None, alias="read")
-    write_s: Seconds | None = Field(None, alias="write")
+    In YAML an assumption is the time alone. A measurement has all of `source`, `depth`, which is
+    how many I/Os were in flight, and `block`, their size.
+    """
+
+    mean_s: Seconds = Field(alias="mean")
+    source: Cited | None = None
+    depth: Positive | None = None
+    block_bytes: Bytes | None = Field(None, alias="block")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_time_alone(cls, value: object) -> object:
+        if isinstance(value, Mapping):
+            return value
+        return {"mean": value}
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        parts = (self.source, self.depth, self.block_bytes)
+        if any(parts) and not all(parts):
+            raise ValueError("a measured time has all of `source`, `depth` and `block`")
+        return self
 
     @property
-    def is_whole(self) -> bool:
-        """Whether of both directions: the other one would still be assumed."""
-        return self.read_s is not None and self.write_s is not None
+    def measured(self) -> str:
+        """Whose measurement it is, and of which I/Os; empty of an assumption."""
+        if self.source is None or self.block_bytes is None:
+            return ""
+        block = format_bytes(self.block_bytes)
+        return f"{self.source}, at depth {self.depth} with {block}"
 
 
 class EmulatedLatency(Strict):
-    """Within what is documented: no vendor states a figure to emulate.
+    """What no vendor states: single I/Os of a disk that is not at a limit.
 
-    Without a published measurement of that type it is our assumption alone, and decides nothing.
+    A direction of which nobody published a measurement is our assumption, within what is
+    documented, and decides nothing.
     """
 
-    read_s: Seconds = Field(alias="read")
-    write_s: Seconds = Field(alias="write")
-    measured: MeasuredLatency | None = None
-
-    @property
-    def published(self) -> str:
-        """Who measured both directions of it, and at which depth; empty if nobody did."""
-        if self.measured is None or not self.measured.is_whole:
-            return ""
-        return f"{self.measured.source}, at depth {self.measured.depth}"
+    read: EmulatedTime
+    write: EmulatedTime
 
 
 class BurstRow(RatesYaml):

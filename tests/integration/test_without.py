@@ -1,6 +1,6 @@
 """`--without` on real parts: the same runs without disk, without network and without commits.
 
-Premium's writes take 2 ms and more, and each of ten inserts of a session commits at the end: what
+Premium's writes take 1.3 ms and more, and each of ten inserts of a session commits at the end: what
 takes the disk away, or the wait for it, is seen at once.
 """
 

@@ -119,6 +119,8 @@ class Candidate:
     # Of each criterion: repetition → the share of its figure whose runs were planned to begin the
     # block of all tiers. None is absent; of a mean of workloads it may be a part.
     first: Mapping[Criterion, Mapping[int, float]] = field(default_factory=dict)
+    # In which direction its sessions waited for the disk; both, where that is not known.
+    awaited: tuple[tier.Way, ...] = tier.WAYS
 
     @classmethod
     def of_runs(

@@ -24,7 +24,6 @@ from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import SHOWN
 from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.decisions.no_contest import no_contest, of_one_repetition
-from orchestrator.analysis.decisions.values import causes_of
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks
@@ -50,9 +49,9 @@ def decide_all(
     asked = _what_is_asked(campaign)
     if asked.has_factor and len(campaign.plan.tiers) < 2:
         return (), None  # one tier: what the factor does is all that was asked
-    causes = causes_of(of_cells)
+    by_cell = {(cell.profile, cell.workload): cell for cell in of_cells}
     contests = [
-        measured_contests.of_loads(campaign, name, loads, causes, doubts)
+        measured_contests.of_loads(campaign, name, loads, by_cell, doubts)
         for name, loads in asked.loads.items()
     ]
     decisions = tuple(_decide_contest(contest, asked) for contest in contests)

@@ -6,16 +6,17 @@ the best of several loads would be the luckiest, and more so for a flat curve. W
 meets the SLO, `load_sweeps` tells."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from orchestrator.analysis import comparability, overload, results
+from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.decisions import candidates
+from orchestrator.analysis.decisions.awaited_ways import awaited_ways
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Contest, make_contest
 from orchestrator.analysis.decisions.effort import RepetitionEffort
-from orchestrator.analysis.decisions.values import Causes
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.results import Results, RunData
@@ -25,19 +26,23 @@ from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.analysis.telemetry.outside_causes import CEILING_PCT
 from orchestrator.model import Doubt, Objective, Profile, Workload
 from orchestrator.planning import boxed_work, plan
+from orchestrator.tier import WAYS, Way
+
+# Tier and workload → what limited it.
+Bottlenecks = Mapping[results.Cell, Bottleneck]
 
 
 def of_loads(
     campaign: Results,
     name: str,
     loads: Sequence[Workload],
-    causes: Causes,
+    bottlenecks: Bottlenecks,
     doubts: Sequence[Doubt],
 ) -> Contest:
     """`name`: of the workload, or of the one that a sweep varies; `loads`: in rising order."""
     if len(loads) > 1:
-        return SweptContest(campaign, name, tuple(loads), causes, doubts).contest()
-    return PlainContest(campaign, name, tuple(loads), causes, doubts).contest()
+        return SweptContest(campaign, name, tuple(loads), bottlenecks, doubts).contest()
+    return PlainContest(campaign, name, tuple(loads), bottlenecks, doubts).contest()
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class _MeasuredContest(ABC):
     campaign: Results
     name: str
     loads: tuple[Workload, ...]
-    causes: Causes
+    bottlenecks: Bottlenecks
     doubts: Sequence[Doubt]
 
     # ---------------------------------------------------------------- as each kind has it
@@ -176,7 +181,17 @@ class _MeasuredContest(ABC):
 
     def cause(self, profile: Profile) -> str:
         """What limited the tier at the highest load; empty if that was not told."""
-        return self.causes.get((profile.name, self.highest.name), "")
+        bottleneck = self.bottlenecks.get((profile.name, self.highest.name))
+        if bottleneck is None:
+            return ""
+        return bottleneck.cause
+
+    def awaited(self, profile: Profile) -> tuple[Way, ...]:
+        """In which direction its sessions waited for the disk then."""
+        bottleneck = self.bottlenecks.get((profile.name, self.highest.name))
+        if bottleneck is None:
+            return WAYS
+        return awaited_ways(bottleneck.evidence)
 
     def judged_runs(self, tiers: Sequence[Candidate]) -> frozenset[int]:
         """The numbers of these tiers' runs whose figures are judged."""
@@ -265,7 +280,11 @@ class PlainContest(_MeasuredContest):
             self.cause(profile),
         )
         begun = self.begun(profile, self.least)
-        return replace(candidate, first=dict.fromkeys(candidate.values, begun))
+        return replace(
+            candidate,
+            first=dict.fromkeys(candidate.values, begun),
+            awaited=self.awaited(profile),
+        )
 
 
 @dataclass(frozen=True)
@@ -317,4 +336,6 @@ class SweptContest(_MeasuredContest):
         first = dict.fromkeys(of_rate.values, self.begun(profile, self.highest))
         first |= dict.fromkeys(of_latency.values, self.begun(profile, self.least))
         values = {**of_rate.values, **of_latency.values}
-        return replace(of_rate, values=values, first=first)
+        return replace(
+            of_rate, values=values, first=first, awaited=self.awaited(profile)
+        )

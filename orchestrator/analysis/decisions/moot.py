@@ -10,6 +10,7 @@ from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.model import Objective
+from orchestrator.tier import WAYS
 
 _CACHED = "data fits in the cache"
 _SHORT = "short window"
@@ -52,8 +53,9 @@ def _rests_on_assumed_latency(
 def _is_at_its_assumed_latency(tier: Candidate) -> bool:
     """Whether an emulated latency that is our assumption limited it."""
     disk = tier.profile.tier
-    is_assumed = disk.disk.kind == "emulated" and disk.latency.is_assumption
-    return is_assumed and tier.cause == "latency_bound"
+    if disk.disk.kind != "emulated" or tier.cause != "latency_bound":
+        return False
+    return any(disk.latency.is_assumption(way) for way in tier.awaited)
 
 
 def _latency_ranks(named: Candidate, other: Candidate) -> bool:
@@ -65,13 +67,19 @@ def _latency_ranks(named: Candidate, other: Candidate) -> bool:
 
 
 def _may_differ(named: Candidate, other: Candidate) -> bool:
-    """Whether both are emulated at unlike latencies, of which one is our assumption."""
-    tiers = (named.profile.tier, other.profile.tier)
-    if any(tier.disk.kind != "emulated" for tier in tiers):
-        return False
-    first, second = (tier.latency for tier in tiers)
-    are_alike = (first.read_s, first.write_s) == (second.read_s, second.write_s)
-    return not are_alike and (first.is_assumption or second.is_assumption)
+    """Whether both are emulated, and in a direction that is waited for at unlike latencies, of
+    which one is our assumption."""
+    for tier in (named, other):
+        if tier.profile.tier.disk.kind != "emulated":
+            return False
+    first = named.profile.tier.latency
+    second = other.profile.tier.latency
+    for way in WAYS:
+        is_awaited = way in named.awaited or way in other.awaited
+        is_assumed = first.is_assumption(way) or second.is_assumption(way)
+        if is_awaited and is_assumed and first.seconds(way) != second.seconds(way):
+            return True
+    return False
 
 
 def _in_most_runs(kind: str, contest: Contest) -> bool:

@@ -5,7 +5,6 @@ Rates are from the first to the last sample of the window."""
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry import (
@@ -19,7 +18,7 @@ from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.facts import GateQuantity
 from orchestrator.metrics import METRICS, measured
 from orchestrator.model import Measurement, Node, Record
-from orchestrator.tier import Gate, Limits, Tier
+from orchestrator.tier import Gate, Limits, Tier, Way
 
 # The scope of figures that are of all nodes together.
 _ALL = "all"
@@ -426,12 +425,8 @@ def idle_latency_s(
     return took_s / (reads + writes)
 
 
-def _idle_s(
-    tier: Tier, way: Literal["read", "write"], measured_s: float | None
-) -> float | None:
-    declared_s = tier.latency.write_s
-    if way == "read":
-        declared_s = tier.latency.read_s
+def _idle_s(tier: Tier, way: Way, measured_s: float | None) -> float | None:
+    declared_s = tier.latency.seconds(way)
     is_assumed = tier.disk.is_real and way in tier.latency.assumed
     if declared_s and not is_assumed:
         return declared_s

@@ -69,14 +69,15 @@ def test_a_row_becomes_a_tier_with_its_facts() -> None:
     assert (tier.name, tier.title) == ("premium", "Azure Premium SSD P15")
     assert tier.disk.enforcement == "emulated"
     assert tier.limits.burst == Burst(3500, 170 * MB, 1800.0, 0.0)
-    assert (tier.latency.read_s, tier.latency.write_s) == (0.002, 0.002)
+    latency = tier.latency
+    assert (latency.read_s, latency.write_s) == pytest.approx((0.0024, 0.0013))
     assert tier.limits.io_unit_bytes == 256 * 1024
     assert (
         tier.origin.as_of == "2023-03-16" and "Premium SSD sizes" in tier.origin.source
     )
     assert (
         "single-digit milliseconds" in tier.origin.notes
-        and "assumption" in tier.origin.notes
+        and "as measured by T. Kubica" in tier.origin.notes
     )
 
 

@@ -7,15 +7,13 @@ a real disk is shown. Of a constant latency it is not looked at: what lies beyon
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.planning.latency_quantiles import mean_s, quantile_s
-from orchestrator.tier import GateCheck, Quantiles, Tier
+from orchestrator.tier import GateCheck, Quantiles, Tier, Way
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.units import format_bytes_per_s, format_seconds
-
-Way = Literal["read", "write"]
 
 MAX_DEPTH = 128  # what a loop device queues
 _DEPTH_RESERVE = 4

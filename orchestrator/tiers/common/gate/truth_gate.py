@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.parts import Disks
 from orchestrator.powers import World
-from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier import Gate, GateCheck, Tier, Way
 from orchestrator.tiers.common.emulated import host_load
 from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
@@ -314,7 +314,7 @@ def _latency(tier: Tier, jobs: Jobs) -> Iterator[GateCheck]:
 
 def _median(
     tier: Tier,
-    way: expected.Way,
+    way: Way,
     quantity: GateQuantity,
     assumed_s: float | None,
     job: Mapping[str, Any],
