@@ -40,7 +40,7 @@ from orchestrator.units import counted, format_seconds, listed, parse_seconds, s
 
 # Where --until may add some, and --max-repeats does not say how many.
 MOST_REPETITIONS = 10
-NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/ERROR-RATES.md)
+NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/research/ERROR-RATES.md)
 
 
 def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:

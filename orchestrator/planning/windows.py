@@ -4,7 +4,7 @@
 to write back and belongs to the warm-up.
 
 `many`: more and shorter windows in the same time, so that more is decided
-(docs/ERROR-RATES.md); not where a window must hold checkpoints.
+(docs/research/ERROR-RATES.md); not where a window must hold checkpoints.
 """
 
 import math

@@ -14,8 +14,8 @@ from orchestrator.units import format_bytes
 # Without this much nothing begins: a run leaves some ten MB beside its transactions, and a table
 # is made beside the one it replaces.
 LEAST_BYTES = 512 * 2**20
-# Of one transaction: its raw record (docs/SCALE.md), and a row of latencies.parquet, of which
-# 17.5 to 18.7 bytes were measured.
+# Of one transaction: its raw record (docs/research/SCALE.md), and a row of
+# latencies.parquet, of which 17.5 to 18.7 bytes were measured.
 _RECORD_BYTES = 24
 _ROW_BYTES = 19
 

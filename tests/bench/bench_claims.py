@@ -2,12 +2,13 @@
 
     make bench NAME=claims [ARGS="--repeats 2000"]
 
-Goal: figures of docs/ERROR-RATES.md, made again anywhere. Method: repetitions drawn around true
-figures with normal noise of their logarithms; what the program names is held against the truth.
-Wrong is a tier that is worse than the best by the margin (5 %) or more; tiers stand exactly at the
-margin, where errors are most frequent. Beside it, on the same comparisons, the rule of the first
-releases: two-sided 95 % intervals, from cheap to dear, stopping at the first open tier. Exit 1 if
-more than 5 % are wrong in any cell by more than chance makes likely. An SLO has no rule before.
+Goal: figures of docs/research/ERROR-RATES.md, made again anywhere. Method: repetitions drawn
+around true figures with normal noise of their logarithms; what the program names is held against
+the truth. Wrong is a tier that is worse than the best by the margin (5 %) or more; tiers stand
+exactly at the margin, where errors are most frequent. Beside it, on the same comparisons, the rule
+of the first releases: two-sided 95 % intervals, from cheap to dear, stopping at the first open
+tier. Exit 1 if more than 5 % are wrong in any cell by more than chance makes likely. An SLO has no
+rule before.
 """
 
 from __future__ import annotations

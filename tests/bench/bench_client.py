@@ -2,15 +2,15 @@
 
     make bench NAME=client [ARGS="--repeats 3"]
 
-Goal: how many clients a campaign needs (docs/SCALE.md). Method: PostgreSQL without a tier, data
-that its memory holds; of each workload one fresh server, loaded once, then windows of two kinds in
-turn. Free: CPU time of the client's container, user and kernel, over all transactions; its inverse
-is what one core could make if it did nothing else. Client and server share this machine, so the
-rate itself is not the client's limit, and CPU time hardly depends on what else runs. Held: the
-client may use a fifth of a core, so that it is the limit; its rate times five checks the first.
-A held window counts only if the client used what it may: else something else was the limit.
-BenchBase takes part where it is installed (docs/WORKLOADS.md); its Java machine starts in each
-window, and is not held. Its CPU time has that start in it.
+Goal: how many clients a campaign needs (docs/research/SCALE.md). Method: PostgreSQL without a
+tier, data that its memory holds; of each workload one fresh server, loaded once, then windows of
+two kinds in turn. Free: CPU time of the client's container, user and kernel, over all
+transactions; its inverse is what one core could make if it did nothing else. Client and server
+share this machine, so the rate itself is not the client's limit, and CPU time hardly depends on
+what else runs. Held: the client may use a fifth of a core, so that it is the limit; its rate times
+five checks the first. A held window counts only if the client used what it may: else something
+else was the limit. BenchBase takes part where it is installed (docs/WORKLOADS.md); its Java
+machine starts in each window, and is not held. Its CPU time has that start in it.
 """
 
 from __future__ import annotations

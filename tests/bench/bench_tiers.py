@@ -2,10 +2,10 @@
 
     make bench NAME=tiers [ARGS="--repeats 10 --rows 6"]
 
-Goal: the figures of docs/DISKS.md, made again anywhere. Method: one emulated disk, its limits
-changed live; every figure in rounds, so that each repeat of a row lies minutes from the next and
-all rows see the same machine. Host CPU stands beside each figure: above 90 % the machine is
-measured and not the disk. Default: about 13 minutes. Exit 1 where a median misses its target.
+Goal: the figures of docs/research/DISKS.md, made again anywhere. Method: one emulated disk, its
+limits changed live; every figure in rounds, so that each repeat of a row lies minutes from the
+next and all rows see the same machine. Host CPU stands beside each figure: above 90 % the machine
+is measured and not the disk. Default: about 13 minutes. Exit 1 where a median misses its target.
 """
 
 from __future__ import annotations

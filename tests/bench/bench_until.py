@@ -2,12 +2,12 @@
 
     make bench NAME=until [ARGS="--repeats 300"]
 
-Goal: the figures of docs/ERROR-RATES.md, made again. Method: campaigns of three tiers grow as
-`--until decided` lets them grow, with the program's own rule, levels and comparisons; the machine
-and the noise are those of `bench_blocks`. Wrong is a tier named that is worse than the best by the
-margin (5 %), with tiers exactly there, where that is most frequent; or one of the best refused.
-Beside it the fewest repetitions, all planned at once, that answer as often. Exit 1 if more than 5 %
-are wrong in any case by more than chance makes likely.
+Goal: the figures of docs/research/ERROR-RATES.md, made again. Method: campaigns of three tiers
+grow as `--until decided` lets them grow, with the program's own rule, levels and comparisons; the
+machine and the noise are those of `bench_blocks`. Wrong is a tier named that is worse than the
+best by the margin (5 %), with tiers exactly there, where that is most frequent; or one of the best
+refused. Beside it the fewest repetitions, all planned at once, that answer as often. Exit 1 if
+more than 5 % are wrong in any case by more than chance makes likely.
 """
 
 from __future__ import annotations

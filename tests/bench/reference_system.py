@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 QUANTUM_S, PORTION_S = 0.0005, 0.001
-SAVED_S = 0.02  # for so long a disk keeps what was not used (docs/DISKS.md)
+SAVED_S = 0.02  # for so long a disk keeps what was not used (docs/research/DISKS.md)
 ROUND_S, ROUND_PAGES, BATCH_PAGES = 0.2, 100, 64  # of the background writer
 DIRTY_PAGES = 2 * ROUND_PAGES  # so many, and sessions find no clean one
 Then = Callable[[], None]

@@ -167,8 +167,8 @@ def ratio_of_two_blocks(
     The mean variance of all pairs of k is 2 ÷ k of the sum of all treatments' variances. Times
     k ÷ 2 it is on average never below that of any pair, whichever treatment has the noise. It has
     between one degree of freedom (one has all the noise) and k − 1 (all have the same): 1.5 are
-    taken (docs/ERROR-RATES.md). ValueError as `ratio_of_means`, and if there are not two blocks.
-    """
+    taken (docs/research/ERROR-RATES.md). ValueError as `ratio_of_means`, and if there are not two
+    blocks."""
     changes: list[float] = []  # of each treatment, from the first block to the second
     for values in (baseline, contender, *others):
         if len(values) != 2:

@@ -415,8 +415,8 @@ class Overhead:
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     """Of "read" and "write", as far as a disk of ours counted them. The overhead of an emulated
     disk is measured when its device starts, without load, and taken off its latency
-    (docs/DISKS.md). In the window it is the mean time of requests as the kernel saw them, less the
-    mean that the disk's server needed for them."""
+    (docs/research/DISKS.md). In the window it is the mean time of requests as the kernel saw
+    them, less the mean that the disk's server needed for them."""
     counted = group(record.facts, "disks", disk, "overhead")
     at_start = group(record.facts, "tier", "overhead_us", disk)
     depth = float(counted.get("queue_depth", 0.0))

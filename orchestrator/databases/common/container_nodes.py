@@ -22,7 +22,8 @@ from orchestrator.powers import UNLIMITED, Completed, Container, ContainerSpec, 
 from orchestrator.system import at_once, clock, redaction
 
 USER = DATABASE = "bench"
-# What docs/SCALE.md has figures for; an engine's network holds as many and 140 clients besides.
+# What docs/research/SCALE.md has figures for; an engine's network holds as many and 140 clients
+# besides.
 MAX_NODES = 100
 _LOOK_S = 20.0
 _EMPTY_S = 900.0

@@ -18,7 +18,7 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Gate, Limits, Quantiles, Tier
 
-SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/DISKS.md)
+SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/research/DISKS.md)
 DRAWS = 2**14
 # Of a normal distribution, whose 99th percentile is so many standard deviations above the median.
 _P99_SDS = 2.326

@@ -40,7 +40,7 @@ from orchestrator.planning import costs
 from orchestrator.tier import Tier
 
 SEEDS = (1, 2, 3)
-# Between runs of one tier, where only one was measured (docs/ERROR-RATES.md).
+# Between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).
 NOISE = 0.03
 # Of the measured tier's average latency: below it a prediction is upwards.
 FASTER = 0.98

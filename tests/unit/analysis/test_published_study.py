@@ -29,7 +29,7 @@ from tests.campaign_tables import sampled_in
 PLACE = ROOT / "results" / "reference-azure-yugabytedb"
 STORED = PLACE / "published"
 TABLES: dict[str, Any] = yaml.safe_load((STORED / "study.yaml").read_text())
-DOCUMENT = ROOT / "docs" / "STUDY.md"
+DOCUMENT = ROOT / "docs" / "research" / "STUDY.md"
 WITHIN_PCT = 5.0
 ALL_RUNS = set(range(1, 16)) - {10}
 # A figure of the printed changes → metric and scope, as the campaign has them.
@@ -109,7 +109,7 @@ def rounded(delta: Delta, printed: Decimal) -> Decimal:
 
 
 def test_each_printed_change_follows_from_its_figures(judged: Judged) -> None:
-    """The table of docs/STUDY.md has both."""
+    """The table of docs/research/STUDY.md has both."""
     lines = [
         "| workload | figure | tier | published | reproduced |",
         "| --- | --- | --- | ---: | ---: |",
@@ -282,7 +282,7 @@ def block(lines: list[str]) -> str:
 
 
 def test_the_documented_rehearsal_is_that_of_its_verdict() -> None:
-    """Changes in the table of docs/STUDY.md, with as many digits as it has."""
+    """Changes in the table of docs/research/STUDY.md, with as many digits as it has."""
     verdict = json.loads((PLACE / "rehearsal" / "verdict.json").read_text())
     text = DOCUMENT.read_text().replace("\u00a0", " ")
     table = text.split("<!-- rehearsal -->")[1].split("\n\n")[1]

@@ -32,7 +32,7 @@ from tests.campaigns import (
 STORED = ROOT / "results" / "reference-azure-yugabytedb" / "rehearsal" / "verdict.json"
 TIERS = ("premium", "premium-v2", "ultra")
 THEN_SAID = "A faster disk would not raise throughput; more CPU would."
-TPCC_PER_S = 125  # the rate at which its transactions arrived (docs/STUDY.md)
+TPCC_PER_S = 125  # the rate at which its transactions arrived (docs/research/STUDY.md)
 
 
 @cache

@@ -142,7 +142,7 @@ def test_records_that_the_disk_has_no_room_for_are_no_fault_of_the_image(
 
 
 def test_records_of_a_long_and_fast_run_are_below_the_limit() -> None:
-    """Three days at 100,000 transactions a second, 24 bytes each (docs/SCALE.md)."""
+    """Three days at 100,000 transactions a second, 24 bytes each (docs/research/SCALE.md)."""
     assert archives.MOST_BYTES > 100_000 * 72 * 3600 * 24
 
 

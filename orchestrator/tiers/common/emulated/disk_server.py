@@ -2,7 +2,7 @@
 
 One container serves one file as one loop device: `serve` with the tier's limits through our FUSE
 server, `raw` without any. The database gets the device as an ordinary volume, so the host
-mounts nothing itself. docs/DISKS.md says what happens inside."""
+mounts nothing itself. docs/research/DISKS.md says what happens inside."""
 
 import hashlib
 import json

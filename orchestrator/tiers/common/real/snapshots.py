@@ -1,5 +1,5 @@
 """Snapshots of data loaded on real disks: where they lie, how they are saved and restored
-(docs/TIERS.md, docs/DISKS.md).
+(docs/TIERS.md, docs/research/DISKS.md).
 
 Copies are made in a container, so that owners, modes and extended attributes of the database's
 files stay. Directories of nodes stay from one run to the next, and only what differs from the
