@@ -3,8 +3,8 @@
     make bench NAME=observe_real ARGS="--folder /tmp/observed --seeds 6 --minutes 4"
     make bench NAME=observe_real ARGS="--folder /tmp/credit --seeds 8 --minutes 12 --only credit"
 
-Goals: those of docs/OBSERVE.md, figures 2, 4 and 6; of a burst credit the fast disk's counters and
-the disk's own are tried.
+Goals: those of docs/research/OBSERVE.md, figures 2, 4 and 6; of a burst credit the fast disk's
+counters and the disk's own are tried.
 
 Method: a PostgreSQL of little memory, started from the same image of a disk, under a seeded
 schedule of pgbench: arrivals at rates that change by a hundred times (open), or sessions that think

@@ -9,7 +9,7 @@ Pages are written as PostgreSQL writes them by default (its manual, "Background 
 write-out behind every 64 of them (bgwriter_flush_after: 512 kB), and goes on when the disk has
 them. It keeps twice as many clean as a round writes (bgwriter_lru_multiplier): where sessions
 dirty pages faster, they write out as many themselves, and wait for each. Real ones were seen to:
-`docs/PREDICTION.md`.
+`docs/research/PREDICTION.md`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A gap stays a gap: nothing is known of it, and no long mean step is made of it. The resolution T is
 the usual length of an interval. Stretches that were read second by second while most was read at T
-are its pieces, from which seconds within the others are drawn: docs/OBSERVE.md says how, and what
-becomes of the spread of what comes out.
+are its pieces, from which seconds within the others are drawn: docs/research/OBSERVE.md says how,
+and what becomes of the spread of what comes out.
 """
 
 from __future__ import annotations

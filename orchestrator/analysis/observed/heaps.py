@@ -3,7 +3,7 @@
 Seconds at a limit are alike: what real disks do there varies by up to 3 %. Next to nothing is above
 them, and there are more of them than of seconds just below. A load that asks for one rate all the
 time looks so too, if its chance spread is as small: independent I/Os vary by 1 ÷ √rate, so that
-counts tell the two apart below some 800 IOPS. docs/OBSERVE.md has how often this is right.
+counts tell the two apart below some 800 IOPS. docs/research/OBSERVE.md has how often this is right.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ one of three words. They are no words of proof: nothing was loaded, and no such 
 
 D: the share of the time that asks for 95 % of a cap or more: what users see who wait for each I/O.
 S: the share at the cap if all that waits is done later: what queues of work see. Always D ≤ S. At
-least: if commits that wait share a write, so that only reads are done later.
-Words go by D of a demand that is smaller and S of one that is larger by SLACK: a database asks
-another disk for another sum. Why a capped source bounds larger disks alone: docs/OBSERVE.md.
+least: if commits that wait share a write, so that only reads are done later. Words go by D of a
+demand that is smaller and S of one that is larger by SLACK: a database asks another disk for
+another sum. Why a capped source bounds larger disks alone: docs/research/OBSERVE.md.
 """
 
 from __future__ import annotations

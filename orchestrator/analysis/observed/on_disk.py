@@ -27,7 +27,7 @@ from orchestrator.analysis.observed.replay import (
 
 Caps = tuple[RateCap, ...]
 
-# Of the demand, less and more: so PostgreSQL asked (docs/OBSERVE.md).
+# Of the demand, less and more: so PostgreSQL asked (docs/research/OBSERVE.md).
 SLACK = (0.3, 0.1)
 CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
 _EMPTY = 1e-9  # of a full bucket

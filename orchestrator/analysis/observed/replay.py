@@ -1,10 +1,10 @@
 """A demand held against limits with their burst credit and backlog, step by step.
 
-The rule of a token bucket and that of the hard band of coarse sums are in docs/OBSERVE.md. A bucket
-is a peak limit followed by it, and each of them is a queue that is known in closed form (Lindley:
-v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few passes
-over its steps. What is in the second queue up to the size of the bucket is credit spent, and what
-is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
+The rule of a token bucket and that of the hard band of coarse sums are in docs/research/OBSERVE.md.
+A bucket is a peak limit followed by it, and each of them is a queue that is known in closed form
+(Lindley: v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few
+passes over its steps. What is in the second queue up to the size of the bucket is credit spent, and
+what is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from orchestrator.planning.slo import format_objective
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)
-# Nine intervals of the model in ten hold, of runs that nothing limits (docs/PREDICTION.md): where
-# something does, no more is said.
+# Nine intervals of the model in ten hold, of runs that nothing limits
+# (docs/research/PREDICTION.md): where something does, no more is said.
 MOST_CHANCE_IN_DOUBT = 0.9
 FEWEST_REPETITIONS = 3  # of fewer the noise between runs is hardly known
 NO_TIER = "no tier is predicted to meet that with a chance of 10 % or more"

@@ -53,7 +53,7 @@ FIGURES: tuple[Key, ...] = (
 
 class Errors(NamedTuple):
     """What nine errors of the model in ten stay below, as logarithms, by whether the tier is slower
-    or faster than the measured one (docs/PREDICTION.md, on real parts)."""
+    or faster than the measured one (docs/research/PREDICTION.md, on real parts)."""
 
     downwards: float
     upwards: float
