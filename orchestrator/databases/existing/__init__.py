@@ -20,6 +20,7 @@ from orchestrator.databases.existing import (
     owned_database,
     probe,
     servers,
+    yugabytedb,
 )
 from orchestrator.databases.existing.owned_database import (
     Confirm,
@@ -41,7 +42,6 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
 from orchestrator.system import host, shell, sql
 from orchestrator.system.sql import Connect
-from orchestrator.yugabyte import counters, pages, queries, versions
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _QUIET_S = 3600.0
@@ -144,7 +144,7 @@ class ExistingCluster:
         at = declaration.address(declared, declared.maintenance_database, server)
         try:
             with self._connect(at, _ANSWER_S) as session:
-                queries.banner(session)
+                yugabytedb.banner(session)
         except RunError as error:
             raise _silent(f"{server}: {error.what}") from error
         except OSError as error:
@@ -192,7 +192,7 @@ class ExistingCluster:
         )
         lease.Lease(declared, self._connect, world).require()
         database.require_replaceable(may_ask=False)
-        asked = versions.release_in(spec.version or "")
+        asked = yugabytedb.release_asked(spec.version)
         handle = _UsedCluster(declared, observed, database, asked or None)
         cluster = _as_cluster(handle)
         database.make()
@@ -228,7 +228,7 @@ class ExistingCluster:
 
     def warm(self, cluster: Cluster, world: World) -> None:
         endpoints = [sql.local(endpoint) for endpoint in cluster.endpoints]
-        queries.fill_caches(self._connect, endpoints, world)
+        yugabytedb.fill_caches(self._connect, endpoints, world)
 
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         handle: _UsedCluster = cluster.handle
@@ -247,7 +247,7 @@ class ExistingCluster:
             )
         few_tablets = probe.few_tablets(declared, handle.observed, self._connect)
         if few_tablets:
-            world.progress.warn(pages.few_in_words(few_tablets))
+            world.progress.warn(yugabytedb.few_tablets_in_words(few_tablets))
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
@@ -261,7 +261,7 @@ class ExistingCluster:
             if handle.is_postgresql:
                 counted = servers.since(handle.begun, ended)
             else:
-                counted = counters.since(handle.begun, ended)
+                counted = yugabytedb.grown(handle.begun, ended)
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
@@ -293,7 +293,7 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
         tuple(endpoints),
         HOST_NETWORK,
         handle,
-        analyze=flavour == "yugabytedb" and versions.analyzed(version),
+        analyze=flavour == "yugabytedb" and yugabytedb.has_statistics(version),
     )
 
 
@@ -358,7 +358,7 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
     """The counters of a PostgreSQL; of YugabyteDB those of each node's page."""
     handle: _UsedCluster = cluster.handle
     if not handle.is_postgresql:
-        return counters.read(
+        return yugabytedb.counted(
             cluster.nodes, (handle.database.name, declaration.LEASE_DATABASE)
         )
     with handle.database.session(60.0) as session:
@@ -373,8 +373,8 @@ def _vacuum(handle: _UsedCluster) -> None:
 
 def _await_quiet(cluster: Cluster, world: World) -> None:
     # No counters are read if the profile declares no tablet servers' pages.
-    if counters.read(cluster.nodes):
-        counters.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
+    if yugabytedb.counted(cluster.nodes):
+        yugabytedb.await_quiet(cluster.nodes, world, deadline_s=_QUIET_S)
 
 
 def clean(

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from orchestrator.databases.existing import declaration, servers
+from orchestrator.databases.existing import declaration, servers, yugabytedb
 from orchestrator.system.sql import Session
 from orchestrator.units import listed
-from orchestrator.yugabyte import pages
 
 # Bits of an interface's flags (netdevice(7)), and its types that are cards: Ethernet, InfiniBand.
 _BUNDLE = 0x400
@@ -138,9 +137,9 @@ def places(
         path = declared.data_path  # of a PostgreSQL its log may be mounted below it
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
-        flags = pages.flags(declared.tservers[number])
-        data = _words(flags.get("fs_data_dirs", ""))
-        wal = _words(flags.get("fs_wal_dirs", ""))
+        folders = yugabytedb.folders(declared.tservers[number])
+        data = _words(folders.data)
+        wal = _words(folders.wal)
         return Places(data, wal or data)
     if session is not None:
         tables, log = servers.places(session)

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from orchestrator.databases.existing import yugabytedb
 from orchestrator.databases.existing.declaration import YUGABYTEDB
 from orchestrator.databases.existing.servers import banner_of
 from orchestrator.errors import NotPermittedError, RunError
 from orchestrator.system import sql
-from orchestrator.yugabyte import queries
 
 # Above every `max_connections` (at most 262,143), below the largest int4.
 LEAST_BIRTH_NUMBER = 2**30
@@ -57,7 +57,7 @@ def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> No
     transaction, which holds it exclusively: if it is another one, that is rolled back, and nobody
     has seen it. YugabyteDB commits each change of a database by itself (docs.yugabyte.com,
     Transactional DDL): there it is only looked at once more, right before it is dropped."""
-    if banner_of(queries.banner(session)) == YUGABYTEDB:
+    if banner_of(yugabytedb.banner(session)) == YUGABYTEDB:
         _require(find(session, name), entry, name)
         _drop_name(session, name, force)
         return

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from orchestrator.databases.common import with_quotients
+from orchestrator.databases.existing import yugabytedb
 from orchestrator.databases.existing.declaration import (
     LEASE_DATABASE,
     POSTGRESQL,
@@ -16,7 +17,6 @@ from orchestrator.databases.existing.declaration import (
 )
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.system.sql import Identified, Session, query
-from orchestrator.yugabyte import versions
 
 _POSTGRESQL = re.compile(r"PostgreSQL \d")
 
@@ -31,7 +31,7 @@ _TIMED = " AND ".join(f"current_setting('{name}') = 'on'" for name in TIMED)
 
 def banner_of(banner: str) -> str | None:
     """The database that a banner names; None if it is not known."""
-    if versions.banner_number(banner) is not None:
+    if yugabytedb.is_named_in(banner):
         return YUGABYTEDB
     if _POSTGRESQL.match(banner):
         return POSTGRESQL
