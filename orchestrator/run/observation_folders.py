@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from orchestrator import powers
+from orchestrator.errors import NotWrittenError
 from orchestrator.system import clock, store
 from orchestrator.system.observation_files import live
 from orchestrator.units import format_moment, format_seconds
@@ -40,8 +41,13 @@ def begun_s(folder: Path) -> float | None:
 @contextmanager
 def new(results: Path, name: str) -> Iterator[Path]:
     """Makes a folder of that name, or with a number behind it if there is one. It is gone
-    afterwards if nothing was written into it."""
-    folder = store.fresh_folder(results, name)
+    afterwards if nothing was written into it. Where none can be made it is only named: what was
+    observed can be shown all the same, and who writes it says that it is not kept."""
+    try:
+        folder = store.fresh_folder(results, name)
+    except NotWrittenError:
+        yield results / name
+        return
     try:
         yield folder
     finally:

@@ -91,6 +91,19 @@ def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
     assert "counters every 1 s" in text
 
 
+def test_what_was_observed_is_shown_though_nothing_can_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = observed(tmp_path, "--file", str(CSV), *ON)
+    answer = capsys.readouterr().out.replace(str(kept), "FOLDER").splitlines()
+    words = ("--file", str(CSV), *ON, "--results", "/proc/nowhere")
+    assert tierbench(an_app(tmp_path), "observe", *words) == EXIT_UNAVAILABLE
+    said = capsys.readouterr()
+    shown = re.sub(r"/proc/nowhere/[\w-]+", "FOLDER", said.out).splitlines()
+    assert shown == answer[:-1], "all but where the page is"
+    assert "tierbench: this observation is not kept: /proc/nowhere/" in said.err
+
+
 @pytest.mark.parametrize("name", ["azure_monitor", "cloudwatch"])
 def test_metrics_of_a_provider_become_a_page_with_bounds(
     name: str, tmp_path: Path
