@@ -191,13 +191,14 @@ def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Deman
     seldom. UsageError if figures of a disk contradict each other, or are those of two disks."""
     # Reads may be missing: then `writes` has them too.
     needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
-    complete = intervals.dropna(subset=needed)
-    lasting = complete[complete["end_s"] > complete["begin_s"]]
-    by_disk = lasting.sort_values(["begin_s", "end_s"]).groupby(["node", "device"])
     read: list[Demand] = []
     first_s = np.inf
     last_s = -np.inf
-    for (node, device), rows in by_disk:
+    # Disk by disk, because copies of all readings of a week would be gigabytes.
+    for (node, device), of_disk in intervals.groupby(["node", "device"]):
+        complete = of_disk.dropna(subset=needed)
+        lasting = complete[complete["end_s"] > complete["begin_s"]]
+        rows = lasting.sort_values(["begin_s", "end_s"])
         is_possible = plausible.possible(rows)
         if not is_possible.any():
             continue

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
+from orchestrator.analysis.telemetry.samples import joined
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers, sysstat, tables, texts
 from orchestrator.histories.files.texts import FormError, Remark
@@ -74,26 +75,53 @@ def _no_history(file: Path, error: str, advice: str) -> UsageError:
 
 
 def _live(parts: list[Path]) -> pd.DataFrame:
-    """Nodes are called with their device behind them. Times are the node's own, if it tells them.
-    In each folder readings are otherwise far apart."""
+    """Disk by disk: of a week all readings at once, each with its names, would be gigabytes. Each
+    time that it was begun stands for itself, because readings are otherwise far apart."""
+    by_disk = _by_disk(parts)
     tables: list[pd.DataFrame] = []
+    for begun, name in sorted(by_disk):
+        of_disk = pd.concat(by_disk.pop((begun, name)), ignore_index=True)
+        complete = _complete(of_disk)
+        if not complete.empty:
+            tables.append(grown(_named(complete, name)))
+    if not tables:
+        raise FormError("it has no reading of a disk that is whole")
+    return joined(tables)
+
+
+def _by_disk(parts: list[Path]) -> dict[tuple[str, str], list[pd.DataFrame]]:
+    """When it was begun, and the disk → its readings, without the names."""
+    by_disk: dict[tuple[str, str], list[pd.DataFrame]] = {}
     for first in range(0, len(parts), _AT_ONCE):
-        tables.append(_readings(parts[first : first + _AT_ONCE]))
-    readings = pd.concat(tables, ignore_index=True)
-    table = readings.sort_values(["begun", "time_s", "node"], ignore_index=True)
-    table[["node", "device"]] = table["node"].str.extract("(.*) (.*)")
-    time_s = table.pop("clock_s").fillna(table["time_s"])
-    complete = table.assign(time_s=time_s).dropna()
-    return pd.concat([grown(rows) for _, rows in complete.groupby("begun")])
+        readings = _readings(parts[first : first + _AT_ONCE])
+        for (begun, name), rows in readings.groupby(["begun", "node"]):
+            numbers = rows[["time_s", "clock_s", *QUANTITIES]]
+            by_disk.setdefault((str(begun), str(name)), []).append(numbers)
+    return by_disk
+
+
+def _complete(readings: pd.DataFrame) -> pd.DataFrame:
+    """In the order in which they came; their times are the node's own, if it tells them."""
+    in_order = readings.sort_values("time_s", ignore_index=True)
+    time_s = in_order.pop("clock_s").fillna(in_order["time_s"])
+    return in_order.assign(time_s=time_s).dropna()
+
+
+def _named(readings: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A node is called with its device behind it. As categories, which take a byte a reading."""
+    node, _, device = name.rpartition(" ")
+    named = readings.assign(node=node, device=device)
+    return named.astype({"node": "category", "device": "category"})
 
 
 def _readings(parts: list[Path]) -> pd.DataFrame:
-    """A row for each node and time of some files, each of which has whole readings: of a week, all
-    samples together, each with its names, would be gigabytes."""
+    """A row for each node and time of some files, each of which has whole readings."""
     tables: list[pd.DataFrame] = []
     for part in parts:
         begun = part.parent.name
-        tables += [table.assign(begun=begun) for table in parquet.parts(part)]
+        for table in parquet.parts(part):
+            wanted = table[table["metric"].isin(["clock_s", *_NAMES])]
+            tables.append(wanted.assign(begun=begun))
     samples = pd.concat(tables)
     readings = samples.pivot_table("value", ["begun", "time_s", "node"], "metric")
     named = readings.rename(columns=_NAMES)
