@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Direction, Measurement
 
+# Types of transactions of the TPC-C-derived mix, which are scopes of figures.
+NEW_ORDER = "new_order"  # the one that the specification reports first
+DELIVERY = "delivery"
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -12,7 +12,7 @@ import pandas as pd
 from orchestrator import facts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import counters
-from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry.samples import Samples, joined
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Node, Phase, Profile, Workload
 
@@ -202,16 +202,21 @@ def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="float64") for name in columns})
 
 
+def rates_of(samples: pd.DataFrame) -> dict[counters.Key, counters.Steps]:
+    """How fast each counter of a table of samples grew."""
+    return counters.rates(counters.by_series(samples))
+
+
 def growth_of(samples: pd.DataFrame, start_s: float, end_s: float) -> counters.Growth:
     """What the samples of a window grew by."""
     growth = counters.Growth(start_s, end_s)
-    growth.add(counters.rates(samples))
+    growth.add(rates_of(samples))
     return growth
 
 
 def sampled_in(run: RunData) -> pd.DataFrame:
     """All that was sampled in a run, as one table."""
-    return counters.joined(run.sampled.parts())
+    return joined(run.sampled.parts())
 
 
 def held(table: pd.DataFrame) -> Samples:

@@ -32,7 +32,7 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.system import store
+from orchestrator.system import parquet, store
 from orchestrator.tier import Burst, Gate, GateCheck, LatencyModel, Price, Tier
 from tests.campaign_tables import (
     FACTORS,
@@ -44,6 +44,7 @@ from tests.campaign_tables import (
     held,
     intervals_of,
     nodes_of,
+    sampled_in,
     samples_of,
     transactions_of,
 )
@@ -233,10 +234,11 @@ def build_run(
         facts=default_facts(profile),
     )
     if not (frames and done):
-        return RunData(record, empty_intervals(), held(empty_samples()))
+        return RunData(record, empty_intervals, held(empty_samples()))
+    intervals = intervals_of(workload, phases, shape.throughput_per_s, drift_pct, seed)
     return RunData(
         record,
-        intervals_of(workload, phases, shape.throughput_per_s, drift_pct, seed),
+        lambda: intervals,
         held(samples_of(nodes, phases, shape, host_cpus, seed + 1)),
         partial(transactions_of, workload, phases, shape.throughput_per_s, seed + 2),
     )
@@ -420,3 +422,17 @@ def stored(campaign: Results, results: Path) -> Path:
     for run in campaign.runs:
         store.save_record(store.run_folder(folder, run.record.run), run.record)
     return folder
+
+
+def in_files(campaign: Results, folder: Path, rows: int) -> Results:
+    """The campaign as it is read back, with its samples in row groups of so many rows."""
+    kept = stored(campaign, folder)
+    for run in campaign.runs:
+        table = sampled_in(run).sort_values("time_s", kind="stable", ignore_index=True)
+        parts = (
+            table.iloc[begin : begin + rows] for begin in range(0, len(table), rows)
+        )
+        out = store.run_folder(kept, run.record.run)
+        parquet.write(out / "samples.parquet", parts)
+        run.intervals.to_csv(out / "intervals.csv", index=False)
+    return store.load(kept)

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from orchestrator import report
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.planning import slo
+from orchestrator.report.document import arrange
 from tests.campaigns import SHAPES, build_campaign, with_tail
 
 Change = Callable[[Record], Record]
@@ -222,4 +222,4 @@ def answer(scenario: Scenario) -> tuple[Verdict, str]:
     """What the program says, and the report's status."""
     campaign = scenario.build()
     verdict = judge(campaign)
-    return verdict, report.arrange(campaign, verdict).status
+    return verdict, arrange(campaign, verdict).status

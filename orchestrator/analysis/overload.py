@@ -10,7 +10,7 @@ from statistics import fmean, median
 from typing import Literal, Self
 
 from orchestrator.analysis import results
-from orchestrator.analysis.figures.transactions import CHANCE
+from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry import loads
 from orchestrator.model import Note, Plan, Profile, Record, Workload
 from orchestrator.planning import factors, plan

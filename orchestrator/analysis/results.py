@@ -1,4 +1,9 @@
-"""A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure."""
+"""A loaded campaign, `Results`: plan, records and their tables, and how to pick from them. Pure.
+
+Most commands look at plan and records alone. So what reads tables is imported when one is read.
+"""
+
+from __future__ import annotations
 
 import math
 from collections.abc import (
@@ -11,18 +16,15 @@ from collections.abc import (
 )
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from orchestrator import metrics, model, tier, units
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
-from orchestrator.analysis.figures.transactions import DELIVERY, NEW_ORDER
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import counters, kept
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
+from orchestrator.metrics import DELIVERY, NEW_ORDER
 from orchestrator.model import (
     Measurement,
     Node,
@@ -35,6 +37,11 @@ from orchestrator.model import (
 )
 from orchestrator.planning.plan import EXISTING, FULL_SCALES
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from orchestrator.analysis.telemetry.kept import Telemetry
+
 LEFT_OUT = "left out: "  # begins notes of what is passed over
 CHANGED = (
     "changed since it was written: "  # begins notes of files that are read all the same
@@ -46,8 +53,9 @@ Measured = Mapping[Key, Measurement]
 
 @dataclass(frozen=True)
 class RunData:
-    """One run as stored.
+    """One run as stored. Its tables are read when they are asked for.
 
+    read_intervals: what reads `intervals`.
     intervals: time_s (Unix), phase, throughput_per_s, latency_avg_s, latency_p50_s,
         latency_p95_s, latency_p99_s, errors: one row per second; its columns alone if none is left.
     sampled: counters as read, of which there may be more than memory should hold.
@@ -55,15 +63,21 @@ class RunData:
         memory holds, as tables in order of start, anew at each call; none if the run kept none."""
 
     record: Record
-    intervals: pd.DataFrame
-    sampled: counters.Samples = field(compare=False)
+    read_intervals: Callable[[], pd.DataFrame] = field(compare=False)
+    sampled: Samples = field(compare=False)
     transactions: Callable[[], Iterator[pd.DataFrame]] = field(
         default=lambda: iter(()), compare=False
     )
 
     @cached_property
-    def telemetry(self) -> kept.Telemetry:
+    def intervals(self) -> pd.DataFrame:
+        return self.read_intervals()
+
+    @cached_property
+    def telemetry(self) -> Telemetry:
         """What judging and charts need of the samples, which are read once for all of it."""
+        from orchestrator.analysis.telemetry import kept
+
         return kept.read(self.record, self.sampled, measured_window(self.record))
 
 
@@ -308,7 +322,7 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     """A run's value of a metric, or None if it has none (NaN and infinity count as none)."""
     for measurement in record.measurements:
         if measurement.metric == metric and measurement.scope == scope:
-            if np.isfinite(measurement.value):
+            if math.isfinite(measurement.value):
                 return measurement.value
             return None
     return None
@@ -342,7 +356,7 @@ def sound(measurements: Sequence[Measurement]) -> dict[Key, Measurement]:
     percentiles that have fewer than ten transactions beyond them."""
     finite: dict[Key, Measurement] = {}
     for measurement in measurements:
-        if np.isfinite(measurement.value):
+        if math.isfinite(measurement.value):
             finite[measurement.metric, measurement.scope] = measurement
     return {
         key: measurement

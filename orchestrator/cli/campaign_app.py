@@ -85,16 +85,29 @@ class CampaignApp(App):
         return loaded, verdict
 
     def show_again(self, folder: Path) -> None:
-        """Judges a campaign and prints what was found; nothing is written."""
+        """Prints what was found of a campaign, judged anew if that is not kept; nothing is
+        written."""
+        from orchestrator.cli import kept_answers, pages
+
+        kept = None
+        if self.out.form != forms.HTML:  # whose charts are drawn from tables
+            kept = kept_answers.kept_answer(folder)
+        if kept is not None:
+            self._print(kept.campaign, kept.verdict, kept.text)
+            self.out.add(pages.where_the_page_is(folder, "this one"))
+            return
         from orchestrator.cli import concluding
+        from orchestrator.system import saved_verdicts
 
         if self.out.form == forms.TABLE:
             self.progress.step("judging")
         loaded, verdict = concluding.found(folder)
         self._print(loaded, verdict)
-        self.out.add(concluding.where_the_page_is(folder, verdict))
+        saved = saved_verdicts.kind(folder, verdict)
+        self.out.add(pages.where_the_page_is(folder, saved))
 
-    def _print(self, loaded: Results, verdict: Verdict) -> None:
+    def _print(self, loaded: Results, verdict: Verdict, kept_text: str = "") -> None:
+        """`kept_text`: of verdict.json, if the verdict was read from it."""
         from orchestrator import report
         from orchestrator.system import store
 
@@ -111,7 +124,7 @@ class CampaignApp(App):
             return
         content = None
         if self.out.as_json:
-            content = json.loads(store.verdict_text(verdict))
+            content = json.loads(kept_text or store.verdict_text(verdict))
         self.out.show(content, *report.console(loaded, verdict))
 
 

@@ -14,8 +14,8 @@ from orchestrator.cli import reading
 from orchestrator.cli.app import App
 from orchestrator.load_generators import load_generators
 from orchestrator.planning import slo
-from orchestrator.run import status
-from orchestrator.system import files, saved_verdicts, store
+from orchestrator.run import judging
+from orchestrator.system import files, store
 from orchestrator.units import counted
 
 # Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
@@ -68,7 +68,7 @@ def keep(
     with files.keeping("the report of this answer"):
         store.save_verdict(folder, verdict)
         if objectives is None:
-            status.keep(folder, campaign, verdict)
+            judging.keep(folder, campaign, verdict)
         return write_report(campaign, verdict, folder, cache)
 
 
@@ -116,23 +116,6 @@ def _so_far(
         with suppress(errors.TierbenchError):
             if not store.limit_changes(run_folder):
                 yield run.number, points.so_far(workload, run_folder / "raw")
-
-
-def where_the_page_is(folder: Path, verdict: Verdict) -> str:
-    """Where the page is that was written before, and what to do if it does not have this verdict,
-    or is not there."""
-    page = folder / report.PAGE
-    again = f"`tierbench analyze {folder}`"
-    if not page.is_file():
-        return f"report: none is written; {again} writes it"
-    line = f"report: {page.resolve()}"
-    saved = saved_verdicts.kind(folder, verdict)
-    if saved == "another":
-        return f"{line} does not have this answer; {again} writes it again"
-    if saved == "of an earlier version":
-        earlier = "was written by an earlier version of tierbench"
-        return f"{line} {earlier}; {again} writes it again"
-    return line
 
 
 def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:

@@ -141,7 +141,7 @@ def compare_results(
 ) -> None:
     """What changed from one stored campaign to another: each tier and workload in both."""
     from orchestrator.analysis.campaigns import over_time
-    from orchestrator.report import campaign_tables
+    from orchestrator.report import comparison_table
     from orchestrator.report.rendering import markdown
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
@@ -161,7 +161,7 @@ def compare_results(
             "figures are compared",
             "`tierbench history` lists what each measured",
         )
-    table = campaign_tables.comparison(compared)
+    table = comparison_table.comparison(compared)
     if app.out.form == forms.MARKDOWN:
         app.out.out(markdown.table(table))
     else:

@@ -14,12 +14,7 @@ import pandas as pd
 
 from orchestrator import __version__
 from orchestrator.analysis import results, verdicts
-from orchestrator.analysis.figures.transactions import (
-    COMMITTED,
-    DELIVERY,
-    FAILED,
-    NEW_ORDER,
-)
+from orchestrator.analysis.figures.transactions import COMMITTED, FAILED
 from orchestrator.analysis.statistics import stats
 from orchestrator.errors import (
     UNREADABLE,
@@ -29,7 +24,7 @@ from orchestrator.errors import (
     UnavailableError,
 )
 from orchestrator.load_generators import load_generators
-from orchestrator.metrics import PERCENTILES
+from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
 from orchestrator.model import Measurement
 from orchestrator.run import several_clients
 from orchestrator.system import files, run_folders, store, stored_json

@@ -3,7 +3,8 @@
 `files` returns the texts of report.md, report.html and charts/*.svg; `console` returns the first
 screen for a terminal. Both are pure: the same campaign and verdict give the same text, byte for
 byte, and who asked writes it. What is said of what to buy is `Answer`, which `analysis` made:
-nothing is judged here.
+nothing is judged here. What draws a page, and the tables of runs for it, is imported when one is
+drawn: a terminal needs neither.
 """
 
 from collections.abc import Iterator
@@ -15,35 +16,10 @@ from rich.text import Text
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.registry.installed import family
-from orchestrator.registry.references import ObjectPlace
-from orchestrator.report.blocks import (
-    Document,
-    Section,
-    ShownAnswer,
-    Stamp,
-    Table,
-    charts_of,
-)
-from orchestrator.report.rendering import markdown, page, terminal
+from orchestrator.report.blocks import Document, Stamp, Table, charts_of
+from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import (
-    brief,
-    conditions,
-    decisions,
-    deltas,
-    disk_matrix,
-    disks,
-    factors,
-    latency,
-    measured,
-    method,
-    over_time,
-    resources,
-    summary,
-    ticket,
-    waits,
-)
+from orchestrator.report.sections import brief, decisions, factors, summary, ticket
 from orchestrator.report.sections.caveats import stamps
 
 # Names of the two in a results folder.
@@ -51,63 +27,20 @@ MARKDOWN = "report.md"
 PAGE = "report.html"
 
 
-def arrange(campaign: Results, verdict: Verdict) -> Document:
-    """The first screen, then tables, causes, charts, and the conditions they hold under."""
-    index = ReportIndex(campaign, verdict)
-    sureness = index.answer.sureness
-    return Document(
-        title=summary.title(index),
-        subtitle=summary.subtitle(index),
-        status=sureness.word,
-        status_text=brief.status_text(index),
-        stamps=stamps(index),
-        answers=_answers(index),
-        verdicts=summary.verdict_table(index),
-        changes=deltas.charts_of_changes(index),
-        footnotes=index.footnotes,
-        sections=tuple(_sections(index)),
-        tiers=index.tiers,
-        notice=phrases.notice(index.answer),
-        brief=brief.brief(index),
-    )
-
-
-def _sections(index: ReportIndex) -> Iterator[Section]:
-    """In the order of the page: what was found, what it was found with, and how."""
-    yield ticket.section(index)
-    yield from decisions.section(index)
-    yield from factors.sections(index)
-    for owned in family("sections", dict[str, str]()).values():
-        sections = ObjectPlace(owned.entry, owned.origin).imported()
-        yield from sections(index)
-    yield measured.section(index)
-    yield from measured.failures(index)
-    yield from disk_matrix.sections(index)
-    yield deltas.section(index)
-    yield resources.bottlenecks(index)
-    yield from resources.nodes(index)
-    yield from resources.storage_engine(index)
-    yield from resources.statements(index)
-    yield from waits.section(index)
-    yield from resources.conservation(index)
-    yield from latency.section(index)
-    yield over_time.section(index)
-    yield disks.section(index)
-    yield conditions.cache(index)
-    yield conditions.environment(index)
-    yield method.section(index)
-
-
 def files(
     campaign: Results, verdict: Verdict, cache: Path | None = None
 ) -> dict[str, str]:
     """Path in the results folder → text, of all files of the report. `cache`: a folder that keeps
     what every page has; without it, that is made anew."""
-    return files_of(arrange(campaign, verdict), cache)
+    from orchestrator.report import document
+
+    return files_of(document.arrange(campaign, verdict), cache)
 
 
 def files_of(document: Document, cache: Path | None = None) -> dict[str, str]:
     """The same of any document."""
+    from orchestrator.report.rendering import page
+
     texts = {chart.path: chart.svg for chart in charts_of(document)}
     texts[MARKDOWN] = markdown.draw(document)
     texts[PAGE] = page.draw(document, cache)
@@ -164,14 +97,9 @@ def _first_screen(
     if labels:
         yield terminal.stamps(labels)
     yield Text()
-    yield terminal.answers(_answers(index))
+    yield terminal.answers(brief.answers(index))
     yield Text()
     yield terminal.TableView(summary.verdict_table(index))
-
-
-def _answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
-    """How far each tier is enough, where that was asked, and then what to buy."""
-    return (*factors.answers(index), *summary.answers(index))
 
 
 def _tables_below(index: ReportIndex) -> Iterator[tuple[str, Table]]:

@@ -15,8 +15,6 @@ from orchestrator.model import Doubt, Profile, Run, Workload
 from orchestrator.report import blocks, wording
 from orchestrator.report.wording import ranges, sentence, some, spanning
 
-NEW_ORDER = headline_figures.NEW_ORDER
-
 
 @dataclass(frozen=True)
 class ReportIndex:

@@ -37,10 +37,10 @@ from orchestrator.powers import NETWORK_OF, World
 from orchestrator.run import (
     checks,
     datasets,
+    judging,
     observed,
     recording,
     several_clients,
-    status,
 )
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.kept_data import disk_sizes
@@ -155,7 +155,7 @@ def _all_runs(
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
-        status.announce(schedule.folder, run, world)
+        judging.announce(schedule.folder, run, world)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)

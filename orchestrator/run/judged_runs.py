@@ -4,8 +4,9 @@
 of the campaign the lines of its decisions. Beside each stands the digest of all that it was made
 from: this program's own code, the record, and size and time of change of the run's tables. What has
 another digest now counts as absent, as does a file that cannot be read; so nothing kept is trusted
-over a record or a table that was changed. What measures or judges a campaign writes it; what only
-looks reads it.
+over a record or a table that was changed. Of verdict.json too it has such a digest, so that
+`report` reads it and no table. What measures or judges a campaign writes it; what only looks reads
+it.
 """
 
 import hashlib
@@ -14,19 +15,19 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import TypeAdapter
 
 from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
-from orchestrator.system import files
+from orchestrator.system import files, run_folders
 
 _FILE = "judged.json"
 _CODE = ("*.py", "*.yaml")
-# Of a run; its raw files are not read to judge it.
-_TABLES = ("intervals.csv", "latencies.parquet", "samples.parquet")
 # Of a campaign, beside its records.
 _NOUNS = ("plan.json", "fingerprint*.json", "gates.json")
+_OF_VERDICT = (*_NOUNS, "predictions.json", "verified.json", "verdict.json")
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,13 @@ class JudgedRun:
 @dataclass(frozen=True)
 class JudgedRuns:
     """All that is kept of a campaign: runs by their folders' names, and the lines of its decisions
-    with the digest of what these were made from."""
+    with the digest of what these were made from. `verdict`: the digest of verdict.json and of all
+    that it was made from; empty if it was not made of a whole campaign."""
 
     runs: Mapping[str, JudgedRun]
     decisions: tuple[str, ...] = ()
     digest: str = ""
+    verdict: str = ""
 
     def of_run(self, folder: Path, cpus: float | None) -> JudgedRun | None:
         """What is kept of the run in a folder; None if it is of other files. `cpus`: of the
@@ -60,6 +63,16 @@ class JudgedRuns:
         if self.digest and self.digest == _digest_of_campaign(campaign):
             return self.decisions
         return None
+
+    def has_verdict(self, campaign: Path) -> bool:
+        """Whether verdict.json is what this program would find now."""
+        return bool(self.verdict) and self.verdict == _digest_of_verdict(campaign)
+
+
+class Digest(Protocol):
+    """Of hashlib, which does not export its type."""
+
+    def update(self, content: bytes, /) -> None: ...
 
 
 _NOTHING = JudgedRuns({})
@@ -78,14 +91,20 @@ def keep(
     judged: Mapping[str, JudgedRun],
     cpus: float | None,
     decisions: Sequence[str],
+    has_verdict: bool = False,
 ) -> None:
-    """Keeps these too. `judged`: by the name of the run's folder. A folder that cannot be written
-    loses nothing but time: then they are judged anew when they are asked for."""
+    """Keeps these too. `judged`: by the name of the run's folder; `has_verdict`: whether
+    verdict.json was made of all runs now. A folder that cannot be written loses nothing but time:
+    then they are judged anew when they are asked for."""
     runs = dict(kept(campaign).runs)
     for name, run in judged.items():
         digest = _digest_of_run(campaign / "runs" / name, cpus)
         runs[name] = replace(run, digest=digest)
-    new = JudgedRuns(runs, tuple(decisions), _digest_of_campaign(campaign))
+    of_verdict = ""
+    if has_verdict:
+        of_verdict = _digest_of_verdict(campaign)
+    digest = _digest_of_campaign(campaign)
+    new = JudgedRuns(runs, tuple(decisions), digest, of_verdict)
     with suppress(OSError):
         files.write_json(campaign / _FILE, asdict(new))
 
@@ -93,20 +112,41 @@ def keep(
 def _digest_of_run(folder: Path, cpus: float | None) -> str:
     digest = hashlib.sha256(f"{_digest_of_code()} {cpus}".encode())
     digest.update(_content(folder / "record.json"))
-    for name in _TABLES:
+    digest.update(_status_of_tables(folder))
+    return digest.hexdigest()
+
+
+def _status_of_tables(folder: Path) -> bytes:
+    """Size and time of change of those of a run."""
+    words: list[str] = []
+    for name in run_folders.TABLES:
         with suppress(OSError):
             status = (folder / name).lstat()
-            digest.update(f" {name} {status.st_size} {status.st_mtime_ns}".encode())
-    return digest.hexdigest()
+            words.append(f" {name} {status.st_size} {status.st_mtime_ns}")
+    return "".join(words).encode()
 
 
 def _digest_of_campaign(campaign: Path) -> str:
     digest = hashlib.sha256(_digest_of_code().encode())
     for pattern in (*_NOUNS, "runs/*/record.json"):
-        for file in sorted(campaign.glob(pattern)):
-            digest.update(f" {file.relative_to(campaign)} ".encode())
-            digest.update(_content(file))
+        _add_files(digest, campaign, pattern)
     return digest.hexdigest()
+
+
+def _digest_of_verdict(campaign: Path) -> str:
+    digest = hashlib.sha256(_digest_of_code().encode())
+    for pattern in (*_OF_VERDICT, "runs/*/record.json"):
+        _add_files(digest, campaign, pattern)
+    for folder in sorted(campaign.glob("runs/*")):
+        digest.update(_status_of_tables(folder))
+    return digest.hexdigest()
+
+
+def _add_files(digest: Digest, campaign: Path, pattern: str) -> None:
+    """Their names and contents."""
+    for file in sorted(campaign.glob(pattern)):
+        digest.update(f" {file.relative_to(campaign)} ".encode())
+        digest.update(_content(file))
 
 
 def _content(file: Path) -> bytes:

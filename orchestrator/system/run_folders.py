@@ -14,6 +14,14 @@ from orchestrator.planning import stored_plan
 from orchestrator.units import short
 
 RECORD = "record.json"
+INTERVALS = "intervals.csv"
+TRANSACTIONS = "latencies.parquet"
+SAMPLES = "samples.parquet"
+TABLES = (
+    INTERVALS,
+    TRANSACTIONS,
+    SAMPLES,
+)  # all that a run is judged by, but its record
 
 
 @dataclass(frozen=True)

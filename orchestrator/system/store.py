@@ -3,11 +3,13 @@
 Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
 report last, so that a crash loses one run at most. JSON files are written atomically. What a disk
 or a person has cut all the same is passed over when a campaign is read, and a note of its plan
-names it; only a campaign without a plan cannot be read."""
+names it; only a campaign without a plan cannot be read. The tables of runs are `run_tables.py`'s,
+which is imported where one is asked for: most commands look at plan and records alone."""
+
+from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 import os
 import re
@@ -15,13 +17,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
-from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.errors import (
     CutError,
     NotReadableError,
@@ -29,7 +29,6 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.keys import plain_files
-from orchestrator.metrics import INTERVAL_COLUMNS
 from orchestrator.model import RESULTS_FORMAT, Note, Plan, Record, Run
 from orchestrator.planning import stored_plan
 from orchestrator.planning.plan import interruptions
@@ -39,7 +38,6 @@ from orchestrator.system import (
     clock,
     extension_files,
     files,
-    parquet,
     results_formats,
     run_folders,
     stored_json,
@@ -47,6 +45,9 @@ from orchestrator.system import (
 from orchestrator.system.files import checksums, write_json
 from orchestrator.system.stored_json import SCHEMA_VERSION, in_form
 from orchestrator.tier import Gate, as_written
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _Read = TypeVar("_Read")
 
@@ -208,34 +209,26 @@ def limit_changes(run: Path) -> list[Any]:
     return changes
 
 
-_INTERVALS = "intervals.csv"
-_MOST_INTERVALS_BYTES = 2**30  # a row a second, of some hundred bytes
-_TRANSACTIONS = "latencies.parquet"
-_SAMPLES = "samples.parquet"
-_TEXTS = ("node", "metric", "unit", "phase")  # columns of samples.parquet
-
-
 def save_run(
     folder: Path,
     record: Record,
-    intervals: Any,
+    intervals: pd.DataFrame | None,
     latencies: Iterable[pd.DataFrame] | None,
     samples: Iterable[pd.DataFrame] | None,
 ) -> None:
     """Saves tables, which may be None or come in parts, then the record: the run is complete."""
-    if intervals is not None:
-        rows = intervals.to_csv(index=False, float_format="%.14g")
-        files.write_text(folder / _INTERVALS, rows)
-    if latencies is not None:
-        parquet.write(folder / _TRANSACTIONS, latencies)
-    if samples is not None:
-        parquet.write(folder / _SAMPLES, samples)
+    from orchestrator.system import run_tables
+
+    run_tables.save(folder, intervals, latencies, samples)
     save_record(folder, record)
 
 
 def has_samples(folder: Path) -> bool:
     """Whether a run has its telemetry, whole."""
-    return _whole(partial(_is_table, folder / _SAMPLES), False, _Remarks())
+    from orchestrator.system import run_tables
+
+    file = folder / run_folders.SAMPLES
+    return _whole(partial(run_tables.is_table, file), False, _Remarks())
 
 
 def save_record(folder: Path, record: Record) -> None:
@@ -290,6 +283,11 @@ def save_verdict(campaign: Path, verdict: Verdict) -> None:
 def verdict_text(verdict: Verdict) -> str:
     """What verdict.json is."""
     return stored_json.text_of(Path(VERDICT), asdict(verdict))
+
+
+def verdict(campaign: Path) -> Verdict:
+    """verdict.json as it stands. UsageError or CutError if it is not one of this version."""
+    return stored_json.read_json(campaign / VERDICT, Verdict, RESULTS_FORMAT)
 
 
 def decisions(campaign: Path) -> tuple[Decision, ...]:
@@ -433,23 +431,34 @@ def _whole(read: Callable[[], _Read], otherwise: _Read, remarks: _Remarks) -> _R
 
 
 def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> RunData:
-    intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
+    """Its transactions and samples are read when they are asked for; its seconds now, because they
+    may have been cut."""
     if not tables:
-        return RunData(record, intervals, Samples(tuple), _no_parts)
-    file = folder / _INTERVALS
+        return RunData(record, _no_intervals, Samples(tuple), _no_parts)
+    from orchestrator.system import run_tables
+
+    intervals = run_tables.no_intervals()
+    file = folder / run_folders.INTERVALS
     if plain_files.is_file(file):
-        intervals = _whole(partial(_intervals, file), intervals, remarks)
-    samples = _parts_of(folder / _SAMPLES, remarks, _TEXTS)
-    transactions = _parts_of(folder / _TRANSACTIONS, remarks)
-    return RunData(record, intervals, Samples(samples), transactions)
+        intervals = _whole(partial(run_tables.intervals, file), intervals, remarks)
+    texts = run_tables.SAMPLED_TEXTS
+    samples = _parts_of(folder / run_folders.SAMPLES, remarks, texts)
+    transactions = _parts_of(folder / run_folders.TRANSACTIONS, remarks)
+
+    def read_intervals() -> pd.DataFrame:
+        return intervals
+
+    return RunData(record, read_intervals, Samples(samples), transactions)
 
 
 def _parts_of(
     file: Path, remarks: _Remarks, columns: Sequence[str] = ()
 ) -> Callable[[], Iterator[pd.DataFrame]]:
     """What reads the table of a file in parts; of one that is not there, or cut, none."""
-    if _whole(partial(_is_table, file), False, remarks):
-        return partial(parquet.parts, file, columns)
+    from orchestrator.system import run_tables
+
+    if _whole(partial(run_tables.is_table, file), False, remarks):
+        return partial(run_tables.parts, file, columns)
     return _no_parts
 
 
@@ -457,19 +466,7 @@ def _no_parts() -> Iterator[pd.DataFrame]:
     return iter(())
 
 
-def _is_table(file: Path) -> bool:
-    """Whether there is one; its end says what is in it."""
-    with in_form(file):
-        return plain_files.is_file(file) and parquet.rows(file) >= 0
+def _no_intervals() -> pd.DataFrame:
+    from orchestrator.system import run_tables
 
-
-def _intervals(file: Path) -> pd.DataFrame:
-    """Its last line ends like every other unless it was cut, and all have as many fields."""
-    with in_form(file):
-        text = plain_files.read(file, _MOST_INTERVALS_BYTES).decode()
-        commas = {line.count(",") for line in text.splitlines()}
-        if not text.endswith("\n") or len(commas) > 1:
-            raise ValueError("a line is not whole")
-        table = pd.read_csv(io.StringIO(text))
-        table[list(INTERVAL_COLUMNS)].drop(columns="phase").astype(float)
-        return table
+    return run_tables.no_intervals()

@@ -7,8 +7,9 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
@@ -169,28 +170,31 @@ def _require_possible(name: str, value: Any, levels: int, may_be_endless: bool) 
     key."""
     if levels < 0:
         raise ValueError("it is nested too deeply")
+    items: Iterable[tuple[str, Any]] = ()
     if isinstance(value, dict):
-        for key, item in value.items():
-            if not isinstance(item, str):
-                _require_possible(key, item, levels - 1, may_be_endless)
+        items = value.items()
     elif isinstance(value, list):
-        for item in value:
-            if not isinstance(item, str):
-                _require_possible(name, item, levels - 1, may_be_endless)
-    elif isinstance(value, float) and not math.isfinite(value):
-        if not may_be_endless and name != _MAY_BE_ENDLESS:
-            raise ValueError(f"{name} cannot be {value}")
+        items = zip(repeat(name), value, strict=False)
     elif isinstance(value, (int, float)):
-        _require_number(name, value)
+        _require_number(name, value, may_be_endless)
+    # Of a thousand records there are a million values, most of them texts and numbers.
+    for key, item in items:
+        kind = type(item)
+        if kind is float or kind is int:
+            _require_number(key, item, may_be_endless)
+        elif kind is not str:
+            _require_possible(key, item, levels - 1, may_be_endless)
 
 
-def _require_number(name: str, value: float) -> None:
-    least = -_MOST
-    most = _MOST
-    if name.endswith("_s") and not name.endswith("per_s"):
-        least = _EARLIEST_S
-        most = _LATEST_S
-    if not least <= value <= most:
+def _require_number(name: str, value: float, may_be_endless: bool) -> None:
+    if _EARLIEST_S <= value <= _LATEST_S:
+        return  # which is within all bounds
+    if isinstance(value, float) and not math.isfinite(value):
+        if may_be_endless or name == _MAY_BE_ENDLESS:
+            return
+        raise ValueError(f"{name} cannot be {value}")
+    is_time = name.endswith("_s") and not name.endswith("per_s")
+    if is_time or not -_MOST <= value <= _MOST:
         raise ValueError(f"{name} cannot be {short(value)}")
 
 

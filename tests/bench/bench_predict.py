@@ -167,7 +167,7 @@ def run_of(
     return replace(
         run,
         record=replace(run.record, facts=facts, measurements=measurements),
-        intervals=run.intervals.assign(throughput_per_s=done),
+        read_intervals=lambda: run.intervals.assign(throughput_per_s=done),
         sampled=held(
             _sampled(seen, run.intervals["time_s"].iloc[0], lapse, system.threads)
         ),

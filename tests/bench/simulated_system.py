@@ -401,7 +401,7 @@ def _run(system: System, done: Simulation, throughput_per_s: float) -> RunData:
         facts=facts,
         measurements=(*run.record.measurements, *flow),
     )
-    return RunData(record, run.intervals, held(samples))
+    return RunData(record, run.read_intervals, held(samples))
 
 
 def _rows(done: Simulation) -> Iterator[Mapping[str, object]]:

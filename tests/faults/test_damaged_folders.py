@@ -19,13 +19,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator import report
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding, verify
 from orchestrator.errors import UsageError
 from orchestrator.registry.references import CORE
+from orchestrator.report.document import arrange
 from orchestrator.report.exports import FORMATS
 from orchestrator.report.rendering import markdown
 from orchestrator.run import status
@@ -62,7 +62,7 @@ def concluded(folder: Path) -> tuple[Results, Any]:
     """What is read, and what is concluded from it: all but the doubts about it. It is shown in all
     forms."""
     campaign, verdict = concluding.judged(folder)
-    assert markdown.draw(report.arrange(campaign, verdict))
+    assert markdown.draw(arrange(campaign, verdict))
     for written in FORMATS.values():
         assert written(campaign, verdict)
     content = asdict(verdict)

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import CellSummary, Delta, Verdict
+from orchestrator.metrics import NEW_ORDER
 
-NEW_ORDER = "new_order"  # the transaction that the TPC-C specification reports first
 ALL_TYPES = "all"
 LATENCY_AVG = "latency_avg_s"
 LATENCY_P99 = "latency_p99_s"

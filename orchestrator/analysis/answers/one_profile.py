@@ -9,7 +9,6 @@ from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.headline_figures import (
     LATENCY_AVG,
     LATENCY_P99,
-    NEW_ORDER,
 )
 from orchestrator.analysis.answers.limits import limit_in_words
 from orchestrator.analysis.answers.proofs import clauses, proof_of, slo_word
@@ -25,6 +24,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.conclusions import CellSummary, Decision, ObjectiveResult
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.facts import BottleneckCause
+from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Run
 
 _RATE_UNITS = {"1/s": "/s", "1/min": " NOPM"}

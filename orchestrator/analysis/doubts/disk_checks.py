@@ -13,7 +13,7 @@ from orchestrator.analysis.doubts.effects import (
 )
 from orchestrator.analysis.doubts.validity import Doubts, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry import disk_overheads
 from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node, Record
@@ -78,7 +78,7 @@ def _apart(disk: str, counts: Mapping[str, Any]) -> Doubts:
 def _overheads(record: Record, disk: str) -> Doubts:
     if record.profile.tier.disk.in_memory:
         return  # it has no latency that the way to it is a part of
-    for way, cost in disk_demand.overheads(record, disk).items():
+    for way, cost in disk_overheads.overheads(record, disk).items():
         off_pct = cost.off_pct or 0.0
         if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
             yield _overhead_differs(disk, way, cost)
@@ -185,7 +185,7 @@ def _host_errors(disk: str, requests: int) -> Doubt:
     )
 
 
-def _overhead_differs(disk: str, way: str, cost: disk_demand.Overhead) -> Doubt:
+def _overhead_differs(disk: str, way: str, cost: disk_overheads.Overhead) -> Doubt:
     """Of a `cost` from which something is taken off."""
     return is_only_told(
         "overhead differs",

@@ -24,15 +24,19 @@ import pandas as pd
 
 from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.statistics import stats
-from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
+from orchestrator.analysis.statistics.arrivals import CHANCE
+from orchestrator.metrics import (
+    DELIVERY,
+    INTERVAL_COLUMNS,
+    NEW_ORDER,
+    PERCENTILES,
+    measured,
+)
 from orchestrator.model import Measurement
 
 COMMITTED = 0
 ROLLED_BACK = 1
 FAILED = 2
-NEW_ORDER = "new_order"
-DELIVERY = "delivery"
-CHANCE = 3.0  # standard deviations of the number of random arrivals in a window
 
 
 def measurements(

@@ -4,12 +4,13 @@ Who looks at the figures again after every repetition, and stops when they pleas
 differences more often than 5 % of the time. So each look may use a share of that chance, fixed
 before the first run: a function of the number of repetitions alone."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy import special
 
+from orchestrator.analysis.statistics import distributions
 from orchestrator.model import Plan
 
 # Spent after n of at most N repetitions is the share (n / N)² of the chance: of the power family
@@ -43,7 +44,8 @@ def shares(first: int, most: int) -> dict[int, float]:
         beyond = (np.cumsum(going_on[::-1])[::-1] - going_on / 2) * step
         spent = _CHANCE * ((n / most) ** _POWER - (before / most) ** _POWER)
         bound = float(np.interp(-spent, -beyond, sums))
-        of_looks[n] = float(special.ndtr(-bound / np.sqrt(n))) / _CHANCE
+        beyond_bound = distributions.normal_below(-bound / math.sqrt(n))
+        of_looks[n] = beyond_bound / _CHANCE
         going_on = np.where(sums < bound, going_on, 0.0)
     return of_looks
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
+
+from orchestrator.analysis.statistics import distributions
 
 CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
@@ -104,7 +105,7 @@ class Ratio:
         if self.error is None:
             return 1.0
         t = math.log(self.ratio / bound) / self.error
-        return float(special.stdtr(self.freedom, t))
+        return distributions.t_below(self.freedom, t)
 
 
 def ratio_of_means(
@@ -184,7 +185,7 @@ def ratio_of_two_blocks(
 def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -> Ratio:
     """With its interval by Student's t. `change`: of logarithms; `error`: its standard error."""
     half = t_quantile(0.5 + confidence / 2, freedom) * error
-    p_value = 2 * float(special.stdtr(freedom, -abs(change) / error))
+    p_value = 2 * distributions.t_below(freedom, -abs(change) / error)
     # At most what a float holds: two values and the level of an early look may ask for more.
     low = math.exp(change - half)
     high = math.exp(min(change + half, 700.0))
@@ -228,8 +229,8 @@ def share_below(
     logs = np.log(np.asarray(values))
     root = math.sqrt(len(values))
     room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
-    deviations = special.nctdtrinc(logs.size - 1, confidence, room) / root
-    return float(special.ndtr(deviations))
+    deviations = distributions.t_offset(logs.size - 1, confidence, room) / root
+    return distributions.normal_below(deviations)
 
 
 def chance_of_share_above(values: Sequence[float], limit: float) -> float | None:
@@ -241,7 +242,7 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     spread = max(float(data.std(ddof=1)), NOISE_FLOOR * limit)
     error = spread / math.sqrt(data.size)
     t = (float(data.mean()) - limit) / error
-    return float(special.stdtr(data.size - 1, t))
+    return distributions.t_below(data.size - 1, t)
 
 
 def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
@@ -251,7 +252,7 @@ def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
 
 def t_quantile(quantile: float, freedom: float) -> float:
     """Student's t quantile."""
-    return float(special.stdtrit(freedom, quantile))
+    return distributions.t_quantile(freedom, quantile)
 
 
 def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -326,8 +327,10 @@ def repetitions_range(
     freedom = ratio.freedom
     spread = ratio.error * math.sqrt(count)
     tail = (1 - _SPREAD_HOLDS) / 2
-    low = spread * math.sqrt(freedom / special.chdtri(freedom, tail))
-    high = spread * math.sqrt(freedom / special.chdtri(freedom, 1 - tail))
+    largest = distributions.chi_square_quantile(freedom, tail)
+    least = distributions.chi_square_quantile(freedom, 1 - tail)
+    low = spread * math.sqrt(freedom / largest)
+    high = spread * math.sqrt(freedom / least)
     return RepetitionsRange(
         least=_repetitions_at(low, half_width, confidence_of),
         most=_repetitions_at(high, half_width, confidence_of),

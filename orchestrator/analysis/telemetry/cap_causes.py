@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.analysis.telemetry import disk_demand, kept, shares
+from orchestrator.analysis.telemetry import disk_demand, machines, shares
 from orchestrator.analysis.telemetry.cause import Cause
 from orchestrator.analysis.telemetry.node_values import CapName, Evidence, largest
 from orchestrator.analysis.telemetry.outside_causes import CLIENT_PCT, HOST_PCT
@@ -246,5 +246,7 @@ def _some_cpu_is_full(values: Evidence) -> bool:
     client_pct = values.client_cpu_pct or 0.0
     node_pct = values.cpu_pct or 0.0
     return (
-        machines_pct >= HOST_PCT or client_pct >= CLIENT_PCT or node_pct >= kept.CPU_PCT
+        machines_pct >= HOST_PCT
+        or client_pct >= CLIENT_PCT
+        or node_pct >= machines.CPU_PCT
     )

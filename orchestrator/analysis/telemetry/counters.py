@@ -1,7 +1,8 @@
-"""The samples of a run: counters as they were read → how much they grew per second. Pure.
+"""Counters as they were read → how much they grew per second, series by series. Pure.
 
-A hundred nodes leave nine million samples an hour, more than memory should hold. So they stay where
-they are kept: `Samples` reads them, and `kept.py` says what stays in memory of them.
+A series is what one counter or gauge of one node showed over time. A run has some dozens, each with
+a sample a second: arrays are what they are computed with, because a table of all of them takes ten
+times as long. `samples.py` says where tables of samples come from.
 
 Names of counters end in `_total`; gauges do not. Collectors write
 
@@ -15,15 +16,17 @@ Names of counters end in `_total`; gauges do not. Collectors write
   gauge busiest_core_pct
 - per node of YugabyteDB, summed over its tablets: what `yugabyte/counters.py` reads."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import union_categoricals
 
-from orchestrator.metrics import SAMPLE_COLUMNS
+if TYPE_CHECKING:
+    import pandas as pd
 
 READS = "disk_reads_total"
 WRITES = "disk_writes_total"
@@ -51,117 +54,158 @@ FLUSHED_BYTES = "flush_written_bytes_total"  # of YugabyteDB's memory tables
 
 MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
 
-
-_RATE_COLUMNS = ["time_s", "step_s", "node", "metric", "value", "phase"]
-
-
-def rates(samples: pd.DataFrame) -> pd.DataFrame:
-    """Counters per second: time_s (end of the step), step_s, node, metric, value, phase.
-
-    One row per two successive samples, so a gap is one long step at its mean rate. A step where the
-    counter falls was a reset: how much it grew is not known, so the step is left out."""
-    counters = samples[samples["metric"].isin(_counter_names(samples))]
-    ordered = counters.sort_values(["node", "metric", "time_s"], ignore_index=True)
-    series = ordered.groupby(["node", "metric"], sort=False, observed=True)
-    steps = series[["time_s", "value"]].diff()
-    grew = (steps["time_s"] > 0) & (steps["value"] >= 0)
-    table = _per_second(ordered[grew], steps[grew])
-    return table[_RATE_COLUMNS].reset_index(drop=True)
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Texts = np.ndarray[Any, np.dtype[np.object_]]
+Key = tuple[str, str]  # node and metric
 
 
-def _per_second(ends: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Of the samples at the ends of steps, and what time and value grew by in these."""
-    step_s = steps["time_s"]
-    per_s = steps["value"] / step_s
-    places = ends[["time_s", "node", "metric", "phase"]]
-    return places.assign(step_s=step_s, value=per_s)
+# ------------------------------------------------------------------ series
 
 
-def _counter_names(samples: pd.DataFrame) -> list[str]:
-    metrics = samples["metric"].unique()
-    return [name for name in metrics if str(name).endswith("_total")]
+@dataclass(frozen=True)
+class SampledSeries:
+    """What was read of one counter or gauge of one node, in the order of time.
+
+    time_s: Unix; phase: of the run, in which it was read."""
+
+    time_s: Array
+    value: Array
+    phase: Texts
 
 
-def wide(rates: pd.DataFrame, node: str, metrics: Sequence[str]) -> pd.DataFrame:
-    """Of one node: time_s, step_s, a column for each counter, where all are known."""
-    of_node = rates[rates["metric"].isin(list(metrics)) & (rates["node"] == node)]
-    names = of_node["metric"].to_numpy(dtype=object)
-    series: list[pd.DataFrame] = []
+@dataclass(frozen=True)
+class Steps:
+    """How fast one counter of one node grew from each sample to the next one.
+
+    end_s: Unix; step_s: how long the step was; per_s: growth per second in it; phase: of the
+    sample at its end."""
+
+    end_s: Array
+    step_s: Array
+    per_s: Array
+    phase: Texts
+
+    @property
+    def begin_s(self) -> Array:
+        return self.end_s - self.step_s
+
+    def within(self, start_s: float, end_s: float) -> Array:
+        """Growth per second of the steps that end in a window."""
+        ends_within = (self.end_s > start_s) & (self.end_s <= end_s)
+        return self.per_s[ends_within]
+
+
+def by_series(samples: pd.DataFrame) -> dict[Key, SampledSeries]:
+    """The series of a table of samples, in the order of nodes and metrics."""
+    if samples.empty:
+        return {}
+    nodes = samples["node"].astype("category").cat
+    metrics = samples["metric"].astype("category").cat
+    width = len(metrics.categories)
+    number = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
+    order = np.lexsort((samples["time_s"].to_numpy(dtype=float), number))
+    whole = SampledSeries(
+        time_s=samples["time_s"].to_numpy(dtype=float)[order],
+        value=samples["value"].to_numpy(dtype=float)[order],
+        phase=samples["phase"].to_numpy(dtype=object)[order],
+    )
+    series: dict[Key, SampledSeries] = {}
+    for rows in _stretches(number[order]):
+        node, metric = divmod(int(number[order[rows.start]]), width)
+        key = str(nodes.categories[node]), str(metrics.categories[metric])
+        series[key] = SampledSeries(
+            whole.time_s[rows], whole.value[rows], whole.phase[rows]
+        )
+    return dict(sorted(series.items()))
+
+
+def _stretches(numbers: np.ndarray[Any, np.dtype[np.int_]]) -> Iterator[slice]:
+    """The rows of each number, of those that stand in order."""
+    begins = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)).tolist()
+    ends = [*begins[1:], len(numbers)]
+    for begin, end in zip(begins, ends, strict=True):
+        yield slice(begin, end)
+
+
+def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
+    """The steps of all counters.
+
+    A gap is one long step at its mean rate. A step where the counter falls was a reset: how much it
+    grew is not known, so the step is left out."""
+    steps: dict[Key, Steps] = {}
+    for key, readings in series.items():
+        _node, metric = key
+        if metric.endswith("_total"):
+            steps[key] = _steps(readings)
+    return steps
+
+
+def _steps(readings: SampledSeries) -> Steps:
+    step_s = np.diff(readings.time_s)
+    growth = np.diff(readings.value)
+    grew = (step_s > 0) & (growth >= 0)
+    return Steps(
+        end_s=readings.time_s[1:][grew],
+        step_s=step_s[grew],
+        per_s=growth[grew] / step_s[grew],
+        phase=readings.phase[1:][grew],
+    )
+
+
+# ------------------------------------------------------------------ several of one node
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Several counters of one node in the steps in which all are known; `per_s`: by counter."""
+
+    end_s: Array
+    step_s: Array
+    per_s: Mapping[str, Array]
+
+
+def side_by_side(
+    rates: Mapping[Key, Steps], node: str, metrics: Sequence[str]
+) -> SideBySide:
+    """Without a step where one of them was not sampled at all."""
+    empty = np.empty(0)
+    present: list[Steps] = []
     for metric in metrics:
-        series.append(of_node[names == metric])
-    if _are_of_the_same_seconds(series):
-        return _side_by_side(series, metrics)
-    columns: dict[str, pd.Series] = {}
-    for metric, rows in zip(metrics, series, strict=True):
-        by_time = rows.set_index("time_s")
-        columns.setdefault("step_s", by_time["step_s"])
-        columns[metric] = by_time["value"]
-    return pd.DataFrame(columns).dropna().reset_index()
+        steps = rates.get((node, metric))
+        if steps is None:
+            return SideBySide(empty, empty, dict.fromkeys(metrics, empty))
+        present.append(steps)
+    common_s = present[0].end_s
+    for steps in present[1:]:
+        # Counters of one device are read at once: then there is nothing to look for.
+        if not np.array_equal(steps.end_s, common_s):
+            common_s = np.intersect1d(common_s, steps.end_s)
+    per_s: dict[str, Array] = {}
+    for metric, steps in zip(metrics, present, strict=True):
+        per_s[metric] = steps.per_s[np.isin(steps.end_s, common_s)]
+    first = present[0]
+    step_s = first.step_s[np.isin(first.end_s, common_s)]
+    return SideBySide(common_s, step_s, per_s)
 
 
-def _are_of_the_same_seconds(series: Sequence[pd.DataFrame]) -> bool:
-    """As those of one device are, which are read at once: then nothing need be joined by time,
-    which takes most of the time that a node's disk does."""
-    first_s = series[0]["time_s"].to_numpy()
-    are_same = True
-    for rows in series[1:]:
-        are_same &= np.array_equal(rows["time_s"].to_numpy(), first_s)
-    return are_same
+# ------------------------------------------------------------------ growth over a span
 
 
-def _side_by_side(
-    series: Sequence[pd.DataFrame], metrics: Sequence[str]
-) -> pd.DataFrame:
-    columns: dict[str, Any] = {}
-    for name in ("time_s", "step_s"):
-        columns[name] = series[0][name].to_numpy()
-    for metric, rows in zip(metrics, series, strict=True):
-        columns[metric] = rows["value"].to_numpy()
-    return pd.DataFrame(columns)
-
-
-def moved(
-    rates: pd.DataFrame, start_s: float, end_s: float
-) -> dict[tuple[str, str], float]:
-    """Node and counter → its growth in [start_s, end_s].
+def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key, float]:
+    """Node and counter → its growth in [start_s, end_s]; without those of which no step reaches
+    into it.
 
     Of a step that reaches beyond, its part at the step's mean rate. So nothing between adjacent
     spans is lost or counted twice."""
-    parts = _parts_within(rates, start_s, end_s)
-    growth: dict[tuple[str, str], float] = {}
-    for series, (value,) in _sums_by_series(parts, ["moved"]).items():
-        growth[series] = value
+    growth: dict[Key, float] = {}
+    for key, steps in rates.items():
+        overlap_s = np.minimum(steps.end_s, end_s) - np.maximum(steps.begin_s, start_s)
+        reaches_into = overlap_s > 0
+        if reaches_into.any():
+            parts = steps.per_s[reaches_into] * overlap_s[reaches_into]
+            growth[key] = math.fsum(parts)
     return growth
-
-
-def _sums_by_series(
-    steps: pd.DataFrame, columns: list[str]
-) -> dict[tuple[str, str], list[float]]:
-    """Node and counter → the sums of these columns.
-
-    Grouped by one number: two columns of names take thrice as long, whatever there is to add."""
-    nodes = steps["node"].astype("category").cat
-    metrics = steps["metric"].astype("category").cat
-    # One more than there are, so that without any it can be divided by.
-    width = len(metrics.categories) + 1
-    numbers = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
-    sums = steps[columns].groupby(numbers).sum()
-    by_series: dict[tuple[str, str], list[float]] = {}
-    for number, values in zip(sums.index, sums.to_numpy().tolist(), strict=True):
-        node, metric = divmod(number, width)
-        names = str(nodes.categories[node]), str(metrics.categories[metric])
-        by_series[names] = values
-    return by_series
-
-
-def _parts_within(rates: pd.DataFrame, start_s: float, end_s: float) -> pd.DataFrame:
-    """Of the steps that reach into a span: `moved`, by how much each grew within it."""
-    begins_before = rates["time_s"] - rates["step_s"] < end_s
-    # Few, where there are many spans.
-    steps = rates[begins_before & (rates["time_s"] > start_s)]
-    begin_s = (steps["time_s"] - steps["step_s"]).clip(lower=start_s)
-    overlap_s = steps["time_s"].clip(upper=end_s) - begin_s
-    return steps.assign(moved=steps["value"] * overlap_s)[overlap_s > 0]
 
 
 class Growth:
@@ -171,21 +215,20 @@ class Growth:
     def __init__(self, start_s: float, end_s: float) -> None:
         self._start_s = start_s
         self._end_s = end_s
-        self._per_s: dict[tuple[str, str], float] = {}
+        self._per_s: dict[Key, float] = {}
 
-    def add(self, rates: pd.DataFrame) -> None:
+    def add(self, rates: Mapping[Key, Steps]) -> None:
         """Takes in all `rates` of some nodes."""
         least_s = MIN_COVERAGE * (self._end_s - self._start_s)
-        sums = _sums_by_series(self._within(rates), ["growth", "step_s"])
-        for series, (growth, sampled_s) in sums.items():
-            if sampled_s >= least_s:
-                self._per_s[series] = growth / sampled_s
-
-    def _within(self, rates: pd.DataFrame) -> pd.DataFrame:
-        """The steps that lie in the window; growth: by how much each grew."""
-        begins_within = rates["time_s"] - rates["step_s"] >= self._start_s
-        steps = rates[begins_within & (rates["time_s"] <= self._end_s)]
-        return steps.assign(growth=steps["value"] * steps["step_s"])
+        for key, steps in rates.items():
+            lies_within = (steps.begin_s >= self._start_s) & (
+                steps.end_s <= self._end_s
+            )
+            step_s = steps.step_s[lies_within]
+            sampled_s = math.fsum(step_s)
+            if step_s.size and sampled_s >= least_s:
+                growth = math.fsum(steps.per_s[lies_within] * step_s)
+                self._per_s[key] = growth / sampled_s
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""
@@ -196,65 +239,3 @@ class Growth:
                 return None
             total += value
         return total
-
-
-class Samples:
-    """Tables with time_s (Unix), node, metric, unit, value, phase: counters as read, no rates.
-
-    `parts` reads them from the first on at each call; the text columns may be categories, which are
-    then in alphabetical order in what is returned."""
-
-    # Rows, or one node more: with what is computed from them some 600 MB.
-    at_once = 2**21
-
-    def __init__(self, parts: Callable[[], Iterable[pd.DataFrame]]) -> None:
-        self.parts = parts
-
-    def by_nodes(self) -> Iterator[pd.DataFrame]:
-        """All of them, in tables that have all of some nodes each; none if there are none.
-
-        They are read once, unless they are more than `at_once`."""
-        rows = Counter[str]()
-        held = list[pd.DataFrame]()
-        for part in self.parts():
-            for node, count in part["node"].value_counts().items():
-                rows[str(node)] += int(count)
-            if rows.total() <= self.at_once:
-                held.append(part)
-            else:
-                held = []
-        if not rows:
-            return
-        if held:
-            yield joined(held)
-        else:
-            yield from self._by_groups(rows)
-
-    def _by_groups(self, rows: Counter[str]) -> Iterator[pd.DataFrame]:
-        """So many nodes at a time as have `at_once` rows, all parts read for each."""
-        of_nodes = pd.Series(dict(sorted(rows.items())), dtype="int64")
-        for _, group in of_nodes.groupby(of_nodes.cumsum() // self.at_once):
-            yield joined(_of_nodes(part, group.index) for part in self.parts())
-
-
-def _of_nodes(samples: pd.DataFrame, names: pd.Index) -> pd.DataFrame:
-    return samples[samples["node"].isin(names)]
-
-
-def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """One table of several with the same columns; without any an empty one of samples."""
-    tables = list(parts)
-    if not tables:
-        return pd.DataFrame(columns=list(SAMPLE_COLUMNS))
-    texts = _categories(tables[0])
-    numbers = [table.drop(columns=texts) for table in tables]
-    whole = pd.concat(numbers, ignore_index=True)
-    for name in texts:
-        columns = [table[name] for table in tables]
-        whole[name] = union_categoricals(columns, sort_categories=True)
-    return whole[list(tables[0].columns)]
-
-
-def _categories(table: pd.DataFrame) -> list[str]:
-    kinds = table.dtypes
-    return [str(name) for name in kinds[kinds == "category"].index]

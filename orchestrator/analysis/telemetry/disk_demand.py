@@ -2,20 +2,18 @@
 
 Shares of a cap are medians over seconds, so that a pause does not hide a cap."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 
 from orchestrator.analysis.telemetry import counters, node_values
+from orchestrator.analysis.telemetry.counters import Array, Flags, Key, Steps
 from orchestrator.analysis.telemetry.node_values import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Burst, Limits, Tier
-
-Array = np.ndarray[Any, np.dtype[np.float64]]
 
 # Of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
 AT_CAP = 0.95
@@ -34,18 +32,15 @@ BINDING = 1.25
 # Of the time of I/Os, by an emulated disk's own account: below it no cap holds any back.
 HELD_BACK_PCT = 10.0
 
-_WAYS = ("read", "write")
+WAYS = ("read", "write")
 
 
 @dataclass(frozen=True)
 class _Cap:
-    """`rate`: the column of what it holds; `in_force`: of the cap itself. `credit`: the name by
-    which an emulated disk's server tells at one moment (`time_s`) the burst credit that is left, in
-    % of a full bucket; absent where the tier has none."""
+    """`credit`: the name by which an emulated disk's server tells at one moment (`time_s`) the
+    burst credit that is left, in % of a full bucket; absent where the tier has none."""
 
     name: CapName
-    rate: str
-    in_force: str
     credit: str
 
     def of(self, limits: Limits | Burst) -> int | None:
@@ -55,66 +50,125 @@ class _Cap:
 
 
 _CAPS = (
-    _Cap("iops", "iops", "iops_cap", "iops_credit_pct"),
-    _Cap("bandwidth", "bytes_per_s", "bytes_cap", "bytes_credit_pct"),
+    _Cap("iops", "iops_credit_pct"),
+    _Cap("bandwidth", "bytes_credit_pct"),
 )
 
 
 # ------------------------------------------------------------------ second by second
 
 
+@dataclass(frozen=True)
+class DiskSeconds:
+    """A node's disk second by second, each array with a value for each; empty if it was not
+    sampled.
+
+    end_s: Unix, of the second. rates: cap → what it holds, I/Os or bytes per second; an I/O larger
+    than the tier's unit counts as several, as the tier counts it, which seen from the sums of a
+    second is a lower bound. in_force: the caps that the tier declares → their level. credit_pct:
+    burst credit left after each second, of a full bucket; None if the tier has no burst."""
+
+    end_s: Array
+    rates: Mapping[CapName, Array]
+    in_force: Mapping[CapName, Array]
+    credit_pct: Array | None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.end_s.size
+
+    def within(self, window: tuple[float, float]) -> Self:
+        """The seconds that end in a window."""
+        start_s, end_s = window
+        inside = (self.end_s > start_s) & (self.end_s <= end_s)
+        credit_pct = self.credit_pct
+        if credit_pct is not None:
+            credit_pct = credit_pct[inside]
+        return replace(
+            self,
+            end_s=self.end_s[inside],
+            rates=_at(inside, self.rates),
+            in_force=_at(inside, self.in_force),
+            credit_pct=credit_pct,
+        )
+
+    def shares(self) -> dict[CapName, Array]:
+        """Each cap in force → what share of it was used each second; none of an empty disk."""
+        shares: dict[CapName, Array] = {}
+        if self.is_empty:
+            return shares
+        for cap, level in self.in_force.items():
+            shares[cap] = self.rates[cap] / level
+        return shares
+
+
+def _at(inside: Flags, by_cap: Mapping[CapName, Array]) -> dict[CapName, Array]:
+    """The values of some seconds."""
+    chosen: dict[CapName, Array] = {}
+    for cap, values in by_cap.items():
+        chosen[cap] = values[inside]
+    return chosen
+
+
 def demand(
     tier: Tier,
-    rates: pd.DataFrame,
+    rates: Mapping[Key, Steps],
     node: str,
     begin: Mapping[str, Any] = {},
     which: str = "",
-) -> pd.DataFrame:
-    """The node's disk second by second, of all its `rates`; empty if it was not sampled.
+) -> DiskSeconds:
+    """The node's disk second by second, of all `rates`.
 
-    time_s, iops, bytes_per_s; iops_cap and bytes_cap: the caps in force, each if the tier declares
-    it; credit_pct: burst credit left after each second, of a full bucket, if the tier has burst.
-    `iops` counts an I/O larger than the tier's unit as several, as the tier does; seen from the
-    sums of a second this is a lower bound. `begin`: the credits at one moment; from there on they
-    are followed anew. `which`: "wal_" for the disk of its WAL."""
+    `begin`: the credits at one moment; from there on they are followed anew. `which`: "wal_" for
+    the disk of its WAL."""
     counted = _counted(rates, node, which)
-    step_s = counted["step_s"].to_numpy(dtype=float)
-    disk = _in_units(counted, tier.limits.io_unit_bytes)
-    credits = []
+    in_units = _in_units(counted, tier.limits.io_unit_bytes)
+    in_force: dict[CapName, Array] = {}
+    credits: list[Array] = []
     for cap in _CAPS:
-        started = _started(cap, disk, begin)
-        limit = _limit(tier, cap, disk[cap.rate].to_numpy(), step_s, started)
+        started = _started(cap, counted.end_s, begin)
+        limit = _limit(tier, cap, in_units[cap.name], counted.step_s, started)
         if limit.in_force is not None:
-            disk[cap.in_force] = limit.in_force
+            in_force[cap.name] = limit.in_force
         if limit.credit_pct is not None:
             credits.append(limit.credit_pct)
+    credit_pct = None
     if credits:
-        disk["credit_pct"] = np.minimum.reduce(credits)
-    return disk
+        credit_pct = np.minimum.reduce(credits)
+    return DiskSeconds(counted.end_s, in_units, in_force, credit_pct)
 
 
-def _in_units(counted: pd.DataFrame, io_unit_bytes: int) -> pd.DataFrame:
-    """time_s, iops, bytes_per_s: a larger I/O counts as several."""
-    units = counted["bytes_per_s"] / io_unit_bytes
-    iops = np.maximum(counted["ios"], units)
-    return counted[["time_s"]].assign(iops=iops, bytes_per_s=counted["bytes_per_s"])
+@dataclass(frozen=True)
+class _CountedDisk:
+    """What a disk did in each second: I/Os and bytes per second."""
+
+    end_s: Array
+    step_s: Array
+    iops: Array
+    bytes_per_s: Array
 
 
-def _counted(rates: pd.DataFrame, node: str, which: str) -> pd.DataFrame:
-    """time_s, step_s, ios, bytes_per_s, where all four counters of a disk are known."""
+def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
+    """In the seconds in which all four counters of the disk are known."""
     reads = f"{which}{counters.READS}"
     writes = f"{which}{counters.WRITES}"
     read_bytes = f"{which}{counters.READ_BYTES}"
     written_bytes = f"{which}{counters.WRITTEN_BYTES}"
     metrics = [reads, writes, read_bytes, written_bytes]
-    wide = counters.wide(rates, node, metrics)
-    columns = {
-        "time_s": wide["time_s"],
-        "step_s": wide["step_s"],
-        "ios": wide[reads] + wide[writes],
-        "bytes_per_s": wide[read_bytes] + wide[written_bytes],
-    }
-    return pd.DataFrame(columns, dtype=float)
+    disk = counters.side_by_side(rates, node, metrics)
+    return _CountedDisk(
+        disk.end_s,
+        disk.step_s,
+        iops=disk.per_s[reads] + disk.per_s[writes],
+        bytes_per_s=disk.per_s[read_bytes] + disk.per_s[written_bytes],
+    )
+
+
+def _in_units(counted: _CountedDisk, io_unit_bytes: int) -> dict[CapName, Array]:
+    """A larger I/O counts as several."""
+    units = counted.bytes_per_s / io_unit_bytes
+    iops = np.maximum(counted.iops, units)
+    return {"iops": iops, "bandwidth": counted.bytes_per_s}
 
 
 @dataclass(frozen=True)
@@ -125,9 +179,9 @@ class _Started:
     credit_pct: float | None
 
 
-def _started(cap: _Cap, disk: pd.DataFrame, begin: Mapping[str, Any]) -> _Started:
+def _started(cap: _Cap, end_s: Array, begin: Mapping[str, Any]) -> _Started:
     told_s = begin.get("time_s", 0.0)
-    second = int(np.searchsorted(disk["time_s"], told_s, side="right"))
+    second = int(np.searchsorted(end_s, told_s, side="right"))
     return _Started(second, begin.get(cap.credit))
 
 
@@ -194,10 +248,10 @@ class _BurstBucket:
         return max(self.base, min(used, self.base + credit / seconds))
 
 
-def of_node(record: Record, rates: pd.DataFrame, node: Node) -> pd.DataFrame:
+def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSeconds:
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
-        rates = rates[:0]
+        rates = {}
     begin = _account(record, node, "begin")
     return demand(record.profile.tier, rates, node.name, begin)
 
@@ -212,17 +266,17 @@ def _account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
 
 def against_caps(
     record: Record,
-    rates: pd.DataFrame,
+    rates: Mapping[Key, Steps],
     node: Node,
     window: tuple[float, float],
-    disk: pd.DataFrame,
+    disk: DiskSeconds,
 ) -> Evidence:
-    """What compares a node's disks with their tiers. `rates`: of the node; `disk`: of `of_node`,
-    which follows burst credit from the first second on."""
+    """What compares a node's disks with their tiers. `disk`: of `of_node`, which follows burst
+    credit from the first second on."""
     tier = record.profile.tier
     log = wal_against_caps(tier.wal, rates, node, window)
-    disk = within(window, disk)
-    if disk.empty:
+    measured = disk.within(window)
+    if measured.is_empty:
         return log
     begin = _account(record, node, "begin")
     end = _account(record, node, "end")
@@ -230,14 +284,14 @@ def against_caps(
     parts = [
         log,
         held_back,
-        _of_its_caps(disk),
-        _of_burst(tier, disk, end),
+        _of_its_caps(measured),
+        _of_burst(tier, measured, end),
     ]
     return node_values.merged(parts)
 
 
-def _of_its_caps(disk: pd.DataFrame) -> Evidence:
-    shares = dict(of_caps(disk))
+def _of_its_caps(disk: DiskSeconds) -> Evidence:
+    shares = disk.shares()
     iops = shares.get("iops")
     bandwidth = shares.get("bandwidth")
     return Evidence(
@@ -260,26 +314,26 @@ def _time_at_cap_pct(share: Array | None) -> float | None:
     return 100 * float(np.mean(share >= AT_CAP))
 
 
-def _of_burst(tier: Tier, disk: pd.DataFrame, end: Mapping[str, Any]) -> Evidence:
+def _of_burst(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> Evidence:
     """`end`: the credits that the disk's own server told at the end, which come first."""
     fallen = _fallen(tier, disk)
-    if "credit_pct" not in disk:
+    if disk.credit_pct is None:
         return fallen
     left_pct = _told_credit_pct(end)
     if left_pct is None:
-        left_pct = float(disk["credit_pct"].iloc[-1])
+        left_pct = float(disk.credit_pct[-1])
     above_pct = 100 * float(np.mean(_above_base(tier, disk)))
     credit = Evidence(burst_credit_left_pct=left_pct, time_above_base_pct=above_pct)
     return node_values.merged([fallen, credit])
 
 
-def _fallen(tier: Tier, disk: pd.DataFrame) -> Evidence:
+def _fallen(tier: Tier, disk: DiskSeconds) -> Evidence:
     """The fall to the base rate, of a disk that may have burst credit."""
     is_real_burst = tier.limits.burst and tier.disk.is_real
-    if "credit_pct" not in disk and not is_real_burst:
+    if disk.credit_pct is None and not is_real_burst:
         return Evidence()
     base = float(tier.limits.iops or 0)
-    fall = fall_to(disk["iops"].to_numpy(), base)
+    fall = fall_to(disk.rates["iops"], base)
     if fall is None:
         return Evidence()
     return Evidence(iops_before_fall=fall[0], iops_after_fall=fall[1])
@@ -303,20 +357,23 @@ def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | 
 def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
     """Of reads and writes together."""
     total = 0.0
-    for way in _WAYS:
+    for way in WAYS:
         before = group(begin, way).get(name, 0.0)
         total += group(end, way).get(name, 0.0) - before
     return total
 
 
 def wal_against_caps(
-    tier: Tier | None, rates: pd.DataFrame, node: Node, window: tuple[float, float]
+    tier: Tier | None,
+    rates: Mapping[Key, Steps],
+    node: Node,
+    window: tuple[float, float],
 ) -> Evidence:
     """The disk of its WAL, whose tier is `tier`."""
     if tier is None or not node.wal_device:
         return Evidence()
     whole = demand(tier, rates, node.name, which="wal_")
-    shares = dict(of_caps(within(window, whole)))
+    shares = whole.within(window).shares()
     iops_pct = _median_pct(shares.get("iops"))
     bandwidth_pct = _median_pct(shares.get("bandwidth"))
     return Evidence(
@@ -324,28 +381,13 @@ def wal_against_caps(
     )
 
 
-def within(window: tuple[float, float], table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of steps that end in a window."""
-    start_s, end_s = window
-    begun = table["time_s"] > start_s
-    return table[begun & (table["time_s"] <= end_s)]
-
-
-def of_caps(disk: pd.DataFrame) -> Iterator[tuple[CapName, Array]]:
-    """Each cap in force, and what share of it was used each second."""
-    for cap in _CAPS:
-        if cap.in_force in disk and not disk.empty:
-            used = disk[cap.rate].to_numpy()
-            yield cap.name, used / disk[cap.in_force].to_numpy()
-
-
-def _above_base(tier: Tier, disk: pd.DataFrame) -> Array:
+def _above_base(tier: Tier, disk: DiskSeconds) -> Array:
     """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
-    above = np.zeros(len(disk), dtype=bool)
+    above = np.zeros(disk.end_s.size, dtype=bool)
     for cap in _CAPS:
         base = cap.of(tier.limits)
         if base is not None:
-            above |= disk[cap.rate].to_numpy() > (1 + WOBBLE) * base
+            above |= disk.rates[cap.name] > (1 + WOBBLE) * base
     return above
 
 
@@ -393,49 +435,3 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     use_pct = values.of_cap_pct(cap) or 0.0
     times = in_flight / idle_s / iops * use_pct / 100
     return times >= BINDING
-
-
-# ------------------------------------------------------------------ what emulation costs
-
-
-@dataclass(frozen=True)
-class Overhead:
-    """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
-    by how much it made them take longer (or shorter) than if it had been what is taken off,
-    queueing included; None if nothing is. `queue_depth`: the mean number of the disk's requests in
-    flight, of both ways; 0 if it was not counted."""
-
-    ios: int
-    overhead_us: float
-    taken_off_us: float | None
-    off_pct: float | None
-    queue_depth: float
-
-
-def overheads(record: Record, disk: str) -> dict[str, Overhead]:
-    """Of "read" and "write", as far as a disk of ours counted them. The overhead of an emulated
-    disk is measured when its device starts, without load, and taken off its latency
-    (docs/research/DISKS.md). In the window it is the mean time of requests as the kernel saw
-    them, less the mean that the disk's server needed for them."""
-    counted = group(record.facts, "disks", disk, "overhead")
-    at_start = group(record.facts, "tier", "overhead_us", disk)
-    depth = float(counted.get("queue_depth", 0.0))
-    of_way = {}
-    for way in _WAYS:
-        window = group(counted, way)
-        if window:
-            of_way[way] = _overhead(window, at_start.get(way), depth)
-    return of_way
-
-
-def _overhead(
-    window: Mapping[str, Any], taken_off_us: float | None, queue_depth: float
-) -> Overhead:
-    ios = int(window["ios"])
-    overhead_us = float(window["overhead_us"])
-    if taken_off_us is None:
-        return Overhead(ios, overhead_us, None, None, queue_depth)
-    beyond_us = overhead_us - taken_off_us
-    expected_us = float(window["device_us"]) - beyond_us
-    off_pct = 100 * beyond_us / max(1.0, expected_us)
-    return Overhead(ios, overhead_us, taken_off_us, off_pct, queue_depth)

@@ -7,7 +7,7 @@ Memory pressure comes late: reading back what memory could not hold is pressure 
 the disk's reads. So memory is the cause only if tasks wait for it far longer than the disk works;
 beside a cause at the disk it is mentioned."""
 
-from orchestrator.analysis.telemetry import disk_demand, kept, shares
+from orchestrator.analysis.telemetry import disk_demand, machines, shares
 from orchestrator.analysis.telemetry.cap_causes import CAP_PCT
 from orchestrator.analysis.telemetry.cause import Cause, Rule
 from orchestrator.analysis.telemetry.node_values import Evidence, assumed, largest
@@ -43,7 +43,7 @@ IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 def is_single_core(values: Evidence) -> bool:
     """Whether one thread at a time does the work, and not all that the node may use is used: else
     its limit is the cause."""
-    if (values.cpu_pct or 0.0) >= kept.CPU_PCT:
+    if (values.cpu_pct or 0.0) >= machines.CPU_PCT:
         return False
     if _is_alone(values):
         return True
@@ -78,7 +78,7 @@ def _single_core(values: Evidence, node: str) -> Cause:
 def _is_cpu_bound(values: Evidence) -> bool:
     cpu_pct = values.cpu_pct or 0.0
     throttled_pct = values.throttled_pct or 0.0
-    return cpu_pct >= kept.CPU_PCT or throttled_pct >= THROTTLED_PCT
+    return cpu_pct >= machines.CPU_PCT or throttled_pct >= THROTTLED_PCT
 
 
 def cpu_bound(values: Evidence, node: str) -> Cause:

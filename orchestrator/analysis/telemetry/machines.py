@@ -10,6 +10,9 @@ from orchestrator.analysis.telemetry import counters, node_values, rates
 from orchestrator.analysis.telemetry.node_values import Evidence, largest
 from orchestrator.model import NODE_EXPORTER, Node
 
+CPU_PCT = 85.0  # of what a node may use
+# Of a link's rate: of full frames 4 % are headers that the kernel does not count.
+LINK_PCT = 90.0
 OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
 
 

@@ -3,7 +3,7 @@ generator, the machine, and a store that others run. Pure. When: docs/METHOD.md.
 
 import math
 
-from orchestrator.analysis.telemetry import kept, shares
+from orchestrator.analysis.telemetry import machines, shares
 from orchestrator.analysis.telemetry.cause import Cause, Rule
 from orchestrator.analysis.telemetry.node_values import Evidence, assumed
 from orchestrator.analysis.telemetry.phrases import (
@@ -62,7 +62,7 @@ def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
 
 
 def _link_is_full(values: Evidence) -> bool:
-    return (values.network_of_rate_pct or 0.0) >= kept.LINK_PCT
+    return (values.network_of_rate_pct or 0.0) >= machines.LINK_PCT
 
 
 def _full_link(values: Evidence, node: str) -> Cause:

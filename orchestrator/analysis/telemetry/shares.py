@@ -8,7 +8,7 @@ cause: docs/METHOD.md."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.analysis.telemetry import disk_demand, kept
+from orchestrator.analysis.telemetry import disk_demand, machines
 from orchestrator.analysis.telemetry.node_values import (
     CapName,
     Evidence,
@@ -141,7 +141,7 @@ def follows(values: Evidence) -> Shares:
     weights["wal_disk_bound"] = disk.syncing_apart
     weights["contention"] = _at_locks(values.sessions, seen)
     # Who holds a lock waits for CPU as all do.
-    if (values.cpu_pct or 0.0) >= kept.CPU_PCT:
+    if (values.cpu_pct or 0.0) >= machines.CPU_PCT:
         weights["cpu_bound"] += weights.pop("contention")
     return _of_all(weights)
 

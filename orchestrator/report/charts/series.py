@@ -20,7 +20,8 @@ POINTS = 6000  # of all lines of a chart, as long as each has the least
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
-_RATES = ["line", "tier", "run", "seconds", "node", "phase"]
+_LABELS = ["line", "tier", "run", "seconds"]
+_RATES = [*_LABELS, "node", "phase"]
 _JOINED = ["time_s", "phase", "node", "line", "tier", "run", "seconds"]
 MEAN = "mean of nodes"
 BUSIEST = "busiest node"
@@ -58,8 +59,7 @@ class Runs:
 
     def of_interval(self, column: str) -> Series:
         """A column of intervals.csv for every run that left one."""
-        wanted = ["time_s", "phase", column]
-        table = self._joined([run.data.intervals[wanted] for run in self._runs])
+        table = self._intervals.reindex(columns=[*_LABELS, "phase", column])
         counted = table[table["phase"].isin(_COUNTED)]
         return _thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
 
@@ -142,6 +142,10 @@ class Runs:
         return runs
 
     @cached_property
+    def _intervals(self) -> pd.DataFrame:
+        return self._joined([run.data.intervals for run in self._runs])
+
+    @cached_property
     def _by_second(self) -> pd.DataFrame:
         """CPU in % of each node's limit, where that is known."""
         of_machine = results.machine_cpus(self.index.campaign)
@@ -149,18 +153,25 @@ class Runs:
 
     def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """With line (a run's number), tier, run and seconds since its measuring began."""
-        labelled: list[pd.DataFrame] = []
-        for line, table in enumerate(tables):
-            labelled.append(self._labelled(line, table))
-        if not labelled:
+        if not tables:
             return pd.DataFrame(columns=_JOINED)
-        return pd.concat(labelled, ignore_index=True)
+        by_line = pd.concat(dict(enumerate(tables)))
+        line = by_line.index.get_level_values(0)
+        table = by_line.reset_index(drop=True)
+        labels = self._labels().loc[line].reset_index(drop=True)
+        return table.assign(
+            line=line,
+            tier=labels["tier"],
+            run=labels["run"],
+            seconds=table["time_s"] - labels["start_s"],
+        )
 
-    def _labelled(self, line: int, table: pd.DataFrame) -> pd.DataFrame:
-        run = self._runs[line]
-        slug = run.data.record.run.slug
-        seconds = table["time_s"] - run.start_s
-        return table.assign(line=line, tier=run.tier, run=slug, seconds=seconds)
+    def _labels(self) -> pd.DataFrame:
+        """tier, run and start_s of each line."""
+        rows: list[tuple[str, str, float]] = []
+        for run in self._runs:
+            rows.append((run.tier, run.data.record.run.slug, run.start_s))
+        return pd.DataFrame(rows, columns=["tier", "run", "start_s"])
 
     def _rates(self, metric: str) -> pd.DataFrame:
         """line, tier, run, seconds (begin of a step), node, phase and value of database nodes."""

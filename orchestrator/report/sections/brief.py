@@ -5,8 +5,9 @@ from dataclasses import replace
 from orchestrator.analysis.answers.phrases import closed, sentence
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.answers.sureness import MOOT
+from orchestrator.report.blocks import ShownAnswer
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors
+from orchestrator.report.sections import factors, summary
 
 # Of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
@@ -50,3 +51,8 @@ def status_text(index: ReportIndex) -> str:
     for sentences in (closed(lines.what), lines.why):
         text = text.replace(sentences, "").strip()
     return text
+
+
+def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
+    """How far each tier is enough, where that was asked, and then what to buy."""
+    return (*factors.answers(index), *summary.answers(index))

@@ -13,9 +13,10 @@ from orchestrator.analysis.figures.counted import Counted, together
 from orchestrator.analysis.figures.transactions import Window
 from orchestrator.analysis.results import RunData, measured_window, value_of
 from orchestrator.analysis.statistics.stats import MIN_BEYOND
+from orchestrator.metrics import NEW_ORDER
 from orchestrator.report.blocks import Chart, Charts, Paragraph, Part, Section
 from orchestrator.report.charts import charts
-from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
 
 MAX_POINTS = 300

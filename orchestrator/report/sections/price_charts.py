@@ -7,13 +7,14 @@ from typing import Any
 from orchestrator import metrics
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Objective
 from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
-from orchestrator.report.report_index import NEW_ORDER, ReportIndex
+from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import priced_nodes
 
 # How far the axis of costs reaches beyond the dearest tier, whose dot has its name beside it.

@@ -14,7 +14,6 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry import (
     bottlenecks,
     causes,
-    counters,
     disk_demand,
     resources,
 )
@@ -22,7 +21,7 @@ from orchestrator.analysis.telemetry.cause import Cause
 from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
 from orchestrator.tier import Tier
-from tests.campaign_tables import Shape, held, sampled_in
+from tests.campaign_tables import Shape, held, rates_of, sampled_in
 from tests.campaigns import build_campaign, build_tier
 
 QUIET: Mapping[str, float] = {
@@ -328,7 +327,7 @@ def test_a_slow_node_is_the_cause_whatever_its_share_of_a_cap() -> None:
     )
     started = samples.loc[busy, "time_s"] - samples["time_s"].min()
     samples.loc[busy, "value"] = started
-    slow = RunData(run.record, run.intervals, held(samples))
+    slow = RunData(run.record, run.read_intervals, held(samples))
     (found,) = bottlenecks.bottlenecks(replace(campaign, runs=(slow,)))
     assert (found.cause, found.node) == ("slow_node", "node-3")
 
@@ -461,7 +460,6 @@ def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
     found = disk_demand.demand(
-        run.record.profile.tier, counters.rates(sampled_in(run)), "node-1"
+        run.record.profile.tier, rates_of(sampled_in(run)), "node-1"
     )
-    assert found is not None
-    assert float(np.median(found["iops"])) == pytest.approx(1_200, rel=0.02)
+    assert float(np.median(found.rates["iops"])) == pytest.approx(1_200, rel=0.02)

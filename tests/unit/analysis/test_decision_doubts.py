@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import report
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Record
 from orchestrator.planning import slo
+from orchestrator.report.document import arrange
 from orchestrator.tier import Burst
 from tests.campaigns import build_campaign, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
@@ -47,7 +47,7 @@ def decided(campaign: Results) -> tuple[Verdict, Decision]:
 
 
 def status(campaign: Results, verdict: Verdict) -> str:
-    return report.arrange(campaign, verdict).status
+    return arrange(campaign, verdict).status
 
 
 def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:

@@ -424,7 +424,7 @@ def test_one_slow_node_of_three() -> None:
     record = replace(run.record, nodes=(*run.record.nodes, *more))
     tables = [samples, disk.assign(node="node-2"), slow]
     limit = named(
-        RunData(record, run.intervals, held(pd.concat(tables, ignore_index=True)))
+        RunData(record, run.read_intervals, held(pd.concat(tables, ignore_index=True)))
     )
     assert (limit.cause, limit.node) == ("slow_node", "node-3")
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, loads, resources
+from orchestrator.analysis.telemetry import loads, resources
+from orchestrator.analysis.telemetry.samples import joined
 from orchestrator.metrics import measured
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign
@@ -75,7 +76,7 @@ def with_sessions(run: RunData) -> RunData:
     tables += [
         second.assign(metric=f"sessions_{kind}", value=n) for kind, n in SEEN.items()
     ]
-    return replace(run, sampled=held(counters.joined(tables)))
+    return replace(run, sampled=held(joined(tables)))
 
 
 def test_shares_of_sessions_are_of_those_that_have_work() -> None:

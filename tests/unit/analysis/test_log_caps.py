@@ -5,17 +5,19 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry import counters, disk_demand
+from orchestrator.analysis.telemetry import disk_demand
+from orchestrator.analysis.telemetry.counters import Key, Steps
 from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
+from tests.campaign_tables import rates_of
 from tests.tiers import a_tier
 
 LOG = a_tier("x's WAL", "WAL", "mounted", 100, 1_000_000)
 COUNTERS = ("disk_reads_total", "disk_writes_total", "disk_read_bytes_total")
 
 
-def sampled(wal_writes: float, wal_bytes: float) -> pd.DataFrame:
+def sampled(wal_writes: float, wal_bytes: float) -> dict[Key, Steps]:
     """Eleven seconds, in which the disk of the data is far busier than that of the WAL."""
     of_data = {**dict.fromkeys(COUNTERS, 5_000.0), "disk_written_bytes_total": 9e7}
     of_wal = {
@@ -29,7 +31,7 @@ def sampled(wal_writes: float, wal_bytes: float) -> pd.DataFrame:
         for second in range(11)
         for name, per_s in each.items()
     ]
-    return counters.rates(pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS)))
+    return rates_of(pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS)))
 
 
 def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:

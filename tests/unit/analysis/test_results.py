@@ -14,7 +14,13 @@ from orchestrator.analysis.figures import transactions
 from orchestrator.analysis.telemetry import counters, resources
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
-from tests.campaign_tables import empty_samples, growth_of, held, sampled_in
+from tests.campaign_tables import (
+    empty_samples,
+    growth_of,
+    held,
+    rates_of,
+    sampled_in,
+)
 from tests.campaigns import build_campaign
 
 Rows = list[tuple[float, str, str, float]]
@@ -38,20 +44,20 @@ def test_rates_of_counters_alone() -> None:
         series("disk_reads_total", "a", (0, 100), (1, 150), (3, 170))
         + series("disk_in_flight", "a", (0, 3), (1, 9))
     )
-    found = counters.rates(table)
-    assert found["metric"].unique().tolist() == ["disk_reads_total"]
-    assert found["time_s"].tolist() == [1, 3]
-    assert found["step_s"].tolist() == [1, 2]
-    assert found["value"].tolist() == [50, 10]
+    ((key, found),) = rates_of(table).items()
+    assert key == ("a", "disk_reads_total")
+    assert found.end_s.tolist() == [1, 3]
+    assert found.step_s.tolist() == [1, 2]
+    assert found.per_s.tolist() == [50, 10]
 
 
 def test_a_reset_is_left_out_and_not_counted_from_zero() -> None:
     table = samples(
         series("disk_reads_total", "a", (0, 1_000), (1, 1_100), (2, 30), (3, 130))
     )
-    found = counters.rates(table)
-    assert found["time_s"].tolist() == [1, 3]
-    assert found["value"].tolist() == [100, 100]
+    (found,) = rates_of(table).values()
+    assert found.end_s.tolist() == [1, 3]
+    assert found.per_s.tolist() == [100, 100]
 
 
 def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
@@ -59,8 +65,8 @@ def test_rates_do_not_mix_nodes_or_mind_the_order() -> None:
         series("disk_reads_total", "b", (1, 7), (0, 5))
         + series("disk_reads_total", "a", (0, 1))
     )
-    found = counters.rates(table)
-    assert found[["node", "value"]].values.tolist() == [["b", 2.0]]
+    found = {node: steps.per_s.tolist() for (node, _), steps in rates_of(table).items()}
+    assert found == {"a": [], "b": [2.0]}
 
 
 def test_growth_is_from_first_to_last_sample_in_the_window() -> None:
@@ -237,8 +243,8 @@ def test_an_idle_disk_has_no_latency() -> None:
 def test_no_samples_no_telemetry() -> None:
     assert resources.telemetry(NODES, growth_of(empty_samples(), 0, 10)) == ()
     assert resources.telemetry(NODES, growth_of(two_nodes(), 10, 10)) == ()
-    assert counters.rates(empty_samples()).empty
-    assert counters.wide(counters.rates(empty_samples()), "n1", [counters.READS]).empty
+    assert rates_of(empty_samples()) == {}
+    assert not counters.side_by_side({}, "n1", [counters.READS]).end_s.size
 
 
 @pytest.mark.parametrize(
@@ -249,19 +255,20 @@ def test_no_samples_no_telemetry() -> None:
 def test_counters_stand_side_by_side_where_all_are_known(
     times_of_writes: tuple[float, ...], joined_s: list[float]
 ) -> None:
-    rows = []
+    rates = {}
     for metric, times_s in (
         (counters.READS, (1.0, 2.0, 3.0)),
         (counters.WRITES, times_of_writes),
     ):
-        for time_s in times_s:
-            rows.append((time_s, 1.0, "n1", metric, 10 * time_s, "measure"))
-    columns = ["time_s", "step_s", "node", "metric", "value", "phase"]
-    rates = pd.DataFrame(rows, columns=columns)
-    wide = counters.wide(rates, "n1", [counters.READS, counters.WRITES])
-    assert list(wide["time_s"]) == joined_s
-    assert list(wide[counters.READS]) == [10 * time_s for time_s in joined_s]
-    assert list(wide[counters.WRITES]) == [10 * time_s for time_s in joined_s]
+        end_s = np.array(times_s)
+        phases = np.full(len(end_s), "measure", dtype=object)
+        steps = counters.Steps(end_s, np.ones(len(end_s)), 10 * end_s, phases)
+        rates["n1", metric] = steps
+    found = counters.side_by_side(rates, "n1", [counters.READS, counters.WRITES])
+    assert found.end_s.tolist() == joined_s
+    assert found.step_s.tolist() == [1.0] * len(joined_s)
+    for metric in (counters.READS, counters.WRITES):
+        assert found.per_s[metric].tolist() == [10 * time_s for time_s in joined_s]
 
 
 def test_only_the_measured_window_counts() -> None:

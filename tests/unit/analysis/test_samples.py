@@ -8,32 +8,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.report.charts import series
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.system import parquet, store
+from orchestrator.system import store
 from tests.campaign_tables import held, sampled_in
-from tests.campaigns import build_campaign, stored
+from tests.campaigns import build_campaign, in_files, stored
 
 BURST = build_campaign(
     profiles=["premium", "ultra"], workloads=["insert"], repetitions=2
 )
-
-
-def in_files(campaign: Results, folder: Path, rows: int) -> Results:
-    """The campaign as it is read back, with its samples in row groups of so many rows."""
-    kept = stored(campaign, folder)
-    for run in campaign.runs:
-        table = sampled_in(run).sort_values("time_s", kind="stable", ignore_index=True)
-        parts = (
-            table.iloc[begin : begin + rows] for begin in range(0, len(table), rows)
-        )
-        out = store.run_folder(kept, run.record.run)
-        parquet.write(out / "samples.parquet", parts)
-        run.intervals.to_csv(out / "intervals.csv", index=False)
-    return store.load(kept)
 
 
 @pytest.mark.parametrize("at_once", [1, 1_500, 2**21])

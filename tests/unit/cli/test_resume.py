@@ -26,7 +26,7 @@ from orchestrator.errors import (
 )
 from orchestrator.facts import Pause
 from orchestrator.model import Note, Plan
-from orchestrator.run import campaign_time, datasets, status
+from orchestrator.run import campaign_time, datasets, status, status_lines
 from orchestrator.system import files, store
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell
@@ -365,7 +365,7 @@ def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> No
     app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
     tierbench(app, *words(app, "resume", "latest"))
     loaded = store.load(left, tables=False)
-    first = status.time_and_cost(loaded, app.clock.now())
+    first = status_lines.time_and_cost(loaded, app.clock.now())
     assert "about 0 " not in first and " left, until 20" in first
 
 

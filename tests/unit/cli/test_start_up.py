@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,9 @@ import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.commands import commands
+from orchestrator.cli.concluding import conclude
 from tests import ROOT
+from tests.campaigns import build_campaign, stored
 
 HEAVY = {
     "docker",
@@ -134,6 +137,42 @@ def test_what_measures_nothing_loads_no_library_for_it(
     answer, modules = loaded(words)
     assert said in answer
     assert modules & FOR_MEASURING == set()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign of which all was judged and its page written."""
+    made = build_campaign(profiles=["premium", "ultra"], workloads=["insert", "tpcc"])
+    folder = stored(made, tmp_path_factory.mktemp("results"))
+    conclude(folder)
+    return folder
+
+
+# What only looks at records and verdicts. NumPy stays, whose arrays statistics are made of; a trend
+# is computed anew, with SciPy.
+FOR_TABLES = FOR_MEASURING - {"numpy"}
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("history --results RESULTS", "premium, ultra"),
+        ("history --results RESULTS -o json", '"repetitions"'),
+        ("report FOLDER", "report: "),
+        ("report FOLDER -o summary", "premium"),
+        ("report FOLDER -o md", "premium"),
+        ("report FOLDER -o json", '"decisions"'),
+        ("status FOLDER", "it has ended"),
+    ],
+)
+def test_what_was_judged_is_shown_without_a_library_of_tables(
+    command: str, said: str, finished: Path
+) -> None:
+    words = command.replace("FOLDER", str(finished))
+    words = words.replace("RESULTS", str(finished.parent))
+    answer, modules = loaded(words.split())
+    assert said in answer
+    assert modules & FOR_TABLES == set()
 
 
 @pytest.mark.parametrize("name", commands())

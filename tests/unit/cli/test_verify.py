@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator import __version__, report
+from orchestrator import __version__
 from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
@@ -22,6 +22,7 @@ from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench.generator import Sysbench
+from orchestrator.report.document import arrange
 from orchestrator.report.rendering import markdown
 from orchestrator.system import parquet, store
 from tests.campaign_tables import sampled_in
@@ -80,7 +81,7 @@ def verified(folder: Path) -> int:
 
 def counted_again(folder: Path) -> str:
     """What the report says of it."""
-    document = report.arrange(*concluding.judged(folder))
+    document = arrange(*concluding.judged(folder))
     page = markdown.draw(document)
     _, _, rest = page.partition("Counted again from its raw files")
     return rest.strip().splitlines()[0]

@@ -344,7 +344,9 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
         nodes = tuple(
             replace(n, sources={DISK_DEVICE: devices}) for n in run.record.nodes
         )
-        again = RunData(replace(run.record, nodes=nodes), run.intervals, run.sampled)
+        again = RunData(
+            replace(run.record, nodes=nodes), run.read_intervals, run.sampled
+        )
         values = next(iter(resources.gather(again, 8.0).values()))
         assert values.disk_iops
         return {name for name in values.sampled() if "of_cap" in name}

@@ -47,7 +47,9 @@ def test_a_column_without_any_value_has_no_series() -> None:
     """Stock sysbench gives one percentile of each second, and not the others."""
     campaign = one_run("ultra", warmup_s=5.0, measure_s=20.0).campaign
     intervals = campaign.runs[0].intervals.assign(latency_p50_s=float("nan"))
-    changed = replace(campaign, runs=(replace(campaign.runs[0], intervals=intervals),))
+    changed = replace(
+        campaign, runs=(replace(campaign.runs[0], read_intervals=lambda: intervals),)
+    )
     index = ReportIndex(changed, report_verdicts.verdict())
     assert series.Runs(index, "insert").of_interval("latency_p50_s").table.empty
     assert len(series.Runs(index, "insert").of_interval("latency_p99_s").table)

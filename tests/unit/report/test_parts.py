@@ -10,8 +10,9 @@ import pytest
 from orchestrator.analysis.answers.record import SurenessWord
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.model import Doubt
-from orchestrator.report import arrange, wording
+from orchestrator.report import wording
 from orchestrator.report.blocks import Cell, Chart, Column, Document, Table
+from orchestrator.report.document import arrange
 from orchestrator.report.exports import junit
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.rendering.page import draw

@@ -13,8 +13,8 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.model import Note, Record
-from orchestrator.report import arrange
 from orchestrator.report.blocks import Document, Table
+from orchestrator.report.document import arrange
 from orchestrator.report.rendering.terminal import TableView
 from orchestrator.report.sections.disks import gate_table
 from orchestrator.tier import Gate, GateCheck

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.doubts import burst_checks
-from orchestrator.analysis.telemetry import counters, disk_demand, resources
+from orchestrator.analysis.telemetry import disk_demand, resources
+from orchestrator.analysis.telemetry.counters import Key, Steps
 from orchestrator.analysis.telemetry.disk_demand import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
@@ -18,7 +19,7 @@ from orchestrator.model import Node, Sample
 from orchestrator.run import credit
 from orchestrator.run.credit import Bucket, BurstCredit, Seen
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
-from tests.campaign_tables import sampled_in
+from tests.campaign_tables import rates_of, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
 from tests.doubted import phrases
 from tests.fakes import fake_world
@@ -236,11 +237,10 @@ def test_a_real_disk_may_be_at_its_peak_whatever_is_declared_of_its_start(
     run = build_campaign(profiles=["premium"], workloads=["insert"], nodes=1).runs[0]
     mine = demand(
         changed(P15, enforcement=kind, iops=10),
-        counters.rates(sampled_in(run)),
+        rates_of(sampled_in(run)),
         "node-1",
     )
-    assert mine is not None
-    assert set(mine["iops_cap"]) == {3_500.0} and "credit_pct" not in mine
+    assert set(mine.in_force["iops"]) == {3_500.0} and mine.credit_pct is None
 
 
 def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> None:
@@ -248,17 +248,17 @@ def test_an_emulated_disks_credit_is_followed_from_what_its_server_said() -> Non
     tier = changed(P15, enforcement="emulated", burst=Burst(10**6, None, 1e6, 100.0))
     at_s = run.record.phases[1].start_s
     begin = {"time_s": at_s, "iops_credit_pct": 50.0}
-    mine = demand(tier, counters.rates(sampled_in(run)), "node-1", begin)
-    assert mine is not None
-    before = mine["time_s"] <= at_s
-    assert mine["credit_pct"][before].to_numpy() == pytest.approx(100, abs=0.1)
-    assert mine["credit_pct"][~before].to_numpy() == pytest.approx(50, abs=0.1)
+    mine = demand(tier, rates_of(sampled_in(run)), "node-1", begin)
+    before = mine.end_s <= at_s
+    assert mine.credit_pct is not None
+    assert mine.credit_pct[before] == pytest.approx(100, abs=0.1)
+    assert mine.credit_pct[~before] == pytest.approx(50, abs=0.1)
 
 
 # ------------------------------------------------------------------ emulated buckets, idle disks
 
 
-def disk_rates(iops: list[float]) -> pd.DataFrame:
+def disk_rates(iops: list[float]) -> dict[Key, Steps]:
     total, rows = 0.0, []
     for second, rate in enumerate([0.0, *iops]):
         total += rate
@@ -270,7 +270,7 @@ def disk_rates(iops: list[float]) -> pd.DataFrame:
         ):
             rows.append((START_S + second, "node-1", metric, "", value, "measure"))
     table = pd.DataFrame(rows, columns=list(SAMPLE_COLUMNS))
-    return counters.rates(table)
+    return rates_of(table)
 
 
 def bursting(start_pct: float) -> Tier:
@@ -282,10 +282,10 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
     # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
     rates = disk_rates([3_000.0] * 10 + [1_000.0] * 5)
     found = disk_demand.demand(bursting(100.0), rates, "node-1")
-    assert found is not None
-    assert found["iops_cap"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
-    assert found["credit_pct"][:3].tolist() == [90.0, 80.0, 70.0]
-    assert found["credit_pct"].iloc[-1] == 0.0
+    assert found.in_force["iops"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
+    assert found.credit_pct is not None
+    assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
+    assert found.credit_pct[-1] == 0.0
 
 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
@@ -294,25 +294,23 @@ def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     found = disk_demand.demand(
         bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1"
     )
-    assert found is not None
-    shares_pct = (100 * found["iops"] / found["iops_cap"])[10:]
+    shares_pct = (100 * found.rates["iops"] / found.in_force["iops"])[10:]
     assert shares_pct.tolist() == pytest.approx([100.0] * len(wobble), abs=2.0)
 
 
 def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
     rates = disk_rates([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
     found = disk_demand.demand(bursting(100.0), rates, "node-1")
-    assert found is not None
     assert (
-        found["iops_cap"][29:].tolist() == [3_000.0] * 3
+        found.in_force["iops"][29:].tolist() == [3_000.0] * 3
     )  # 19,000 of 20,000 were earned again
-    assert found["iops_cap"][10:20].tolist() == [1_000.0] * 10
+    assert found.in_force["iops"][10:20].tolist() == [1_000.0] * 10
 
 
 def test_credit_fills_below_the_base() -> None:
     found = disk_demand.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
-    assert found is not None and found["credit_pct"] is not None
-    assert found["credit_pct"].tolist() == [55.0, 60.0, 65.0, 70.0]
+    assert found.credit_pct is not None
+    assert found.credit_pct.tolist() == [55.0, 60.0, 65.0, 70.0]
 
 
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
@@ -321,9 +319,8 @@ def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     found = disk_demand.demand(
         real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1"
     )
-    assert found is not None
-    assert found["iops_cap"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
-    assert "credit_pct" not in found
+    assert found.in_force["iops"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
+    assert found.credit_pct is None
 
 
 def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> None:
@@ -339,9 +336,8 @@ def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> No
 
 def test_an_empty_bucket_stays_empty() -> None:
     found = disk_demand.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
-    assert found is not None
-    assert found["iops_cap"].tolist() == [1_000.0] * 4
-    assert "credit_pct" not in found
+    assert found.in_force["iops"].tolist() == [1_000.0] * 4
+    assert found.credit_pct is None
 
 
 def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:

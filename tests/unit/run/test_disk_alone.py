@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.cli.options import Request
@@ -17,7 +16,7 @@ from orchestrator.cli.plans import make_plan
 from orchestrator.databases import choose, databases
 from orchestrator.databases.none import NoDatabase
 from orchestrator.errors import UsageError
-from orchestrator.metrics import INTERVAL_COLUMNS, measured
+from orchestrator.metrics import measured
 from orchestrator.model import (
     ClusterSpec,
     Dataset,
@@ -35,6 +34,7 @@ from orchestrator.powers import Mount, Network
 from orchestrator.tiers.common.real import node_places
 from tests import ROOT
 from tests.apps import an_app
+from tests.campaign_tables import empty_intervals
 from tests.fake_parts import FakeDatabase, FakeGenerator
 from tests.fakes import FakePlatform, fake_world
 from tests.plans import a_profile, a_workload, disk
@@ -237,8 +237,7 @@ def a_campaign(**iops: float) -> Results:
             gate=None,
             facts={},
         )
-        intervals = pd.DataFrame(columns=list(INTERVAL_COLUMNS))
-        runs.append(RunData(record, intervals, Samples(tuple)))
+        runs.append(RunData(record, empty_intervals, Samples(tuple)))
     return Results("test", made, {}, tuple(runs))
 
 

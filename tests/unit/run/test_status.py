@@ -14,7 +14,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
 from orchestrator.model import Run
-from orchestrator.run import status
+from orchestrator.run import judging, status, status_lines
 from orchestrator.system import store
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
@@ -39,8 +39,8 @@ def folder(tmp_path: Path) -> Path:
 
 def line_of_the_first(campaign: Results) -> str:
     run = campaign.runs[0]
-    judged = status.judged_run(run, campaign)
-    return status.line_of_run(run.record, campaign, judged)
+    judged = judging.judged_run(run, campaign)
+    return status_lines.line_of_run(run.record, campaign, judged)
 
 
 def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
@@ -81,6 +81,7 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     ]
     assert " so far, about " in said[4] and " left, until 2025-" in said[4]
     assert "insert, by the runs so far: " in said[5]
+    assert said[5].endswith(" (its telemetry is not read yet)"), "only records are"
     assert said[6].startswith("in progress: 04-") and said[7].startswith(
         "last written "
     )
@@ -99,7 +100,7 @@ def test_the_answer_for_the_cluster_comes_first(
         noise_pct=noise_pct,
         frames=False,
     )
-    said = status.decision_lines(store.load(stored(made, tmp_path)))
+    said = judging.decision_lines(store.load(stored(made, tmp_path)))
     assert said[0] == f"all 2 workloads, by the runs so far: {answer}"
     assert said[1].startswith("point-select, by the runs so far: ")
 
@@ -140,7 +141,7 @@ def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> Non
 def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
     shutil.rmtree(folder / "runs")
     world = fake_world()
-    status.announce(folder, Run(1, "premium", "insert", 1), world)
+    judging.announce(folder, Run(1, "premium", "insert", 1), world)
 
 
 # ------------------------------------------------------------------ what is kept

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.counters import Samples
+from orchestrator.analysis.telemetry.samples import Samples
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.demands import model, time_at_cap
 from orchestrator.extensions.predict.disks import (

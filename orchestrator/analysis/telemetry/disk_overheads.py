@@ -1,0 +1,52 @@
+"""What emulating a disk cost in a window: loop device and FUSE, by the disk's own account. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.analysis.telemetry.disk_demand import WAYS
+from orchestrator.facts import group
+from orchestrator.model import Record
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
+    by how much it made them take longer (or shorter) than if it had been what is taken off,
+    queueing included; None if nothing is. `queue_depth`: the mean number of the disk's requests in
+    flight, of both ways; 0 if it was not counted."""
+
+    ios: int
+    overhead_us: float
+    taken_off_us: float | None
+    off_pct: float | None
+    queue_depth: float
+
+
+def overheads(record: Record, disk: str) -> dict[str, Overhead]:
+    """Of "read" and "write", as far as a disk of ours counted them. The overhead of an emulated
+    disk is measured when its device starts, without load, and taken off its latency
+    (docs/research/DISKS.md). In the window it is the mean time of requests as the kernel saw
+    them, less the mean that the disk's server needed for them."""
+    counted = group(record.facts, "disks", disk, "overhead")
+    at_start = group(record.facts, "tier", "overhead_us", disk)
+    depth = float(counted.get("queue_depth", 0.0))
+    of_way = {}
+    for way in WAYS:
+        window = group(counted, way)
+        if window:
+            of_way[way] = _overhead(window, at_start.get(way), depth)
+    return of_way
+
+
+def _overhead(
+    window: Mapping[str, Any], taken_off_us: float | None, queue_depth: float
+) -> Overhead:
+    ios = int(window["ios"])
+    overhead_us = float(window["overhead_us"])
+    if taken_off_us is None:
+        return Overhead(ios, overhead_us, None, None, queue_depth)
+    beyond_us = overhead_us - taken_off_us
+    expected_us = float(window["device_us"]) - beyond_us
+    off_pct = 100 * beyond_us / max(1.0, expected_us)
+    return Overhead(ios, overhead_us, taken_off_us, off_pct, queue_depth)

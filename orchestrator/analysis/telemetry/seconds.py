@@ -1,0 +1,182 @@
+"""What database nodes did second by second, as charts and some doubts read it. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from orchestrator.analysis.telemetry import counters, disk_demand, machines, node_values
+from orchestrator.analysis.telemetry.counters import Array, Key, Steps, Texts
+from orchestrator.analysis.telemetry.disk_demand import DiskSeconds
+from orchestrator.model import Node, Record
+
+Numbers = np.ndarray[Any, np.dtype[np.int_]]
+
+# Phases that have rows second by second, in the order in which these stand.
+_SHOWN_PHASES = ("measure", "warm-up")
+# Column of `kept.Telemetry.by_second` → the counters that it adds up.
+_BY_SECOND: Mapping[str, list[str]] = {
+    "cpus": [counters.CPU_SECONDS],
+    "disk_iops": [counters.READS, counters.WRITES],
+    "disk_bytes_per_s": [counters.READ_BYTES, counters.WRITTEN_BYTES],
+    "flushed_bytes_per_s": [counters.FLUSHED_BYTES],
+}
+
+
+@dataclass(frozen=True)
+class _CountedSteps:
+    """Steps of several counters of several nodes, one behind the other."""
+
+    node: Numbers  # its place among the nodes
+    begin_s: Array
+    end_s: Array
+    phase: Numbers  # its place among `_SHOWN_PHASES`
+    metric: Texts
+    per_s: Array
+
+
+_NO_NUMBERS = np.empty(0, dtype=int)
+_NO_VALUES = np.empty(0)
+_NOTHING = _CountedSteps(
+    node=_NO_NUMBERS,
+    begin_s=_NO_VALUES,
+    end_s=_NO_VALUES,
+    phase=_NO_NUMBERS,
+    metric=np.empty(0, dtype=object),
+    per_s=_NO_VALUES,
+)
+
+
+def by_second(
+    rates: Mapping[Key, Steps],
+    nodes: Sequence[str],
+    limits: Mapping[str, Mapping[float, str]],
+) -> pd.DataFrame:
+    """The table `by_second` of `kept.Telemetry`.
+
+    `nodes`: of databases, that were sampled; `limits`: node → end of a second → what was at its
+    limit in it (`at_limits`)."""
+    names = sorted(nodes)
+    counted = _counted(rates, names)
+    second, firsts = _seconds(counted)
+    columns: dict[str, Any] = {}
+    columns["node"] = _named(counted.node[firsts], names)
+    columns["time_s"] = counted.begin_s[firsts]
+    columns["phase"] = _named(counted.phase[firsts], _SHOWN_PHASES)
+    for name, metrics in _BY_SECOND.items():
+        has_metric = np.isin(counted.metric, metrics)
+        values = counted.per_s[has_metric]
+        columns[name] = _sums(second[has_metric], values, len(firsts))
+    columns["limit"] = _limits_at(counted, second, len(firsts), names, limits)
+    return pd.DataFrame(columns)
+
+
+def _limits_at(
+    counted: _CountedSteps,
+    second: Numbers,
+    seconds: int,
+    names: Sequence[str],
+    limits: Mapping[str, Mapping[float, str]],
+) -> pd.Series[str]:
+    """Of each second what was at its limit. Limits are known by the ends of steps: those of the CPU
+    are enough, of which a second has one."""
+    titles = np.full(seconds, None, dtype=object)
+    for row in np.flatnonzero(counted.metric == counters.CPU_SECONDS).tolist():
+        of_node = limits.get(names[counted.node[row]], {})
+        titles[second[row]] = of_node.get(float(counted.end_s[row]), "")
+    return pd.Series(titles, dtype=str)
+
+
+def _named(places: Numbers, names: Sequence[str]) -> pd.Categorical[str]:
+    """The names at these places."""
+    return pd.Categorical.from_codes(places, pd.Index(names, dtype=str))
+
+
+def _counted(rates: Mapping[Key, Steps], names: Sequence[str]) -> _CountedSteps:
+    """Of these nodes, what `_BY_SECOND` adds up, in the phases that are shown."""
+    parts = [_NOTHING]
+    for number, node in enumerate(names):
+        for metric in _all_counters():
+            steps = rates.get((node, metric))
+            if steps is None:
+                continue
+            for phase, phase_name in enumerate(_SHOWN_PHASES):
+                rows = steps.phase == phase_name
+                count = int(np.count_nonzero(rows))
+                part = _CountedSteps(
+                    node=np.full(count, number),
+                    begin_s=steps.begin_s[rows],
+                    end_s=steps.end_s[rows],
+                    phase=np.full(count, phase),
+                    metric=np.full(count, metric, dtype=object),
+                    per_s=steps.per_s[rows],
+                )
+                parts.append(part)
+    return _together(parts)
+
+
+def _together(parts: Sequence[_CountedSteps]) -> _CountedSteps:
+    """One behind the other."""
+    columns: dict[str, list[Any]] = defaultdict(list)
+    for part in parts:
+        for name, values in vars(part).items():
+            columns[name].append(values)
+    joined: dict[str, Any] = {}
+    for name, arrays in columns.items():
+        joined[name] = np.concatenate(arrays)
+    return _CountedSteps(**joined)
+
+
+def _seconds(counted: _CountedSteps) -> tuple[Numbers, Numbers]:
+    """Of each step the number of its node, second and phase, in this order; and the place of the
+    first step of each."""
+    places = np.column_stack([counted.node, counted.begin_s, counted.phase])
+    ordered = np.lexsort(places.T[::-1])
+    steps = np.diff(places[ordered], axis=0, prepend=np.nan)
+    is_another = np.any(steps != 0, axis=1)
+    second = np.empty(len(places), dtype=int)
+    second[ordered] = np.cumsum(is_another) - 1
+    return second, ordered[is_another]
+
+
+def _sums(second: Numbers, values: Array, seconds: int) -> Array:
+    """Of each second; NaN where there is no value."""
+    sums = np.bincount(second, values, seconds).astype(float)
+    sums[np.bincount(second, minlength=seconds) == 0] = np.nan
+    return sums
+
+
+def _all_counters() -> list[str]:
+    names: list[str] = []
+    for metrics in _BY_SECOND.values():
+        names += metrics
+    return names
+
+
+def at_limits(
+    record: Record, rates: Mapping[Key, Steps], node: Node, disk: DiskSeconds
+) -> dict[float, str]:
+    """End of each second in which something of the node was at its limit → what it was: a cap of
+    its disk (within 5 %), else its CPU. `disk`: of `disk_demand.of_node`."""
+    limits: dict[float, str] = {}
+    cpu = rates.get((node.name, counters.CPU_SECONDS))
+    if cpu is not None:
+        cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
+        is_busy = 100 * cpu.per_s >= machines.CPU_PCT * cpus
+        limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
+    for cap, share in disk.shares().items():
+        at_cap_s = disk.end_s[share >= disk_demand.AT_CAP]
+        limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])
+    return limits
+
+
+_CAP_TITLES: Mapping[node_values.CapName, str] = {
+    "iops": "IOPS cap",
+    "bandwidth": "bandwidth cap",
+}

@@ -1,0 +1,22 @@
+"""Where the page of a stored campaign is, and whether it has the answer that is shown."""
+
+from pathlib import Path
+
+from orchestrator import report
+from orchestrator.system.saved_verdicts import SavedVerdict
+
+
+def where_the_page_is(folder: Path, saved: SavedVerdict) -> str:
+    """Where the page is that was written before, and what to do if it does not have the verdict
+    that is shown, or is not there. `saved`: which verdict was kept with it."""
+    page = folder / report.PAGE
+    again = f"`tierbench analyze {folder}`"
+    if not page.is_file():
+        return f"report: none is written; {again} writes it"
+    line = f"report: {page.resolve()}"
+    if saved == "another":
+        return f"{line} does not have this answer; {again} writes it again"
+    if saved == "of an earlier version":
+        earlier = "was written by an earlier version of tierbench"
+        return f"{line} {earlier}; {again} writes it again"
+    return line

@@ -1,0 +1,76 @@
+"""A campaign and its verdict as a document: the first screen, then all that it rests on."""
+
+from collections.abc import Iterator
+
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.conclusions import Verdict
+from orchestrator.analysis.results import Results
+from orchestrator.registry.installed import family
+from orchestrator.registry.references import ObjectPlace
+from orchestrator.report.blocks import Document, Section
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import (
+    brief,
+    conditions,
+    decisions,
+    deltas,
+    disk_matrix,
+    disks,
+    factors,
+    latency,
+    measured,
+    method,
+    over_time,
+    resources,
+    summary,
+    ticket,
+    waits,
+)
+from orchestrator.report.sections.caveats import stamps
+
+
+def arrange(campaign: Results, verdict: Verdict) -> Document:
+    """The first screen, then tables, causes, charts, and the conditions they hold under."""
+    index = ReportIndex(campaign, verdict)
+    sureness = index.answer.sureness
+    return Document(
+        title=summary.title(index),
+        subtitle=summary.subtitle(index),
+        status=sureness.word,
+        status_text=brief.status_text(index),
+        stamps=stamps(index),
+        answers=brief.answers(index),
+        verdicts=summary.verdict_table(index),
+        changes=deltas.charts_of_changes(index),
+        footnotes=index.footnotes,
+        sections=tuple(_sections(index)),
+        tiers=index.tiers,
+        notice=phrases.notice(index.answer),
+        brief=brief.brief(index),
+    )
+
+
+def _sections(index: ReportIndex) -> Iterator[Section]:
+    """In the order of the page: what was found, what it was found with, and how."""
+    yield ticket.section(index)
+    yield from decisions.section(index)
+    yield from factors.sections(index)
+    for owned in family("sections", dict[str, str]()).values():
+        sections = ObjectPlace(owned.entry, owned.origin).imported()
+        yield from sections(index)
+    yield measured.section(index)
+    yield from measured.failures(index)
+    yield from disk_matrix.sections(index)
+    yield deltas.section(index)
+    yield resources.bottlenecks(index)
+    yield from resources.nodes(index)
+    yield from resources.storage_engine(index)
+    yield from resources.statements(index)
+    yield from waits.section(index)
+    yield from resources.conservation(index)
+    yield from latency.section(index)
+    yield over_time.section(index)
+    yield disks.section(index)
+    yield conditions.cache(index)
+    yield conditions.environment(index)
+    yield method.section(index)

@@ -1,0 +1,108 @@
+"""What is judged while a campaign goes on and when it has ended: what limited each run, and what
+would be decided now.
+
+From the tables of runs, once each: `judged_runs.py` keeps what came of it for `status`.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from orchestrator import model, powers
+from orchestrator.analysis import results
+from orchestrator.analysis.answers.limits import limit_in_words
+from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis.conclusions import ClusterDecision, Decision, Verdict
+from orchestrator.analysis.decisions.decision import decisions_so_far
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.run import judged_runs, status_lines
+from orchestrator.run.judged_runs import JudgedRun
+from orchestrator.system import store
+
+
+def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
+    """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
+    try:
+        stored = store.load(campaign, tables=False)
+        data = store.load_run(store.run_folder(campaign, run))
+        judged = judged_run(data, stored)
+        world.progress.note(status_lines.line_of_run(data.record, stored, judged))
+        decided = decided_by_records(stored)
+        for line in (status_lines.time_and_cost(stored, world.clock.now()), *decided):
+            world.progress.note(f"  {line}")
+        cpus = results.machine_cpus(stored)
+        judged_runs.keep(campaign, {run.slug: judged}, cpus, decided)
+    except Exception as error:
+        world.progress.warn(f"how the campaign stands cannot be told: {error}")
+
+
+def keep(folder: Path, campaign: results.Results, verdict: Verdict) -> None:
+    """Keeps what was judged of each run and of all of them, so that `status` need not do it."""
+    cpus = results.machine_cpus(campaign)
+    kept = judged_runs.kept(folder)
+    judged: dict[str, JudgedRun] = {}
+    for run in campaign.runs:
+        slug = run.record.run.slug
+        if kept.of_run(folder / "runs" / slug, cpus) is None:
+            judged[slug] = judged_run(run, campaign)
+    decided: tuple[str, ...] = ()
+    if len(campaign.plan.tiers) > 1:
+        decided = tuple(in_lines(campaign, verdict.decisions, verdict.cluster))
+    is_whole = len(campaign.done) == len(campaign.plan.runs)
+    judged_runs.keep(folder, judged, cpus, decided, has_verdict=is_whole)
+
+
+def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
+    """What limited a run, and how many doubts it has: from its tables, if it finished."""
+    record = run.record
+    if record.outcome != "done":
+        return JudgedRun("", 0)
+    cpus = results.machine_cpus(campaign)
+    limit = ""
+    bottleneck = bottlenecks.bottleneck([run], cpus)
+    if bottleneck:
+        limit = "limit not known"
+        words = limit_in_words(bottleneck.cause)
+        if words:
+            limit = f"limited by {words}"
+    doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
+    return JudgedRun(limit, len(doubts))
+
+
+def decision_lines(campaign: results.Results) -> tuple[str, ...]:
+    """Of each workload, as the finished runs have it; none of a single tier."""
+    if len(campaign.plan.tiers) < 2:
+        return ()
+    by_workload, cluster = decisions_so_far(campaign)
+    return tuple(in_lines(campaign, by_workload, cluster))
+
+
+# Causes, and doubts that only telemetry shows, may leave open what figures alone decide.
+_BY_RECORDS = "(its telemetry is not read yet)"
+
+
+def decided_by_records(campaign: results.Results) -> tuple[str, ...]:
+    """The same of a campaign without its tables, as of one that goes on: each line says so."""
+    lines: list[str] = []
+    for line in decision_lines(campaign):
+        lines.append(f"{line} {_BY_RECORDS}")
+    return tuple(lines)
+
+
+def in_lines(
+    campaign: results.Results,
+    by_workload: Sequence[Decision],
+    cluster: ClusterDecision | None,
+) -> Iterator[str]:
+    """The decisions, each as a line."""
+    if cluster is not None:
+        answer = cluster.tier
+        if not answer and any(decision.is_open for decision in by_workload):
+            answer = "open"
+        loads = f"all {len(by_workload)} workloads"
+        yield f"{loads}, by the runs so far: {answer or 'no answer'}"
+    for decision in by_workload:
+        answer = "open"
+        if not decision.is_open:
+            answer = campaign_list.phrase(decision, len(campaign.plan.profiles))
+        yield f"{decision.workload}, by the runs so far: {answer}"
