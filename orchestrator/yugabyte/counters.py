@@ -1,8 +1,8 @@
 """The storage engine's counters: from the servers' metrics (`/metrics`, JSON), in base units.
 
-Names and units: docs/YUGABYTEDB.md. RocksDB's tickers are per tablet, the log's latencies per
-table; a node's figure is the sum. `rocksdb_*` is the regular store, `intentsdb_rocksdb_*` the one
-of provisional records: both write to the disk, so both count. Percentiles are not read: readers
+Names and units: docs/research/YUGABYTEDB.md. RocksDB's tickers are per tablet, the log's latencies
+per table; a node's figure is the sum. `rocksdb_*` is the regular store, `intentsdb_rocksdb_*` the
+one of provisional records: both write to the disk, so both count. Percentiles are not read: readers
 reset them, and releases drop them; totals and counts are cumulative.
 
 After a load the engine goes on: memory tables are flushed, files are merged. A run that began

@@ -1,5 +1,5 @@
 """The one database that tierbench makes in a cluster of others: made, recognised, kept, dropped
-(docs/YUGABYTEDB.md).
+(docs/research/YUGABYTEDB.md).
 
 It is remembered in the cache before it is made, so that one without a comment, left by a kill in
 between, is recognised too; and by its number when it is there (`identity`). Ours is what this cache

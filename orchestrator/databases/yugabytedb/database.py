@@ -1,5 +1,6 @@
 """YugabyteDB from its own image: nodes under `yugabyted`, every one of which takes SQL, so clients
-spread their connections over all of them. Facts, traps and their sources: docs/YUGABYTEDB.md."""
+spread their connections over all of them. Facts, traps and their sources:
+docs/research/YUGABYTEDB.md."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence

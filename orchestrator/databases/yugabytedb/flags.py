@@ -1,7 +1,7 @@
 """How a node is started: a profile's cluster → memory shares, flags and command line. Pure.
 
-Facts and their sources: docs/YUGABYTEDB.md. The servers size themselves from the memory of the
-machine and do not see the container's limit, so every share is set here."""
+Facts and their sources: docs/research/YUGABYTEDB.md. The servers size themselves from the memory of
+the machine and do not see the container's limit, so every share is set here."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

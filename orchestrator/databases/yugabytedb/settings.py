@@ -24,7 +24,7 @@ OWN = (
     "wal_directory",
     "image",
     "restore",
-)  # docs/YUGABYTEDB.md
+)  # docs/research/YUGABYTEDB.md
 
 _YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")

@@ -1,7 +1,8 @@
 """What a first contact with real YugabyteDB most probably stumbles at, each answered beforehand.
 
 Goal: memory that a CREATE DATABASE needs, certificates for names, flags that are not in force.
-Method: pure functions, pages that answer as told, made-up clock. Facts: docs/YUGABYTEDB.md.
+Method: pure functions, pages that answer as told, made-up clock. Facts:
+docs/research/YUGABYTEDB.md.
 """
 
 from __future__ import annotations

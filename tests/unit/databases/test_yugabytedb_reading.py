@@ -1,7 +1,8 @@
 """Readings of YugabyteDB's servers and of node_exporter, and the figures made from them.
 
-Goal: figures in base units, from answers in the form that the servers give (docs/YUGABYTEDB.md).
-Method: literal answers; a web server on 127.0.0.1 if the requests matter, too.
+Goal: figures in base units, from answers in the form that the servers give
+(docs/research/YUGABYTEDB.md). Method: literal answers; a web server on 127.0.0.1 if the requests
+matter, too.
 """
 
 from __future__ import annotations
