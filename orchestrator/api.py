@@ -51,7 +51,9 @@ class Campaign:
     def seconds(self) -> pd.DataFrame:
         """A row for each second of each run: run, profile, workload, repetition, time_s (Unix),
         phase, throughput_per_s, latencies in s, errors."""
-        frames = [_of_run(data, data.intervals) for data in self.results.runs]
+        frames: list[pd.DataFrame] = []
+        for data in self.results.runs:
+            frames.append(_of_run(data, data.intervals))
         return _joined(frames)
 
     def latencies(self, run: int | None = None) -> pd.DataFrame:
@@ -74,7 +76,8 @@ class Campaign:
         frames: list[pd.DataFrame] = []
         for data in self.results.runs:
             if run in (None, data.record.run.number):
-                frames += [_of_run(data, part) for part in data.sampled.parts()]
+                for part in data.sampled.parts():
+                    frames.append(_of_run(data, part))
         return _joined(frames)
 
     def verdicts(self) -> pd.DataFrame:

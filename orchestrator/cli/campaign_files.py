@@ -68,7 +68,10 @@ def _placed(key: str, value: Any, file: Path) -> Any:
     if key not in _NAMES_FILES:
         return value
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_path_or_name(str(item), file) for item in value]
+        placed: list[str] = []
+        for item in value:
+            placed.append(_path_or_name(str(item), file))
+        return placed
     return _path_or_name(str(value), file)
 
 

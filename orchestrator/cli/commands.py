@@ -150,7 +150,7 @@ class LazyGroup(TyperGroup):
             return name, command, rest
         command = self.loaded(name)
         if HELP_ALL in rest:
-            rest = ["--help" if word == HELP_ALL else word for word in rest]
+            rest = [word for word in rest if word != HELP_ALL] + ["--help"]
         elif {"--help", "-h"} & set(rest):
             command = _in_short(name, command)
         # Of completion nothing is asked that reads a file of the user's.

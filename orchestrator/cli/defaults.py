@@ -51,8 +51,10 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     if not file.is_file():
         return {}
     _check_owner(file)
-    found = content(file, _options(program))
-    return {key.replace("-", "_"): value for key, value in found.items()}
+    values: dict[str, Any] = {}
+    for key, value in content(file, _options(program)).items():
+        values[key.replace("-", "_")] = value
+    return values
 
 
 def content(file: Path, options: Collection[str]) -> dict[str, Any]:
@@ -121,7 +123,8 @@ def _options(program: Any) -> set[str]:
     for name in program.commands:
         for command in with_members(program.loaded(name)):
             for parameter in command.params:
-                options.update([name.replace("_", "-") for name in names(parameter)])
+                for name in names(parameter):
+                    options.add(name.replace("_", "-"))
     return options
 
 

@@ -1,6 +1,6 @@
 """`tierbench list`: what can be named in a command: profiles, workloads and databases."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.table import Table
 
@@ -25,9 +25,11 @@ def show(app: App) -> None:
         "databases": databases,
         "extensions": installed,
     }
-    names = [f"profile/{name}" for name in profiles]
-    names += [f"workload/{name}" for name in workloads]
-    names += [f"database/{name}" for name in databases]
+    names = [
+        *_with_kind("profile", profiles),
+        *_with_kind("workload", workloads),
+        *_with_kind("database", databases),
+    ]
     app.out.show(
         listed,
         "[bold]Profiles[/bold] (disk tiers), for --profile:",
@@ -40,6 +42,14 @@ def show(app: App) -> None:
     )
 
 
+def _with_kind(kind: str, names: Iterable[str]) -> Iterator[str]:
+    """`profile/ultra`, as kubectl names things of several kinds."""
+    for name in names:
+        yield f"{kind}/{name}"
+
+
 def _table(titles: Mapping[str, str]) -> Table:
-    rows = [(f"  {name}", title) for name, title in titles.items()]
+    rows: list[tuple[str, str]] = []
+    for name, title in titles.items():
+        rows.append((f"  {name}", title))
     return console.table(("", " "), rows=rows, show_header=False)

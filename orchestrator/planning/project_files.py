@@ -29,15 +29,15 @@ def names(folder: Path) -> tuple[str, ...]:
 def titles(folder: Path) -> dict[str, str]:
     """Name → title of the YAML files in `folder`; of a profile without one its tier's row.
     UsageError if one cannot be read."""
-    found: dict[str, str] = {}
+    titles_by_name: dict[str, str] = {}
     for name in names(folder):
         file = folder / f"{name}.yaml"
         content = strict_yaml.parse(str(file), _text(file, folder))
         title = content.get("title") or content.get("tier")
         if isinstance(title, Mapping):
             title = title.get("type")
-        found[name] = str(title or "")
-    return found
+        titles_by_name[name] = str(title or "")
+    return titles_by_name
 
 
 class _ProfileForm(NamedTuple):
