@@ -20,6 +20,7 @@ from orchestrator.parts import Parts
 from orchestrator.planning.plan import as_used, interruptions
 from orchestrator.run import campaign_time, several_clients
 from orchestrator.system import files, run_folders, store
+from orchestrator.system.secret_forms import HIDDEN
 from orchestrator.units import counted, format_moment, listed
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")
@@ -310,7 +311,9 @@ def _unlike_packages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
         for package in sorted(earlier.keys() | later.keys()):
             version = earlier.get(package, "none")
             version_now = later.get(package, "none")
-            if version != version_now:
+            # A stored version of a package such as `passwd` is hidden, like a password.
+            is_known = HIDDEN not in f"{version} {version_now}"
+            if is_known and version != version_now:
                 unlike.append(f"{package} {version} against {version_now} in {tag}")
     return unlike
 
