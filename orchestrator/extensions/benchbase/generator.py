@@ -2,7 +2,7 @@
 
 Creating, loading and executing are separate starts of BenchBase. Its configuration is rendered
 from the workload's YAML (config.py); its files are read into the table from which all figures
-come (results.py). Differences from the built-in workload: docs/WORKLOADS.md."""
+come (results.py). Differences from the built-in workload: docs/research/WORKLOADS.md."""
 
 import os
 import re

@@ -3,7 +3,8 @@
 `script` names a script of sysbench (`oltp_read_write`), or is the path of a .lua file: below
 workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
 leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
-process with its share of the threads. Differences from our own workloads: docs/WORKLOADS.md.
+process with its share of the threads. Differences from our own workloads:
+docs/research/WORKLOADS.md.
 """
 
 import os
