@@ -258,6 +258,11 @@ def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
     for changes in document.changes:
         yield from changes.rows
+    yield from charts_below(document)
+
+
+def charts_below(document: Document) -> Iterator[Chart]:
+    """Those that are not on the first screen."""
     for section in document.sections:
         for part in section.parts:
             for block in part.blocks:

@@ -14,7 +14,7 @@ from orchestrator.report.blocks import Chart
 from orchestrator.units import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
-_DIGITS = 6  # significant ones of every number drawn
+_DIGITS = 5  # significant ones of every number drawn
 _NOT_DRAWN = "Not drawn: what draws charts is not installed."
 _HOW_TO_INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (

@@ -15,8 +15,10 @@ from orchestrator.analysis.telemetry import machines
 from orchestrator.report.report_index import ReportIndex
 
 POINTS_PER_LINE = 150
-LEAST_PER_LINE = 50
-POINTS = 6000  # of all lines of a chart, as long as each has the least
+LEAST_PER_LINE = 30
+# Of all lines of a kind of chart, in all workloads, as long as each line has the least: so a page
+# of many runs is no larger than what a mail or a ticket takes.
+POINTS = 4500
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
@@ -61,11 +63,11 @@ class Runs:
         """A column of intervals.csv for every run that left one."""
         table = self._intervals.reindex(columns=[*_LABELS, "phase", column])
         counted = table[table["phase"].isin(_COUNTED)]
-        return _thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
+        return self._thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
 
     def of_disk(self, metric: str) -> Series:
         """Reads and writes together, per second, of the busiest database node's disk in each."""
-        return _thinned(_of_busiest(self._rates(metric)), ["tier", "run"])
+        return self._thinned(_of_busiest(self._rates(metric)), ["tier", "run"])
 
     def of_cpu(self) -> Series:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
@@ -78,7 +80,7 @@ class Runs:
         lines_of_means = means.assign(line=2 * means["line"])
         lines_of_busiest = busiest.assign(line=2 * busiest["line"] + 1)
         both = pd.concat([lines_of_means, lines_of_busiest], ignore_index=True)
-        return _thinned(both, ["tier", "run", "of"])
+        return self._thinned(both, ["tier", "run", "of"])
 
     def _means_of_nodes(self, rates: pd.DataFrame) -> pd.DataFrame:
         """Of the nodes of each run, without the times at which one of them was not read."""
@@ -94,7 +96,7 @@ class Runs:
         rates = self._rates(metric)
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
         of_tiers = rates.assign(line=lines, run=rates["tier"])
-        return _thinned(of_tiers, ["tier", "run", "node"])
+        return self._thinned(of_tiers, ["tier", "run", "node"])
 
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
@@ -178,6 +180,19 @@ class Runs:
         table = self._by_second.reindex(columns=[*_RATES, metric])
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
 
+    def _thinned(self, points: pd.DataFrame, labels: Sequence[str]) -> Series:
+        """Each value belongs to the time after its own; a point stands in the middle of its bin."""
+        if points.empty or points["value"].isna().all():
+            return Series(pd.DataFrame(columns=_COLUMNS), 1)
+        table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
+        first_rows = table.drop_duplicates("line").set_index("line")
+        lines = first_rows[list(labels)].astype(str)
+        most_points = POINTS // len(self.index.workloads)
+        bin_s = _bin_s(table["seconds"], len(lines), most_points)
+        means = _means_of_bins(table, bin_s)
+        labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
+        return Series(labels_of_points.join(means), bin_s)
+
 
 def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
     """Of one run. `of_machine`: processors of the only machine, which a node without a limit may
@@ -189,19 +204,6 @@ def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
     return table.assign(cpu_pct=table["cpus"] * factor)
 
 
-def _thinned(points: pd.DataFrame, labels: Sequence[str]) -> Series:
-    """Each value belongs to the time after its own; a point stands in the middle of its bin."""
-    if points.empty or points["value"].isna().all():
-        return Series(pd.DataFrame(columns=_COLUMNS), 1)
-    table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
-    first_rows = table.drop_duplicates("line").set_index("line")
-    lines = first_rows[list(labels)].astype(str)
-    bin_s = _bin_s(table["seconds"], len(lines))
-    means = _means_of_bins(table, bin_s)
-    labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
-    return Series(labels_of_points.join(means), bin_s)
-
-
 def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
     """line, seconds, value: at the middle of each bin."""
     number = np.floor(table["seconds"] / bin_s)
@@ -210,9 +212,9 @@ def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
     return of_bins.mean().reset_index()
 
 
-def _bin_s(seconds: pd.Series, lines: int) -> int:
+def _bin_s(seconds: pd.Series, lines: int, most_points: int) -> int:
     """The width that leaves each of the lines as many points as a chart can show."""
-    points = min(POINTS_PER_LINE, max(LEAST_PER_LINE, POINTS // lines))
+    points = min(POINTS_PER_LINE, max(LEAST_PER_LINE, most_points // lines))
     span_s = float(seconds.max() - seconds.min())
     return max(1, math.ceil(span_s / points))
 

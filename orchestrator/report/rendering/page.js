@@ -3,10 +3,35 @@
 // static one is shown.
 (async () => {
   "use strict";
-  const packed = atob(document.getElementById("drawings").textContent);
-  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const { config, charts } = await new Response(unpacked).json();
+  async function unpacked(id) {
+    const packed = atob(document.getElementById(id).textContent);
+    const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).text();
+  }
+
+  // A table is packed as its columns: field → its values.
+  function rowsOf(table) {
+    if (Array.isArray(table)) return table;
+    const columns = Object.entries(table);
+    const count = columns.length ? columns[0][1].length : 0;
+    const row = (place) => Object.fromEntries(columns.map(([field, all]) => [field, all[place]]));
+    return Array.from({ length: count }, (_, place) => row(place));
+  }
+
+  // Without scripts a link to the file stands in the place of each drawing below the first screen.
+  const stills = JSON.parse(await unpacked("stills"));
+  for (const figure of document.querySelectorAll("[data-chart]")) {
+    const link = figure.querySelector(".still");
+    if (link) link.outerHTML = stills[figure.dataset.chart];
+  }
+  const { config, charts } = JSON.parse(await unpacked("drawings"));
+  for (const { datasets } of Object.values(charts)) {
+    for (const [name, table] of Object.entries(datasets)) datasets[name] = rowsOf(table);
+  }
+  const vega = document.createElement("script");
+  vega.textContent = await unpacked("vega"); // the page's policy knows its checksum
+  document.head.append(vega);
   const views = new Map(); // figure → its Vega view
   const hidden = new Set(); // tiers that are switched off
 

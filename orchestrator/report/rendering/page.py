@@ -52,23 +52,45 @@ def _text(text: str) -> Markup:
 def _inline(chart: blocks.Chart) -> Markup:
     """A chart inside the page: to those who hear the page it is one image with a name."""
     named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
-    svg = chart.svg.replace("<svg ", str(named), 1)
+    svg = _compact(chart.svg).replace("<svg ", str(named), 1)
     return Markup(svg.replace("<g ", '<g aria-hidden="true" ', 1))
+
+
+# What Vega writes into every mark although it changes nothing: names of parts that are not
+# heard (the whole is one image), values that are the default, and empty areas.
+_SUPERFLUOUS = re.compile(
+    r' (?:aria-[a-z]+|role)="[^"]*"| (?:opacity|stroke-width)="1"'
+    r'| pointer-events="none"| font-family="[^"]*"'
+    r'|<path class="(?:background|foreground)"[^>]* d="(?:M0,0h0v0h0Z)?"[^>]*/>'
+)
+_PLACES = re.compile(r' (?:d|transform|x2|y2)="[^"]*"')
+_DIGITS_UNSEEN = re.compile(r"(\.\d)\d+")
+
+
+def _compact(svg: str) -> str:
+    """The drawing without what nobody sees; places to a tenth of a pixel."""
+    places = _PLACES.sub(_rounded, svg)
+    return _SUPERFLUOUS.sub("", places)
+
+
+def _rounded(places: re.Match[str]) -> str:
+    return _DIGITS_UNSEEN.sub(r"\1", places[0])
 
 
 # ------------------------------------------------------------------ scripts
 
 # Vega with all that it needs, the page's own scripts, and the drawings as data. vl-convert carries
 # Vega, so that nothing is loaded from anywhere; the page's policy forbids it too, and runs these
-# scripts alone, which it knows by their checksums.
+# scripts alone, which it knows by their checksums. Vega and the drawings are compressed, because a
+# page goes into tickets and mails; the page's script unpacks them.
 
 
 @dataclass(frozen=True)
 class _Scripts:
-    """`drawings`: packed JSON. `code`: of each script. `sums`: their checksums, as the page's
-    policy names them."""
+    """`packed`: id of an element → what it holds, compressed. `code`: of each script that stands
+    in the page. `sums`: checksums of all scripts, as the page's policy names them."""
 
-    drawings: str
+    packed: Mapping[str, str]
     code: Sequence[Markup]
     sums: str
 
@@ -80,32 +102,72 @@ def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
         if chart.live:
             live[chart.name] = chart.live
     scripts = [text_of("copy.js")]
+    packed: dict[str, str] = {}
+    unpacked: list[str] = []
     if live:
-        scripts = [_vega(cache), text_of("page.js"), *scripts]
+        vega = _vega(cache)
+        packed["vega"] = _packed(vega)
+        packed["stills"] = _packed_fields(_stills(document))
+        packed["drawings"] = _packed_fields(_drawings(live))
+        scripts = [text_of("page.js"), *scripts]
+        unpacked = [vega]
     for code in scripts:
         _refuse_end_of_element(code)
-    sums = " ".join(_checksum(code) for code in scripts)
+    sums = " ".join(_checksum(code) for code in (*unpacked, *scripts))
     return _Scripts(
-        drawings=_drawings(live),
+        packed=packed,
         code=[Markup(code) for code in scripts],
         sums=sums,
     )
 
 
-def _drawings(live: Mapping[str, Mapping[str, Any]]) -> str:
+def _drawings(live: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     look = charts.drawing("look")
     look["background"] = "transparent"  # the page's, light or dark
-    return _packed({"config": look, "charts": live})
+    drawings: dict[str, Mapping[str, Any]] = {}
+    for name, drawing in live.items():
+        datasets: dict[str, Any] = {}
+        for dataset, rows in drawing["datasets"].items():
+            datasets[dataset] = _columns(rows)
+        drawings[name] = {**drawing, "datasets": datasets}
+    return {"config": look, "charts": drawings}
 
 
-def _packed(content: Mapping[str, Any]) -> str:
-    """JSON, compressed, in letters that cannot end its element."""
+def _columns(
+    rows: Sequence[Mapping[str, Any]],
+) -> Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]:
+    """Field → its values in all rows, which is half as large; rows of unlike fields stay rows."""
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        if row.keys() != rows[0].keys():
+            return rows
+        for field, value in row.items():
+            columns.setdefault(field, []).append(value)
+    return columns
+
+
+def _stills(document: blocks.Document) -> Mapping[str, str]:
+    """Name → drawing, of the charts below the first screen. The page's script puts them in their
+    places; without scripts these have a link to the chart's file."""
+    stills: dict[str, str] = {}
+    for chart in blocks.charts_below(document):
+        if chart.live:
+            stills[chart.name] = str(_inline(chart))
+    return stills
+
+
+def _packed_fields(content: Mapping[str, Any]) -> str:
     text = json.dumps(
         content, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
+    return _packed(text)
+
+
+def _packed(text: str) -> str:
+    """Compressed, in letters that cannot end its element."""
     # Without the time, so that the same report is the same file.
-    packed = gzip.compress(text.encode(), mtime=0)
-    return base64.b64encode(packed).decode()
+    compressed = gzip.compress(text.encode(), mtime=0)
+    return base64.b64encode(compressed).decode()
 
 
 def _checksum(code: str) -> str:

@@ -65,6 +65,21 @@ def test_long_runs_are_thinned_to_means() -> None:
     assert first == pytest.approx(rates.loc[start_s : start_s + 2.0].mean())
 
 
+def test_a_chart_of_many_workloads_has_fewer_points() -> None:
+    """So that a page of many workloads is no larger than one of few."""
+    bins: list[int] = []
+    for workloads in (["insert"], ["insert", "tpcc", "point-select"]):
+        campaign = build_campaign(
+            profiles=["premium", "ultra"],
+            workloads=workloads,
+            repetitions=10,
+            measure_s=150.0,
+        )
+        index = ReportIndex(campaign, report_verdicts.verdict())
+        bins.append(series.Runs(index, "insert").of_interval("throughput_per_s").bin_s)
+    assert bins == [2, 3]
+
+
 def test_disk_series_is_the_busiest_nodes() -> None:
     index = one_run("premium", nodes=2, measure_s=20.0)
     run = index.campaign.runs[0]
