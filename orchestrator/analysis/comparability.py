@@ -51,9 +51,6 @@ def obstacle(runs: Sequence[RunData], factor: str = "") -> str:
         what_may = factor or "tier"
         phrases = "; ".join(differences.in_words(unlike))
         return f"the runs differ in more than the {what_may}: {phrases}"
-    for run in runs:
-        if rehearsal.is_rehearsed(run.record.profile, run.record.workload):
-            return rehearsal.WARNING
     return ""
 
 
@@ -141,6 +138,9 @@ def obstacle_over_time(
     unlike += differences.in_words(among(both))
     if unlike:
         return f"unlike {'; '.join(unlike)}"
+    for run in both:
+        if rehearsal.is_rehearsed(run.record.profile, run.record.workload):
+            return rehearsal.WARNING
     return obstacle(both)
 
 

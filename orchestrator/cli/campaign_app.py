@@ -45,8 +45,9 @@ class CampaignApp(App):
 
     def rehearse(self, request: Request) -> Path:
         """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
-        without Docker; returns the campaign's folder."""
+        without Docker; returns the campaign's folder. Says nothing but warnings."""
         from orchestrator.cli import campaign
+        from orchestrator.cli.console import WarningsAlone
         from orchestrator.planning import rehearsal
         from orchestrator.platforms.dry import DryPlatform
         from orchestrator.run import experiment
@@ -57,12 +58,12 @@ class CampaignApp(App):
         with TemporaryDirectory() as cache:
             dry = replace(
                 self,
+                progress=WarningsAlone(self.progress),
                 cache=Path(cache),
                 clock=MadeUpClock(self.clock.now()),
                 platforms=partial(_platforms_alike, self.platforms(), platform),
             )
             plan = rehearsal.rehearsed(dry.plan(request))
-            self.progress.warn(rehearsal.WARNING)
             world = replace(dry.world(), scope="tierbench")
             host = asdict(world.machine.facts())
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)

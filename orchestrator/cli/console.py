@@ -250,6 +250,26 @@ class ConsoleProgress:
         _in_vain(partial(self._console.print, shown, soft_wrap=is_one_line))
 
 
+class WarningsAlone:
+    """Progress of what takes seconds: of a hundred made-up runs nobody reads each step."""
+
+    def __init__(self, progress: EndingProgress) -> None:
+        self._progress = progress
+
+    def speak(self, quiet: bool, verbose: bool, color: str) -> None:
+        self._progress.speak(quiet, verbose, color)
+
+    def run(self, title: str, number: int, total: int, left_s: float) -> None: ...
+    def step(self, text: str, expected_s: float | None = None) -> None: ...
+    def note(self, text: str) -> None: ...
+
+    def warn(self, text: str) -> None:
+        self._progress.warn(text)
+
+    def done(self) -> None:
+        self._progress.done()
+
+
 def _in_vain(write: Callable[[], None]) -> None:
     """Writes, and ignores that the other end is gone (OSError) or closed (ValueError)."""
     with suppress(OSError, ValueError):

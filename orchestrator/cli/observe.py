@@ -25,7 +25,7 @@ from orchestrator.databases.existing import declaration
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
-from orchestrator.report.rendering.terminal import TableView
+from orchestrator.report.rendering.terminal import TableView, brief
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
 from orchestrator.system import clock
@@ -81,6 +81,7 @@ def _observe(
     rows = [observing.row(answer) for answer in observed.answers]
     app.out.show(
         {"folder": folder, "status": page.status, "answers": rows},
+        *brief(page.brief),
         f"{page.status}: {page.status_text}",
         page.subtitle,
         TableView(page.verdicts),

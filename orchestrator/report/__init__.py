@@ -19,7 +19,14 @@ from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Document, Stamp, Table, charts_of
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import brief, decisions, factors, summary, ticket
+from orchestrator.report.sections import (
+    brief,
+    cards,
+    decisions,
+    factors,
+    summary,
+    ticket,
+)
 from orchestrator.report.sections.caveats import stamps
 
 # Names of the two in a results folder.
@@ -68,19 +75,21 @@ def summary_of(campaign: Results, verdict: Verdict) -> str:
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
-    """Status, stamps, answers, the verdict table and the doubts, each ready to be printed."""
+    """Status, stamps, answers, the verdict table and the notes, each ready to be printed.
+
+    Of made-up figures the answers alone.
+    """
     index = ReportIndex(campaign, verdict)
     labels = stamps(index)
     screen = [*_first_screen(index, labels)]
+    if index.answer.is_example:
+        return tuple(screen)
     for title, table in _tables_below(index):
         screen += [Text(), Text(title, style="bold"), terminal.TableView(table)]
     if index.footnotes:
         screen += [Text(), terminal.doubts(index.footnotes)]
     if labels:
         screen += [Text(), terminal.meanings(labels)]
-    faster = tuple(summary.faster(index))
-    if faster:
-        screen += [Text(), terminal.answers(faster)]
     return tuple(screen)
 
 
@@ -93,11 +102,14 @@ def _first_screen(
         yield terminal.notice(notice)
     yield from terminal.brief(brief.brief(index))
     yield Text()
-    yield terminal.status(sureness.word, brief.status_text(index))
+    if index.answer.is_example:  # a screen that shows the form
+        yield terminal.answers(cards.answers(index, with_pictures=False))
+        return
+    yield terminal.status(sureness.word, " ".join(sureness.details))
     if labels:
         yield terminal.stamps(labels)
     yield Text()
-    yield terminal.answers(brief.answers(index))
+    yield terminal.answers(cards.answers(index, with_pictures=False))
     yield Text()
     yield terminal.TableView(summary.verdict_table(index))
 

@@ -198,13 +198,32 @@ class Stamp:
 @dataclass(frozen=True)
 class ShownAnswer:
     """An answer. `tier`: whose colour it has, or empty; `headline`: the tier, or that none is
-    named; empty where none was asked for."""
+    named; empty where none was asked for. `lines`: what is in sight of it, where that is not the
+    first sentence of `text`; `picture`: of its figures."""
 
     workload: str
     tier: str
     text: str
     price: str
     headline: str = ""
+    lines: tuple[str, ...] = ()
+    picture: Chart | None = None
+
+    @property
+    def in_sight(self) -> tuple[str, ...]:
+        """What is shown below the headline."""
+        if self.lines or self.picture is not None:
+            return self.lines
+        return (self.first_sentence,)
+
+    @property
+    def folded(self) -> str:
+        """What stands behind it until a reader asks for it."""
+        if self.in_sight == (self.first_sentence,):
+            return self.further
+        if self.text in self.lines:
+            return ""
+        return self.text
 
     @property
     def first_sentence(self) -> str:
@@ -236,7 +255,7 @@ class Footnote:
 class Document:
     """The first screen field by field (a reader in a hurry sees nothing else), then sections.
 
-    `brief`: the answer in four lines, which stand on top.
+    `brief`: the answer in four lines, which stand on top. `is_example`: nothing was measured.
     """
 
     title: str
@@ -252,17 +271,21 @@ class Document:
     tiers: tuple[str, ...] = ()
     notice: str = ""  # said before all else
     brief: Brief = NO_BRIEF
+    is_example: bool = False
 
 
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
-    for changes in document.changes:
-        yield from changes.rows
+    for answer in document.answers:
+        if answer.picture is not None:
+            yield answer.picture
     yield from charts_below(document)
 
 
 def charts_below(document: Document) -> Iterator[Chart]:
-    """Those that are not on the first screen."""
+    """Those that are not in sight on the first screen."""
+    for changes in document.changes:
+        yield from changes.rows
     for section in document.sections:
         for part in section.parts:
             for block in part.blocks:

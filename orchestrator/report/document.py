@@ -11,6 +11,7 @@ from orchestrator.report.blocks import Document, Section
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
     brief,
+    cards,
     conditions,
     decisions,
     deltas,
@@ -37,9 +38,9 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         title=summary.title(index),
         subtitle=summary.subtitle(index),
         status=sureness.word,
-        status_text=brief.status_text(index),
+        status_text=" ".join(index.answer.sureness.details),
         stamps=stamps(index),
-        answers=brief.answers(index),
+        answers=cards.answers(index, with_pictures=True),
         verdicts=summary.verdict_table(index),
         changes=deltas.charts_of_changes(index),
         footnotes=index.footnotes,
@@ -47,6 +48,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         tiers=index.tiers,
         notice=phrases.notice(index.answer),
         brief=brief.brief(index),
+        is_example=index.answer.is_example,
     )
 
 

@@ -15,7 +15,7 @@ from orchestrator.model import Workload
 from orchestrator.planning import boxed_work
 from orchestrator.tier import Price
 
-FRONT = {True: "on the front", False: "another beats it", None: "the front: open"}
+FRONT = {True: "best at its price", False: "beaten", None: "value not decided"}
 # A compared metric within a sentence.
 METRICS: Mapping[str, str] = {
     "throughput_per_s": "transactions/s",

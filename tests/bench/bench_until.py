@@ -38,7 +38,7 @@ MARGIN_PCT = 5.0
 EDGE = 1 / (
     1 + MARGIN_PCT / 100
 )  # a rate at which the average latency is at its margin
-LOOKS = ((3, 10), (2, 6))  # a campaign's first and last; those of `make demo`
+LOOKS = ((3, 10), (2, 6))  # a campaign's first and last
 MOST_WRONG_PCT = 5.0
 CRITERIA = (THROUGHPUT, *LATENCIES)
 ONCE = each_once(THROUGHPUT, LATENCIES, closed_loop=True)

@@ -106,7 +106,7 @@ def test_three_nodes_of_postgresql_to_a_report_whose_counts_add_up(
     missing = {"replica missing", "data in memory"}
     assert not [doubt for doubt in kinds.find(campaign) if doubt.kind in missing]
     report = (tmp_path / "latest" / "report.md").read_text()
-    assert "## Whether the counts add up" in report and "Written ÷ payload" in report
+    assert "## Cross-checks of counts" in report and "Written ÷ payload" in report
     for command in ("verify", "analyze"):
         code, text = tierbench(command, str(tmp_path / "latest"))
         assert code == 0, text

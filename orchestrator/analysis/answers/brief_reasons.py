@@ -152,14 +152,16 @@ def _offer_in(decision: Decision, tier: str) -> Offer | None:
 
 
 def _clause_missed(asked: Asked, tier: str) -> str:
-    """The first clause of an SLO that the tier is proven to miss; empty if there is none."""
+    """The first clause of an SLO that the tier is proven to miss, with what it did: `p99 < 20 ms
+    (31 ms)`; empty if there is none."""
     for decision in asked.verdict.decisions:
         offer = _offer_in(decision, tier)
         if offer is None:
             continue
         for result in offer.slo:
             if result.word == "missed":
-                return result.objective
+                mean, _, _ = result.measured.partition(" (")
+                return f"{result.objective} ({mean})"
     return ""
 
 

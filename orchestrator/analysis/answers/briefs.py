@@ -11,7 +11,6 @@ from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_reasons import settled_by, why
 from orchestrator.analysis.answers.phrases import (
-    money,
     opening,
     price_in_words,
     sentence,
@@ -60,6 +59,8 @@ def _opening(asked: Asked, text: str) -> str:
 def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
     what = answer.sureness.headline or answer.sureness.text
+    if answer.is_example:
+        what = f"as an example: {one_profile.headline(asked, answer.parts)}"
     texts: list[str] = []
     if answer.sureness.word not in ("measured", "one tier"):
         texts.append(answer.sureness.word)
@@ -81,8 +82,7 @@ def _overload(asked: Asked) -> Iterator[str]:
 
 def _times_measured(answer: Answer) -> Iterator[str]:
     """By the workload with the fewest runs that count."""
-    if _is_untested(answer, "any measurement"):
-        yield "nothing was measured: a model made the figures up"
+    if answer.is_example or _is_untested(answer, "any measurement"):
         return
     counts: list[int] = []
     for part in answer.parts:
@@ -130,6 +130,8 @@ def _of_workload(part: PartAnswer) -> str:
 
 def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     price = _for_price(purchase.price)
+    if answer.is_example:
+        return f"as an example, buy {purchase.tier}{price}"
     if _is_untested(answer, "any measurement") or _is_untested(answer, "real cluster"):
         return f"{purchase.tier} is named, but do not buy by it{price}"
     word = answer.sureness.word
@@ -160,14 +162,10 @@ def _cheaper_open(answer: Answer) -> list[str]:
 
 def _for_price(price: MonthlyPrice | None) -> str:
     """`: 182.58 USD a month for the disks of your 3 nodes`."""
-    if price is None:
+    words = price_in_words(price)
+    if not words:
         return ""
-    text = f": {money(price.amount, price.currency)} a month for the {price.covers}"
-    if price.nodes is not None:
-        text += f" of your {units.counted(price.nodes, 'node')}"
-    if price.verified is False:
-        text += " (list price, not verified)"
-    return text
+    return f": {words}"
 
 
 # ------------------------------------------------------------------ how sure
@@ -182,6 +180,8 @@ _OPEN: Mapping[ProofWord, str] = {
 
 
 def _how_sure(asked: Asked, answer: Answer) -> str:
+    if answer.is_example:
+        return "not at all: a measured campaign says here what it proves"
     texts = list(_proven(asked, answer.parts))
     for proof, word in _OPEN.items():
         subjects = _subjects(answer, proof)
@@ -249,6 +249,8 @@ _UNTESTED: Mapping[UntestedKind, str] = {
 
 
 def _not_tested(asked: Asked, answer: Answer) -> str:
+    if answer.is_example:
+        return "anything"
     names: dict[str, None] = {}
     for untested in answer.untested:
         name = _UNTESTED.get(untested.kind)

@@ -103,23 +103,47 @@ def _brief(parts: Sequence[PartAnswer], sureness: Sureness) -> Brief:
         price = part.purchase.price
         cost = ""
         if price is not None:
-            cost = f" ({money(price.amount, price.currency)} a month each)"
-        carried.append(f"{part.purchase.tier}{cost}")
+            cost = f" for {money(price.amount, price.currency)} a month a node"
+        carried.append(f"{specified(part.purchase.tier)}{cost}")
     what = sureness.headline or "no disk is known to have carried this load"
+    why = ""
     if carried:
         what = f"worth measuring: {units.listed(carried)}"
+        why = "The cheapest of each provider that would have carried what was read."
     return Brief(
         sentence(what).removesuffix("."),
-        "The cheapest of each provider that would have carried what was read.",
+        why,
         "Bounds from counters: nothing was loaded, and no such disk was touched.",
         "Throughput and latency there, another week, memory, release or number of nodes.",
     )
 
 
+def specified(disk: str) -> str:
+    """`aws/gp3 (2 × 250GiB, 3,000 IOPS, 125MiB/s)`. `disk`: as `disk_in_words` has it."""
+    row, _, written = disk.partition(": ")
+    if not written:
+        return disk
+    values: dict[str, str] = {}
+    for parameter in written.split(", "):
+        key, _, value = parameter.partition("=")
+        values[key] = value
+    size = values.pop("size", "")
+    count = values.pop("count", "1")
+    if count != "1":
+        size = f"{count} × {size}"
+    texts = [size]
+    for key, value in values.items():
+        if key == "iops" and value.isdigit():
+            value = f"{int(value):,} IOPS"
+        texts.append(value)
+    return f"{row} ({', '.join(text for text in texts if text)})"
+
+
 def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     """Caps are a matter of seconds, so that of longer sums nothing but bounds follows."""
     tolerance = percent_in_words(observed.tolerance)
-    text = f"Nothing was loaded, and no such disk was touched. Tolerance: {tolerance}."
+    allowed = f"Tolerance: {tolerance} of the time at a cap."
+    text = f"Nothing was loaded, and no such disk was touched. {allowed}"
     share = observed.tolerance
     word: SurenessWord = "cannot be told from these readings"
     if not observed.apart_s and _seems_held_back(observed):
@@ -129,9 +153,10 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
             f"{sentence(advice)} {text}",
             tolerance_share=share,
             headline=f"{word}; {advice}",
+            details=(allowed,),
         )
     if not observed.apart_s:
-        return Sureness("observed", text, tolerance_share=share)
+        return Sureness("observed", text, tolerance_share=share, details=(allowed,))
     if observed.apart_s >= _MINUTE_S:
         word = "cannot be told from minutes"
     advice = _instead_of_longer_sums(observed, seconds_command)
@@ -140,6 +165,7 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
         f"{sentence(advice)} {text}",
         tolerance_share=share,
         headline=f"{word}; {advice}",
+        details=(allowed,),
     )
 
 

@@ -1,6 +1,7 @@
 """Sentences and their parts, made from the record of an answer. Pure."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers.record import (
@@ -13,12 +14,15 @@ from orchestrator.analysis.conclusions import NeighbourTier
 from orchestrator.facts import STANDS_IN
 
 NO_ANSWER = "no answer"
+EXAMPLE = "EXAMPLE: nothing was measured, a model made all figures up"
 # Of a price that was read in somebody's copy of a provider's list.
 NOT_VERIFIED = "not verified"
 
 
 def notice(answer: Answer) -> str:
     """What is said before the answer; empty if nothing need be."""
+    if answer.is_example:
+        return EXAMPLE
     if answer.is_of_stand_in:
         return STANDS_IN
     return ""
@@ -78,30 +82,31 @@ def money(amount: float, currency: str) -> str:
     return f"{amount:,.2f} {currency}"
 
 
-def price_in_words(price: MonthlyPrice | None) -> str:
-    """`780.00 USD a month for the disks of 3 nodes; 1 was measured`; empty if not known."""
+def monthly(price: MonthlyPrice | None) -> str:
+    """`780.00 USD a month`; empty if not known."""
     if price is None:
         return ""
-    words = f"{money(price.amount, price.currency)} a month"
+    return f"{money(price.amount, price.currency)} a month"
+
+
+def price_in_words(price: MonthlyPrice | None) -> str:
+    """`780.00 USD a month for the disks of your 3 nodes`; empty if not known."""
+    if price is None:
+        return ""
+    words = f"{monthly(price)} for the {price.covers}"
+    if price.nodes is not None:
+        words += f" of your {units.counted(price.nodes, 'node')}"
     if price.verified is False:
-        words += f", {NOT_VERIFIED},"
-    words += f" for the {price.covers}"
-    if price.nodes is None:
-        return words
-    words += f" of {units.counted(price.nodes, 'node')}"
-    if price.measured_nodes is None:
-        return words
-    were = "were"
-    if price.measured_nodes == 1:
-        were = "was"
-    return f"{words}; {price.measured_nodes} {were} measured"
+        words += f" (list price, {NOT_VERIFIED})"
+    return words
 
 
 def listed_price_in_words(price: MonthlyPrice | None) -> str:
     """The same, and where and when the price was read."""
     if price is None:
         return "not known"
-    words = price_in_words(price)
+    # Whether it was verified stands with its source.
+    words = price_in_words(replace(price, verified=None))
     if not (price.region or price.as_of or price.source):
         return words
     return f"{words}. At list price {where_read(price)}"

@@ -25,6 +25,7 @@ SurenessWord = Literal[
     "conclusive",
     "enough; cheaper not excluded",
     "enough; price open",
+    "example: nothing was measured",
     "for cached data only",
     "for this machine only",
     "for short windows only",
@@ -64,7 +65,8 @@ PriceScope = Literal["disks", "disks and machines", "machines"]
 # What two tiers are to each other, by the comparison that says most.
 SpeedWord = Literal["faster", "serves the rate", "alike", "not proven"]
 
-# What nobody has tried, so that the answer may be another there. "any measurement": figures are
+# What nobody has tried, so that the answer may be another there. "anything": a model made
+# the figures up; "any measurement": figures are
 # predicted, published or made up.
 UntestedKind = Literal[
     "real disks",
@@ -73,6 +75,7 @@ UntestedKind = Literal[
     "size of the data",
     "real cluster",
     "any measurement",
+    "anything",
     "performance",
     "proof",
     "other conditions",
@@ -249,8 +252,9 @@ class Tally:
 class Sureness:
     """How sure the whole is, in a word and a sentence; of a part its `proof` says it.
 
-    `tally`: of a campaign. `tolerance_share`: of an observation, the share of the time that may be
-    at a cap. `headline`: of one profile, whether it meets its SLO, or what it did.
+    `details`: the sentences of `text` that the brief does not say already. `tally`: of a campaign.
+    `tolerance_share`: of an observation, the share of the time that may be at a cap. `headline`: of
+    one profile, whether it meets its SLO, or what it did.
     """
 
     word: SurenessWord
@@ -258,6 +262,7 @@ class Sureness:
     tally: Tally | None = None
     tolerance_share: float | None = None
     headline: str = ""
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -383,6 +388,11 @@ class Answer:
     def is_of_stand_in(self) -> bool:
         """Whether PostgreSQL ran where YugabyteDB was to be judged."""
         return any(untested.kind == "database" for untested in self.untested)
+
+    @property
+    def is_example(self) -> bool:
+        """Whether a model made all figures up."""
+        return any(untested.kind == "anything" for untested in self.untested)
 
     @property
     def all_parts(self) -> tuple[PartAnswer, ...]:

@@ -155,7 +155,7 @@ def _undecided_in_words(comparison: SpeedComparison) -> str:
     if comparison.word == "alike":
         text = f"{tiers} are as fast as each other"
     else:
-        text = f"{tiers} are not proven to differ"
+        text = f"no proven difference between {tiers}"
     if not comparison.lacks:
         return text
     return f"{text}: {comparison.lacks}"

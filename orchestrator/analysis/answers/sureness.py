@@ -14,8 +14,10 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.conclusions import MootWord
 
+EXAMPLE: SurenessWord = "example: nothing was measured"
 # What an answer holds for, where something makes the question moot; the first that is so counts.
 MOOT: Mapping[MootWord, SurenessWord] = {
+    "made-up figures": EXAMPLE,
     "cached data": "for cached data only",
     "this machine": "for this machine only",
     "short windows": "for short windows only",
@@ -28,24 +30,31 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     one profile whether it meets its SLO, or what it did. `parts`: the answers by workload."""
     tally = _tally(asked)
     lost = _lost_in_words(tally)
+    if any(doubt.kind == "rehearsal" for doubt in asked.verdict.doubts):
+        text = "A model made all figures up; `tierbench compare` measures."
+        return Sureness(EXAMPLE, text, tally)
     if not asked.contenders and asked.verdict.varied:
-        text = f"It was measured at each value of what was varied.{lost}"
-        return Sureness("one tier", text, tally)
+        text = "It was measured at each value of what was varied."
+        return Sureness("one tier", f"{text}{lost}", tally, details=(text,))
     if not asked.contenders:
         return _of_one_profile(asked, parts, tally)
     if not tally.workloads_answered:
-        few = ""
+        details: list[str] = []
         if asked.campaign.plan.repetitions == 1:
-            few = ": with one run of each there is no telling a difference from chance"
-        text = f"No workload has an answer{few}.{lost}"
-        return Sureness("not conclusive", text, tally)
-    sentences = [asked.opening(why) for why in _without_prices(asked)]
-    sentences += _moot_in_words(asked)
+            details.append("One run of each cannot tell a difference from chance.")
+        text = " ".join(["No workload has an answer.", *details])
+        return Sureness(
+            "not conclusive", f"{text}{lost}", tally, details=tuple(details)
+        )
+    details = [asked.opening(why) for why in _without_prices(asked)]
+    details += _moot_in_words(asked)
+    sentences = list(details)
     if tally.workloads_answered == tally.workloads and _none_for_all(asked):
         sentences.append("No tier is proven enough for all workloads together.")
-    sentences.append(f"{_tally_in_words(tally)}.{lost}")
-    text = " ".join(sentences)
-    return Sureness(_word(asked, tally), text, tally)
+    in_numbers = f"{_tally_in_words(tally)}."
+    details.append(in_numbers)
+    text = " ".join([*sentences, in_numbers])
+    return Sureness(_word(asked, tally), f"{text}{lost}", tally, details=tuple(details))
 
 
 def _of_one_profile(
@@ -53,15 +62,15 @@ def _of_one_profile(
 ) -> Sureness:
     """An SLO that is met is held to the same rules as a tier that is named."""
     headline = one_profile.headline(asked, parts)
-    sentences = [closed(headline), *_moot_in_words(asked)]
-    sentences += one_profile.limits_in_words(asked)
+    details = tuple(_moot_in_words(asked))
+    sentences = [closed(headline), *details, *one_profile.limits_in_words(asked)]
     text = f"{' '.join(sentences)}{_lost_in_words(tally)}"
     word = one_profile.word(asked)
     if word == "SLO met":
         word = _moot_word(asked) or word
     if word == "SLO met" and tally.runs_lost:
         word = "partly conclusive"
-    return Sureness(word, text, tally, headline=headline)
+    return Sureness(word, text, tally, headline=headline, details=details)
 
 
 def _moot_word(asked: Asked) -> SurenessWord | None:
@@ -144,14 +153,14 @@ def _tally(asked: Asked) -> Tally:
 # ------------------------------------------------------------------ in words
 
 _MOOT_TEXTS: Mapping[MootWord, str] = {
-    "cached data": "Most runs of {} had all data in the cache, so disks were hardly read: "
-    "load more data than the cache holds.",
-    "this machine": "This machine was the limit of {}, so what the disks can do was not "
-    "measured: use a larger one.",
-    "short windows": "Most runs of {} were measured for less than 30 s, in which background "
-    "writes do not show: take a larger --scale.",
-    "assumed latency": "What was decided on {} rests on emulated latencies that nobody measured on "
-    "the real disks: measure on these, or give `recorded`, `read_latency` and `write_latency`.",
+    "made-up figures": "A model made the figures of {}: `tierbench compare` measures.",
+    "cached data": "Most runs of {} read from the cache, not from the disks. Load more data "
+    "than the cache holds.",
+    "this machine": "This machine limited {}, not the disks. Use a larger machine.",
+    "short windows": "Most runs of {} were measured for less than 30 s, so background writes do "
+    "not show. Take a larger --scale.",
+    "assumed latency": "The answer on {} rests on latencies that nobody measured on the real "
+    "disks. Measure there, or give `recorded`, or `read_latency` and `write_latency`.",
 }
 
 

@@ -10,7 +10,7 @@ from orchestrator.facts import NoteKind
 
 # A `DoubtKind` each; doubts may be of other kinds too.
 _OF_DOUBTS: Mapping[str, UntestedKind] = {
-    "rehearsal": "any measurement",
+    "rehearsal": "anything",
     "published figures": "any measurement",
     "emulated tier": "real disks",
     "none tier": "real disks",

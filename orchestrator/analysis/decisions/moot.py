@@ -12,6 +12,7 @@ from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
 from orchestrator.model import Objective
 from orchestrator.tier import WAYS
 
+_MADE_UP = "rehearsal"
 _CACHED = "data fits in the cache"
 _SHORT = "short window"
 _SATURATED = "host saturated"
@@ -25,6 +26,8 @@ def moot(
 ) -> tuple[MootWord, ...]:
     """`named`: the tier to buy; `slo`: what it was held against, at its load or at several."""
     words: list[MootWord] = []
+    if _is_made_up(contest):
+        words.append("made-up figures")
     if _in_most_runs(_CACHED, contest):
         words.append("cached data")
     held_back = named.cause in HARNESS_CAUSES or _in_most_runs(_SATURATED, contest)
@@ -35,6 +38,11 @@ def moot(
     if _rests_on_assumed_latency(named, contest, slo):
         words.append("assumed latency")
     return tuple(words)
+
+
+def _is_made_up(contest: Contest) -> bool:
+    """Whether a model made the figures: what follows from them is an example."""
+    return any(doubt.kind == _MADE_UP for doubt in contest.doubts.get("", ()))
 
 
 def _rests_on_assumed_latency(

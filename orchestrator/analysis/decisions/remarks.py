@@ -239,16 +239,16 @@ def _absent(tiers: Sequence[str]) -> str:
 
 
 def least_margins(offered: Sequence[Offer]) -> str:
-    """`premium is enough if 7.2 % may be lost (p99: 31 %) and ultra if 2.1 % (p99: 12 %)`."""
+    """`premium is at most 7.2 % worse than the best (p99: 31 %) and ultra 2.1 % (p99: 12 %)`."""
     parts: list[str] = []
     for offer in offered:
         least_pct = offer.least_margin_pct
         if least_pct is None or least_pct > MOST_LOST_PCT:
             continue
         margin = format_quantity(least_pct, "%")
-        text = f"{offer.tier} if {margin}"
+        text = f"{offer.tier} {margin}"
         if not parts:
-            text = f"{offer.tier} is enough if {margin} may be lost"
+            text = f"{offer.tier} is at most {margin} worse than the best"
         if offer.least_p99_margin_pct is not None:
             text += f" (p99: {format_quantity(offer.least_p99_margin_pct, '%')})"
         parts.append(text)

@@ -63,9 +63,9 @@ def bursting_in_the_gate(run: RunData, _: Totals) -> Doubts:
 def _burst_credit_left(above_base_pct: float, left_pct: float) -> Doubt:
     return forbids_a_conclusion(
         "burst credit left",
-        f"the disk was above its base rate in {above_base_pct:.0f} % of the window, and "
-        f"{left_pct:.0f} % of the burst credit was left at the end: the figures are the "
-        "burst's, not what the tier sustains",
+        f"the disk was above its base rate in {above_base_pct:.0f} % of the window, with "
+        f"{left_pct:.0f} % of its credit left at the end: the figures are the burst's, not "
+        "what the tier sustains",
         advice="start with `burst: {start: empty}`, or measure for longer",
     )
 

@@ -361,8 +361,8 @@ def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
         "equal tiers told apart",
         f"this campaign told two equal tiers apart: {change}, {verdict}, although both names "
         "are of one tier",
-        advice="something else than the tier changed between runs: look for drift in the "
-        "charts and for what else the machine did, and measure again with more repetitions",
+        advice="something else than the tier changed between runs. Look for drift in the "
+        "charts, and for other work of the machine. Then measure with more repetitions",
     )
 
 

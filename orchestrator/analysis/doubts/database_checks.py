@@ -199,10 +199,10 @@ def _connection_pooler(evidence: str) -> Doubt:
     return limits_the_answer(
         "connection pooler",
         f"a connection pooler answers for the database: {evidence}. Latency has the wait for "
-        "a free server session in it, fewer sessions than the load has threads may be open, "
-        "and settings of a session may not hold",
-        advice="name the database's own hosts and ports in `existing.hosts`, unless the "
-        "pooler is what you want to measure too",
+        "a free server session in it. Fewer sessions than threads may be open. Settings of a "
+        "session may not hold",
+        advice="name the database's own hosts and ports in `existing.hosts`. Leave it so if you "
+        "want to measure the pooler too",
     )
 
 
@@ -246,8 +246,8 @@ def _few_tablets(tables: Mapping[str, int], nodes: int, asks: bool) -> Doubt:
         )
     return limits_the_answer(
         "few tablets",
-        f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes, so not every node "
-        "works on each table, and the disks of the others are not used for it",
+        f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes. Not every node works "
+        "on each table, and the disks of the others stand idle",
         advice,
     )
 

@@ -169,8 +169,8 @@ def _counts_differ(
 def _host_slower_than_the_tier(disk: str, over_pct: float, late_s: float) -> Doubt:
     return limits_the_answer(
         "host slower than the tier",
-        f"{disk}: for {over_pct:.1f} % of requests this machine alone took longer than the "
-        f"tier's latency, and answers woke {late_s * 1e6:.0f} µs late on average",
+        f"{disk}: this machine alone took longer than the tier's latency, for "
+        f"{over_pct:.1f} % of requests. Answers came {late_s * 1e6:.0f} µs late on average",
         advice="stop what else uses this machine's disk and CPU, or take a faster machine",
     )
 

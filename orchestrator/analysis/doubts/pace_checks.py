@@ -115,8 +115,8 @@ def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
     return is_only_told(
         "overload",
         f"{format_number(served_share * rate_per_s)}/s of the {format_number(rate_per_s)}/s "
-        f"asked for were served ({100 * served_share:.1f} %): the database did not keep up, "
-        "and what waited for a terminal or was dropped is not in its latency",
+        f"asked for were served ({100 * served_share:.1f} %): the database did not keep up. "
+        "Its latency leaves out what waited for a terminal or was dropped",
         pace.advice,
     )
 
@@ -134,9 +134,9 @@ def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt
 def _waited_for_a_connection(wait_s: float, latency_s: float, pace: _Pace) -> Doubt:
     return is_only_told(
         "overload",
-        f"terminals waited {format_seconds(wait_s)} for a connection on average, beside an "
-        f"average latency of {format_seconds(latency_s)} that does not hold it: there were "
-        "at times too few connections for the pace asked for",
+        f"terminals waited {format_seconds(wait_s)} for a connection on average. The average "
+        f"latency of {format_seconds(latency_s)} leaves that out: there were at times too few "
+        "connections for the pace asked for",
         pace.advice,
     )
 

@@ -70,9 +70,8 @@ def _another_machine(here: str, meant: str) -> Doubt:
 def _shared_blocks() -> Doubt:
     return is_only_told(
         "shared blocks",
-        "the data were restored as reflinks: the first write to each block finds it shared "
-        "and takes another, so a run that writes asks more of the disk than the database "
-        "does",
+        "the data were restored as reflinks: the first write to a shared block copies it, so "
+        "the disk does more than the database asks for",
         advice="say `snapshots: copy` for runs that write (docs/TIERS.md)",
     )
 
@@ -89,8 +88,7 @@ def _copied_volume(way: str) -> Doubt:
     """`way`: what volumes were copied from, "snapshot" or "claim"."""
     return is_only_told(
         "copied volume",
-        f"the volumes were copies of a {way}: all data were read once before, but a cloud "
-        "may go on filling such a disk in the background, and it is slower until that is "
-        "done",
+        f"the volumes were copies of a {way}. All data were read once before, but a cloud "
+        "may still fill such a disk in the background. Until then it is slower",
         advice="say `snapshots: none`, so that each run loads, to see if that matters",
     )

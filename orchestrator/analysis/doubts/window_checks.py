@@ -79,7 +79,7 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
 def _short_rebuild(took_s: float) -> Doubt:
     return limits_the_answer(
         "short rebuild",
-        f"the lost node was back after {format_seconds(took_s)}, of which its start and a "
-        "checkpoint take seconds that no disk decides",
+        f"the lost node was back after {format_seconds(took_s)}. Its start and a checkpoint "
+        "take seconds of that on any disk",
         advice="load more data, so that copying them takes most of the time",
     )

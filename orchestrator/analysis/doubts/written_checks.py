@@ -118,8 +118,8 @@ def _missing_replicas(
 
 
 _NAME_THE_DEVICE = (
-    "name the device of the data in `existing.devices`, and let node_exporter see the mounts "
-    "of all directories"
+    "name the device of the data in `existing.devices`. Let node_exporter see the mounts of "
+    "all directories"
 )
 
 

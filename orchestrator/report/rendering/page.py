@@ -97,28 +97,38 @@ class _Scripts:
 
 def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
     """Without Vega if no chart can be drawn anew."""
+    live = _live(document)
+    scripts = [text_of("copy.js")]
+    if not live:
+        return _Scripts({}, _marked(scripts), _checksums(scripts))
+    scripts = [text_of("page.js"), *scripts]
+    vega = _vega(cache)
+    packed = {
+        "vega": _packed(vega),
+        "stills": _packed_fields(_stills(document)),
+        "drawings": _packed_fields(_drawings(live)),
+    }
+    return _Scripts(packed, _marked(scripts), _checksums([vega, *scripts]))
+
+
+def _live(document: blocks.Document) -> dict[str, Mapping[str, Any]]:
+    """Name → drawing, of the charts that the page's script draws anew."""
     live: dict[str, Mapping[str, Any]] = {}
     for chart in blocks.charts_of(document):
         if chart.live:
             live[chart.name] = chart.live
-    scripts = [text_of("copy.js")]
-    packed: dict[str, str] = {}
-    unpacked: list[str] = []
-    if live:
-        vega = _vega(cache)
-        packed["vega"] = _packed(vega)
-        packed["stills"] = _packed_fields(_stills(document))
-        packed["drawings"] = _packed_fields(_drawings(live))
-        scripts = [text_of("page.js"), *scripts]
-        unpacked = [vega]
+    return live
+
+
+def _marked(scripts: Sequence[str]) -> list[Markup]:
+    """As they stand in the page."""
     for code in scripts:
         _refuse_end_of_element(code)
-    sums = " ".join(_checksum(code) for code in (*unpacked, *scripts))
-    return _Scripts(
-        packed=packed,
-        code=[Markup(code) for code in scripts],
-        sums=sums,
-    )
+    return [Markup(code) for code in scripts]
+
+
+def _checksums(scripts: Sequence[str]) -> str:
+    return " ".join(_checksum(code) for code in scripts)
 
 
 def _drawings(live: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -126,11 +136,17 @@ def _drawings(live: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
     look["background"] = "transparent"  # the page's, light or dark
     drawings: dict[str, Mapping[str, Any]] = {}
     for name, drawing in live.items():
-        datasets: dict[str, Any] = {}
-        for dataset, rows in drawing["datasets"].items():
-            datasets[dataset] = _columns(rows)
-        drawings[name] = {**drawing, "datasets": datasets}
+        drawings[name] = {**drawing, "datasets": _in_columns(drawing["datasets"])}
     return {"config": look, "charts": drawings}
+
+
+def _in_columns(
+    datasets: Mapping[str, Sequence[Mapping[str, Any]]],
+) -> Mapping[str, Any]:
+    columns: dict[str, Any] = {}
+    for name, rows in datasets.items():
+        columns[name] = _columns(rows)
+    return columns
 
 
 def _columns(

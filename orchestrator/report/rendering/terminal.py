@@ -22,6 +22,7 @@ _STATUS_STYLES: Mapping[SurenessWord, str] = {
     "conclusive": "bold green",
     "enough; cheaper not excluded": "bold yellow",
     "enough; price open": "bold yellow",
+    "example: nothing was measured": "bold red",
     "for cached data only": "bold yellow",
     "for this machine only": "bold yellow",
     "for short windows only": "bold yellow",
@@ -93,7 +94,7 @@ def _answer(answer: ShownAnswer) -> Text:
         line.append("  ")
     elif answer.headline:
         line.append(f"{answer.headline}  ", style="bold yellow")
-    return line.append(answer.text)
+    return line.append(" ".join(answer.in_sight))
 
 
 def doubts(footnotes: tuple[Footnote, ...]) -> RenderableType:

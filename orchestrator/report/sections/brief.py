@@ -5,9 +5,8 @@ from dataclasses import replace
 from orchestrator.analysis.answers.phrases import closed, sentence
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.answers.sureness import MOOT
-from orchestrator.report.blocks import ShownAnswer
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import factors, summary
+from orchestrator.report.sections import factors
 
 # Of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
@@ -42,17 +41,3 @@ def _unvaried(index: ReportIndex) -> str:
         if part.tier is not None and not of_varied:
             texts.append(f"{part.tier} is enough for {part.subject}")
     return closed("; ".join(texts))
-
-
-def status_text(index: ReportIndex) -> str:
-    """What is said behind the first word, without what the four lines say already."""
-    text = index.answer.sureness.text
-    lines = index.answer.brief
-    for sentences in (closed(lines.what), lines.why):
-        text = text.replace(sentences, "").strip()
-    return text
-
-
-def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
-    """How far each tier is enough, where that was asked, and then what to buy."""
-    return (*factors.answers(index), *summary.answers(index))

@@ -54,7 +54,7 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     rows = _standing_rows(index, decision)
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
-        rows.append(_row("enough if this may be lost", offers, margins))
+        rows.append(_row("worst proven slowdown", offers, margins))
     if decision.slo:
         rows += _slo_rows(offers)
     else:
@@ -178,12 +178,15 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     yield from _about_values(index, decision)
     if any(offer.on_front is not None for offer in offers):
         yield (
-            "On the front: each tier as cheap is proven worse in something. Another beats it: one "
-            "as cheap is proven within the margin in everything, worse in nothing, and cheaper or "
+            "Best at its price: every tier as cheap is proven worse in something. Beaten: a tier "
+            "as cheap is proven within the margin in everything, and in one thing cheaper or "
             "better."
         )
     if any(offer.least_margin_pct is not None for offer in offers):
-        yield "Lost: lower throughput or longer latency; that it is no more is proven."
+        yield (
+            "Worst proven slowdown: throughput is at most so much lower than the best, or latency "
+            "so much longer."
+        )
     why = why_costs_only_rank(index.campaign)
     if why and any(offer.cost_per_unit is not None for offer in offers):
         yield (
@@ -202,7 +205,7 @@ def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
     level = wording.confidence([(100 + decision.confidence_pct) / 2])
     bounds = f"with a lower and an upper bound, each of which holds at {level}"
     if not decision.slo:
-        yield f"Each change is against the tier beside which this one comes off worst, {bounds}."
+        yield f"Each change compares a tier with its strongest rival, {bounds}."
         return
     yield f"SLO: {', '.join(decision.slo)}. Values are means {bounds}."
     for load in index.campaign.plan.workloads:

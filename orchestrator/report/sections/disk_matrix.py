@@ -80,8 +80,8 @@ def _about(workload: Workload, cells: _Cells) -> str:
     warm_up = units.format_seconds(workload.warmup_s)
     return (
         f"{count} of pattern, read share, block, depth and threads, each by fio for {measured} "
-        f"after {warm_up} of warm-up. In the tables of all workloads, its throughput is the IOPS "
-        "ceiling and its latency that of one small random I/O alone."
+        f"after {warm_up} of warm-up. In other tables its throughput is the highest IOPS of "
+        "any cell. Its latency is that of one small random I/O alone."
     )
 
 

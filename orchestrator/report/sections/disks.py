@@ -44,7 +44,7 @@ def section(index: ReportIndex) -> Section:
 def _parts(index: ReportIndex) -> Iterator[Part]:
     yield Part("Declared, per disk", (_declared(index),))
     yield from as_found(index)
-    title = "Truth gate: fio on each tier's disk before it was used"
+    title = "Disk check: fio on each tier's disk before it was used"
     yield Part(title, (_gates(index),))
     yield from _overhead_parts(index)
     yield Part("Sources and prices", (_sources(index),))
@@ -145,7 +145,7 @@ def _gates(index: ReportIndex) -> Table:
         gate = _telling_gate(runs)
         if gate is None:
             rows.append(
-                f"{profile.name}: no gate was recorded: nothing shows that the disk is what its "
+                f"{profile.name}: no disk check was recorded, so the disk may not be what its "
                 "tier declares"
             )
         elif not gate.checks:
@@ -244,8 +244,8 @@ def _overhead_parts(index: ReportIndex) -> Iterator[Part]:
         rows.extend(_overhead_rows(index, profile.name))
     if rows:
         about = Paragraph(
-            "The latency of an emulated disk is shortened by what loop device and FUSE cost, "
-            "measured when the device starts. In the windows: how much longer requests took for "
+            "The time that loop device and FUSE take is taken off the latency of an emulated disk. "
+            "It is measured at the start. In the windows: how much longer requests took for "
             "the kernel than for the disk, on average; with many in flight, much of it is waiting "
             "in the loop device's queue."
         )

@@ -89,15 +89,12 @@ def _how_to_read(varied: VariedWorkload, is_sweep: bool) -> str:
 
 def _how_to_read_loads(sweep: VariedWorkload) -> str:
     knee = (
-        "The knee is the least load with at least 95 % of the tier's highest throughput, if a "
-        "higher load was measured."
+        "The knee is the least load that has 95 % of the tier's highest throughput. A higher load "
+        "must have been measured."
     )
     if not sweep.slo:
         return knee
-    return (
-        f"{knee} Capacity at the SLO is the highest load proven to meet its latencies, tested from "
-        "the least load upwards."
-    )
+    return f"{knee} Capacity at the SLO is the highest load that is proven to meet its latencies."
 
 
 def _caption(is_sweep: bool) -> str:
@@ -107,8 +104,8 @@ def _caption(is_sweep: bool) -> str:
             "overloaded at a rate is not drawn."
         )
     return (
-        "Means over the repetitions with their 95 % interval, cut at a tenth of the mean where it "
-        "reaches zero. On logarithmic axes a power is a straight line."
+        "Means over the repetitions with their 95 % interval. One that reaches zero is cut at a "
+        "tenth of the mean. On logarithmic axes a power is a straight line."
     )
 
 

@@ -29,9 +29,9 @@ _LAST_DIGIT = 1e-9
 
 
 _ABOUT = (
-    "Each curve is made of every transaction of a tier's measured windows, all runs together, and "
-    "ends where ten transactions are slower; tables and verdicts take the mean of each run's own "
-    "percentile instead. Percentiles stand further apart the closer they come to 100 %."
+    "A curve has every measured transaction of a tier, of all runs together. It ends where ten "
+    "transactions are slower. Tables and verdicts take the mean of the runs' percentiles "
+    "instead. Percentiles stand further apart the closer they come to 100 %."
 )
 
 

@@ -88,7 +88,7 @@ def _about(index: ReportIndex) -> Iterator[str]:
     else:
         yield "CPU is the database node's, in percent of its limit."
     if index.footnotes:
-        yield "Raised numbers are the doubts listed with the first table."
+        yield "Raised numbers are the notes on single runs, listed on the first screen."
 
 
 def _several_nodes(index: ReportIndex) -> bool:
@@ -350,7 +350,7 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
             for counts in by_class(index.finished(tier, load.name)):
                 rows.append({**head, **counts})
     if not rows:
-        return Paragraph("No load generator counted one.")
+        return Paragraph("No errors.")
     about = "Attempts of all finished runs together, warm-up included."
     return table_of(rows, ("Workload", "Tier", "Class", "SQLSTATE"), (about,))
 

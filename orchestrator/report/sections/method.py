@@ -23,8 +23,8 @@ from orchestrator.report.report_index import ReportIndex
 
 _DISCLAIMER = (
     "The order-entry workload is derived from the TPC-C specification and does not comply with "
-    "it: nothing here was audited, and no figure may be held against what the TPC publishes or "
-    "against other programs that go by that name. NOPM counts the New-Order transactions "
+    "it. Nothing here was audited. Do not compare these figures with what the TPC publishes, "
+    "or with those of other programs. NOPM counts the New-Order transactions "
     "committed per minute of the measured window. TPC-C is a trademark of the Transaction "
     "Processing Performance Council."
 )
@@ -66,15 +66,15 @@ def _measured(plan: Plan) -> str:
     clients = _clients(plan)
     levels = _levels(plan)
     return (
-        f"Every tier ran {times}, round by round in balanced orders, so that neither a "
-        "tier's place nor a slow drift favours one; the warm-up is recorded and not counted. "
-        f"{clients}A change is the ratio of contender to baseline within each repetition, "
-        "so what slows a whole repetition down cancels out: its geometric mean, with an interval "
-        f"at {levels} from the spread between repetitions (Student's paired test on "
-        "logarithms). It is the same if its 90 % interval (two one-sided tests at 5 %) lies "
-        f"within {margins}, better or worse if it lies on one side of no change and the number "
-        "of comparisons does not make that likely by chance, and inconclusive otherwise. The "
-        "long form is docs/METHOD.md."
+        f"Every tier ran {times}, round by round. Orders are balanced, so a slow drift favours "
+        "no tier. The warm-up is recorded and not counted. "
+        f"{clients}A change is the ratio of contender to baseline within each repetition; what "
+        "slows down a whole repetition cancels out. Shown is the geometric mean, with an "
+        f"interval at {levels} from the spread between repetitions (Student's paired test on "
+        f"logarithms). Same: its 90 % interval lies within {margins} (two one-sided tests at "
+        "5 %). Better or worse: its interval lies on one side of no change, also with regard to "
+        "the number of comparisons. Otherwise it is inconclusive. The long form is "
+        "docs/METHOD.md."
     )
 
 
@@ -104,9 +104,8 @@ def _clients(plan: Plan) -> str:
     if clients <= 1:
         return ""
     return (
-        f"The load came from {clients} clients that began together; what each recorded is one "
-        "table, in which every transaction is once, and only the time in which all measured "
-        "counts. "
+        f"The load came from {clients} clients that began together. Their records are one "
+        "table. Only the time in which all of them measured counts. "
     )
 
 

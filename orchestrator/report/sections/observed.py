@@ -17,7 +17,6 @@ from orchestrator.analysis.answers.observation import (
 )
 from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
-from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,
     Chart,
@@ -74,9 +73,9 @@ def document(
         title="Which disks would have carried it",
         subtitle=_subtitle(observed),
         status=answer.sureness.word,
-        status_text=answer.sureness.text,
+        status_text=" ".join(answer.sureness.details),
         stamps=tuple(_stamps(answer)),
-        answers=tuple(_shown(answer, part) for part in answer.parts),
+        answers=tuple(_shown(part) for part in answer.parts),
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
@@ -119,17 +118,21 @@ def _stamps(answer: Answer) -> Iterator[Stamp]:
         yield Stamp(caution.kind, caution.text, caution.advice)
 
 
-def _shown(answer: Answer, part: PartAnswer) -> ShownAnswer:
-    amount = ""
-    if part.purchase is not None and part.purchase.price is not None:
-        price = part.purchase.price
-        amount = wording.money(price.amount, price.currency)
+def _shown(part: PartAnswer) -> ShownAnswer:
+    price = ""
+    headline = ""
+    line = f"No disk of {part.subject} is known to have carried what was read."
+    if part.purchase is not None:
+        headline = observation.specified(part.purchase.tier)
+        price = phrases.monthly(part.purchase.price)
+        line = "Would have carried what was read."
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
         text=" ".join(part.why),
-        price=amount,
-        headline=phrases.choice(answer, part),
+        price=price,
+        headline=headline,
+        lines=(line,),
     )
 
 
@@ -151,11 +154,11 @@ def _table(
         "Seconds at the cap, of the disk that is asked most, for what the observed one was asked. "
         "Where users wait for each I/O: those that ask for 95 % of the cap or more. Where work "
         "queues: those at the cap if all that waits is done later; at least, if commits that wait "
-        "share a write, so that only reads are. Two figures are the bounds of one, as far as "
-        "readings tell it. A database asks another disk for up to a tenth more, and for less where "
-        "users wait: the least of the one with 30 % less and the most of the other with 10 % more "
-        "stand beside, and answers, caps and what is worth measuring go by these. Credit is what "
-        "was left of it at its least, had it been full at first and commits shared writes."
+        "share a write, so that only reads are. Two figures are a range. "
+        "A database asks another disk for up to a tenth more, and for less where users wait. So a "
+        "second range has the least with 30 % less and the most with 10 % more. Answers go by "
+        "that one. Credit is the least that was left, if it was full at first and commits shared "
+        "writes."
     )
     rows: list[Row] = [_row(candidate) for candidate in candidates]
     return table_of(rows, _COLUMNS_OF_WORDS, (figures, _not_said()), titles)

@@ -96,8 +96,7 @@ def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
     remark = max((chart.remark for chart in drawn), key=len)
     return (
         f"One line per run, {points}; the shaded warm-up is not counted. {remark} The band below "
-        "has the colour of what was at its limit in most of a tier's runs, on the node that is "
-        "judged."
+        "shows what was at its limit, in most of a tier's runs, on the node that is judged."
     )
 
 

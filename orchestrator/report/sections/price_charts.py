@@ -62,9 +62,8 @@ def _caption(index: ReportIndex, decision: Decision) -> str:
             unverified = f", {phrases.NOT_VERIFIED}"
     caption = (
         f"Cost of {nodes}, at list price{unverified}, as in the table; dots are means, bars their "
-        "95 % interval where runs were repeated. Filled: on the Pareto front, as each tier as "
-        "cheap is proven worse in a criterion of the decision. Hollow: another is proven to beat "
-        "it, or it is open."
+        "95 % interval where runs were repeated. Filled: best at its price, because every tier as "
+        "cheap is proven worse in a criterion. Hollow: beaten, or not decided."
     )
     if not decision.slo:
         return caption

@@ -275,7 +275,7 @@ def conservation(index: ReportIndex) -> tuple[Section, ...]:
     )
     table = table_of(rows, ("Tier",), (about,))
     part = Part("", (table,))
-    return (Section("conservation", "Whether the counts add up", (part,)),)
+    return (Section("conservation", "Cross-checks of counts", (part,)),)
 
 
 def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
@@ -371,8 +371,8 @@ def _statement_table(rows: Sequence[Row]) -> Table:
 def _not_counted(reason: str) -> Paragraph:
     text = (
         f"{reason}. PostgreSQL counts statements if `shared_preload_libraries` has "
-        "`pg_stat_statements`, a setting of the profile for clusters set up here; others need "
-        "its extension in their `maintenance_database` too."
+        "`pg_stat_statements`. Set it in the profile of a cluster that is set up here. Other "
+        "clusters need its extension in their `maintenance_database` too."
     )
     return Paragraph(text, "Not counted")
 

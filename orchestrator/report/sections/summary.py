@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis import results
-from orchestrator.analysis.answers import phrases, speeds
-from orchestrator.analysis.answers.record import Answer, PartAnswer
+from orchestrator.analysis.answers import speeds
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
@@ -79,25 +78,6 @@ def _time(index: ReportIndex) -> Iterator[str]:
         yield f"{begin} to {end}"
         return
     yield f"{begin} to {end}, {share_pct:.0f} % of it measuring"
-
-
-def answers(index: ReportIndex) -> tuple[ShownAnswer, ...]:
-    """First that for the cluster, if there are several workloads, then that of each."""
-    answer = index.answer
-    return tuple(_shown(answer, part) for part in answer.all_parts)
-
-
-def _shown(answer: Answer, part: PartAnswer) -> ShownAnswer:
-    price = ""
-    if part.purchase is not None:
-        price = phrases.price_in_words(part.purchase.price)
-    return ShownAnswer(
-        workload=part.subject,
-        tier=part.tier or "",
-        text=" ".join(part.why),
-        price=price,
-        headline=phrases.choice(answer, part),
-    )
 
 
 def faster(index: ReportIndex) -> Iterator[ShownAnswer]:
@@ -249,5 +229,5 @@ def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -
     if index.cell(contender, workload, metric) is None:
         return Cell(index.absence(contender, workload), missing=True)
     if index.cell(index.verdict.baseline, workload, metric) is None:
-        return Cell("no baseline", missing=True)
+        return Cell("baseline: no figure", missing=True)
     return Cell("no change", missing=True)

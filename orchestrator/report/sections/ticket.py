@@ -44,7 +44,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     yield from _listed("Which is faster", _paragraphs(summary.faster(index)))
     yield from _listed("What was tested", _tested(index))
     yield from _listed("What limits it", _limits(index))
-    yield from _listed("Doubts", _doubts(index))
+    yield from _listed("Notes", _notes(index))
     yield from _checks(index)
 
 
@@ -92,7 +92,7 @@ def _limits(index: ReportIndex) -> Iterator[Paragraph]:
         yield Paragraph(limit.text, limit.workload)
 
 
-def _doubts(index: ReportIndex) -> Iterator[Paragraph]:
+def _notes(index: ReportIndex) -> Iterator[Paragraph]:
     for stamp in caveats.stamps(index):
         yield Paragraph(stamp.text, stamp.label)
     for note in index.footnotes:

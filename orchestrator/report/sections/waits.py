@@ -21,10 +21,10 @@ _EVENT = "Wait event"
 _SHARE = "Of sessions' time at work, %"
 _MOST = 8
 _ABOUT = (
-    "From the history that the servers keep of active sessions, over the measured windows of a "
-    "tier's finished runs. Idle sessions are in no sample. Events of YSQL are of sessions, and "
-    "make 100 % together; those of TServer are of the requests that these wait for. One session "
-    "may have several at a time: their shares are rather too high, and are cut at 100 %."
+    "From the servers' history of active sessions, in the measured windows of finished runs. Idle "
+    "sessions are in no sample. Events of YSQL are of sessions, and make 100 % together. Those of "
+    "TServer are of the requests that these wait for. A session may have several at a time, so "
+    "their shares are rather too high. They are cut at 100 %."
 )
 
 

@@ -115,6 +115,9 @@ def test_how_sure_it_is_rests_on_counts(several: Answer) -> None:
             runs_excluded=0,
             runs_failed=1,
         ),
+        details=(
+            "2 of 3 workloads have an answer; 10 of 12 comparisons came to a verdict.",
+        ),
     )
     assert is_undecided(several) and has_lost_runs(several)
 
@@ -274,8 +277,7 @@ def test_one_repetition_gives_no_answer_and_asks_for_more() -> None:
     campaign = build_campaign(workloads=["insert"], repetitions=1, frames=False)
     answer = campaign_answer(campaign, judge(campaign))
     assert answer.purchase is None and answer.sureness.text == (
-        "No workload has an answer: with one run of each there is no telling a difference "
-        "from chance."
+        "No workload has an answer. One run of each cannot tell a difference from chance."
     )
     assert answer.next_steps == (NextStep("repeat", "insert", None),)
 
@@ -463,16 +465,16 @@ def test_how_many_disks_is_not_made_up() -> None:
         ),
         (
             replace(V2_PRICE, covers="disks and machines"),
-            "85.00 USD a month for the disks and machines of 1 node. At list price (westus2, as "
-            "of 2026-01-01; example price list)",
+            "85.00 USD a month for the disks and machines of your 1 node. At list price (westus2, "
+            "as of 2026-01-01; example price list)",
         ),
         (
             MonthlyPrice(182.58, "USD", "disks", 3, measured_nodes=1),
-            "182.58 USD a month for the disks of 3 nodes; 1 was measured",
+            "182.58 USD a month for the disks of your 3 nodes",
         ),
         (
             replace(V2_PRICE, nodes=5, measured_nodes=3, verified=False),
-            "85.00 USD a month, not verified, for the disks of 5 nodes; 3 were measured. At list "
+            "85.00 USD a month for the disks of your 5 nodes. At list "
             "price (westus2, as of 2026-01-01; example price list; not verified)",
         ),
     ],

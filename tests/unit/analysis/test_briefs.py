@@ -94,7 +94,7 @@ def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> N
     brief = compared(profiles=("ultra",), workloads=("tpcc",), repetitions=1)
     assert brief.what == "ultra did 12,729 NOPM, p99 171 ms"
     assert brief.how_sure.startswith("Measured once")
-    assert brief.price == "780.00 USD a month for the disks of 3 nodes."
+    assert brief.price == "780.00 USD a month for the disks of your 3 nodes."
 
 
 def test_a_machine_that_was_the_limit_is_why() -> None:

@@ -13,8 +13,7 @@ from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.planning import slo
-from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import summary
+from orchestrator.report import document as documents
 from tests.bench import bench_cluster
 from tests.campaigns import build_campaign, build_profile, with_tail
 from tests.decision_scenarios import Change, failing, on, without_p99
@@ -117,9 +116,9 @@ def test_it_is_the_first_answer_of_a_report() -> None:
     campaign = build_campaign(workloads=["insert", "tpcc"], values=values, frames=False)
     verdict = judge(campaign)
     assert verdict.cluster is not None
-    first, *each = summary.answers(ReportIndex(campaign, verdict))
-    assert (first.workload, first.tier) == ("all 2 workloads", verdict.cluster.tier)
-    assert [one.workload for one in each] == ["insert", "tpcc"]
+    document = documents.arrange(campaign, verdict)
+    assert document.brief.what.startswith(f"Buy {verdict.cluster.tier}: ")
+    assert [card.workload for card in document.answers] == ["insert", "tpcc"]
 
 
 def test_a_wrong_tier_is_named_in_few_campaigns_where_each_is_just_not_enough() -> None:

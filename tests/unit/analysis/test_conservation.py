@@ -238,7 +238,7 @@ def test_the_report_has_a_table_of_it_and_rates_in_bytes(tmp_path: Path) -> None
     paths = concluding.write_report(campaign, verdicts.judge(campaign), tmp_path)
     text = paths.markdown.read_text().replace("\u00a0", " ")
     assert "insert**: premium did 10 MB/s; latency" in text
-    section = text.split("## Whether the counts add up")[1].split("\n## ")[0]
+    section = text.split("## Cross-checks of counts")[1].split("\n## ")[0]
     heads, row = (
         line
         for line in section.splitlines()

@@ -102,7 +102,7 @@ def test_for_each_tier_the_least_margin_is_told_at_which_it_is_enough(
     assert 9 < least < 14
     if margin_pct < 10:
         assert (
-            f"premium is enough if {format_quantity(least, '%')} may be lost"
+            f"premium is at most {format_quantity(least, '%')} worse than the best"
             in found.reason
         ), found.reason
 
@@ -115,8 +115,8 @@ def test_two_repetitions_are_enough_to_say_at_which_margin_a_tier_is() -> None:
     least = [offer.least_margin_pct for offer in found.offers]
     assert all(pct is not None and 0 <= pct < 60 for pct in least), least
     assert (
-        "premium is enough if " in found.reason
-        and " % may be lost and ultra if " in found.reason
+        "premium is at most " in found.reason
+        and " % worse than the best and ultra " in found.reason
     ), found.reason
 
 
@@ -132,7 +132,7 @@ def test_latency_more_than_twice_as_long_is_no_loss_to_be_offered() -> None:
         make_contest("insert", tiers, list(times), 5.0, LATENCIES[:1])
     )
     assert (found.offers[0].least_margin_pct or 0.0) > 100
-    assert "premium is enough" not in found.reason, found.reason
+    assert "premium is at most" not in found.reason, found.reason
 
 
 def test_open_is_what_more_repetitions_may_change() -> None:

@@ -62,7 +62,7 @@ def test_a_doubt_has_the_effect_of_its_maker(maker: str) -> None:
 
 def test_values_are_filled_in() -> None:
     copied = _copied_volume("claim")
-    assert copied.text.startswith("the volumes were copies of a claim: all data")
+    assert copied.text.startswith("the volumes were copies of a claim. All data")
     assert "`burst: {start: empty}`" in _burst_credit_left(1.0, 2.0).advice
     assert "could not store 1 request and" in _host_errors("disk-1", 1).text
 

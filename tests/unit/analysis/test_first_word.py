@@ -79,7 +79,7 @@ def swept(*latencies_s: float, profiles: tuple[str, ...] = ("premium",)) -> Resu
         (
             lambda: alone("throughput > 100", change=CACHED),
             "for cached data only",
-            "premium meets throughput > 100/s (600/s). Most runs of insert had all data",
+            "premium meets throughput > 100/s (600/s). Most runs of insert read from the cache",
         ),
         (
             lambda: alone("throughput > 100", measure_s=10.0),
@@ -253,7 +253,7 @@ def test_tiers_proven_alike_are_not_said_to_differ() -> None:
     answer = campaign_answer(campaign, replace(verdict, decisions=(moot,)))
     assert answer.sureness.word == "not decided: latency assumed"
     assert "differ" not in answer.sureness.text
-    assert "rests on emulated latencies that nobody measured" in answer.sureness.text
+    assert "rests on latencies that nobody measured" in answer.sureness.text
 
 
 @pytest.mark.parametrize(

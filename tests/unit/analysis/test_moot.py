@@ -50,7 +50,7 @@ def sureness(campaign: Results) -> tuple[str, str, bool]:
         (
             {"change": cached},
             "for cached data only",
-            "Most runs of insert had all data in the cache",
+            "Most runs of insert read from the cache",
         ),
         (
             {"measure_s": 7.0},
@@ -86,7 +86,7 @@ def test_a_machine_that_limited_the_tier_named_is_the_status() -> None:
     verdict = replace(judge(campaign), decisions=decisions)
     answer = answers.campaign_answer(campaign, verdict)
     assert answer.sureness.word == "for this machine only"
-    assert "This machine was the limit of insert" in answer.sureness.text
+    assert "This machine limited insert" in answer.sureness.text
 
 
 def test_an_slo_that_is_met_on_a_machine_that_held_back_is_met() -> None:

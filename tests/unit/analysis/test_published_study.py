@@ -167,7 +167,7 @@ def test_nothing_is_made_up(judged: Judged) -> None:
 def test_the_report_claims_no_gate_and_no_measurement(judged: Judged) -> None:
     text = judged.markdown
     for tier in judged.results.plan.tiers:
-        assert f"{tier.name}: no gate was recorded: nothing shows that" in text
+        assert f"{tier.name}: no disk check was recorded, so the disk may not" in text
     assert "No charts: no run left figures over time." in text
     claims = ("passed", "95 % interval", "round by round", "As intervals")
     for claim in (*claims, "never measured | done"):

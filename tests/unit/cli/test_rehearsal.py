@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from orchestrator import report
+from orchestrator.analysis.answers.campaign import is_undecided
+from orchestrator.analysis.comparability import obstacle_over_time
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
@@ -66,22 +71,46 @@ def test_the_plan_and_each_record_say_that_nothing_was_measured(
         )
 
 
-def test_nothing_is_decided_and_no_tier_is_better(verdict: Verdict) -> None:
+def test_it_is_judged_as_an_example_that_nobody_can_take_for_an_answer(
+    verdict: Verdict,
+) -> None:
+    """The page has the form that it would have; what it says is named an example."""
     assert verdict.doubts[0].kind == "rehearsal"
-    assert [(one.tier, one.reason) for one in verdict.decisions] == [
-        (None, WARNING)
-    ] * 2
-    assert {(one.verdict, one.reason) for one in verdict.deltas} == {
-        ("inconclusive", WARNING)
-    }
+    for decision in verdict.decisions:
+        assert decision.tier is None or "made-up figures" in decision.moot
+    answer = verdict.answer
+    assert answer is not None and answer.is_example
+    assert not answer.brief.what.startswith("Buy")
+    assert "roven" not in answer.brief.how_sure
+
+
+def test_an_example_is_no_answer_for_a_script(verdict: Verdict) -> None:
+    assert verdict.answer is not None
+    assert is_undecided(verdict.answer)
+
+
+def test_two_rehearsals_are_not_compared(results: Results) -> None:
+    cell = ("ultra", "tpcc")
+    assert obstacle_over_time(results, results, cell) == WARNING
 
 
 def test_the_report_says_so_before_anything_else(
     results: Results, verdict: Verdict, tmp_path: Path
 ) -> None:
     text = concluding.write_report(results, verdict, tmp_path).markdown.read_text()
-    assert text.index("Rehearsal: nothing was measured") < text.index("/s")
+    assert text.startswith("**EXAMPLE: nothing was measured")
     assert "a rehearsal, there was no disk" in text
+
+
+def test_the_terminal_shows_an_example_in_25_lines(
+    results: Results, verdict: Verdict
+) -> None:
+    screen = Console(width=100, record=True, file=io.StringIO())
+    for part in report.console(results, verdict):
+        screen.print(part)
+    lines = screen.export_text().splitlines()
+    assert lines[0].startswith("EXAMPLE")
+    assert len(lines) <= 22  # three more say where the report is
 
 
 def test_figures_follow_the_seed(results: Results, tmp_path: Path) -> None:

@@ -343,7 +343,7 @@ def test_price_against_throughput_and_tail() -> None:
     )
     fronts = {offer.tier: offer.on_front for offer in index.verdict.decisions[0].offers}
     assert {
-        tier: row["front"] == "on the front" for tier, row in rows.items()
+        tier: row["front"] == "best at its price" for tier, row in rows.items()
     } == fronts
     assert "cost of 3 nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg

@@ -66,7 +66,7 @@ def said(*changes: Delta) -> list[str]:
         ),
         (
             [change(RATE, "inconclusive", 25.0, -20.0, 90.0)],
-            "premium and ultra are not proven to differ",
+            "no proven difference between premium and ultra",
         ),
         (
             [
@@ -74,7 +74,7 @@ def said(*changes: Delta) -> list[str]:
                     change(RATE, "inconclusive", 37.0, 22.0, 54.0), reason="one of six"
                 )
             ],
-            "premium and ultra are not proven to differ: one of six",
+            "no proven difference between premium and ultra: one of six",
         ),
         (
             [

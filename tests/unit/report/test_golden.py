@@ -92,8 +92,8 @@ def test_every_chart_of_the_markdown_is_there(written: ReportPaths) -> None:
     folder = written.markdown.parent
     assert sorted(folder / name for name in linked) == sorted(written.charts)
     # of each workload seven over time; four distributions; changes of throughput and latency;
-    # prices against throughput and tail of the one workload with prices
-    assert len(written.charts) == 3 * 7 + 4 + 2 + 2
+    # prices against throughput and tail of the one workload with prices, and its tiers
+    assert len(written.charts) == 3 * 7 + 4 + 2 + 2 + 1
     assert all(
         chart.read_text(encoding="utf-8").startswith("<svg") for chart in written.charts
     )

@@ -154,5 +154,5 @@ def test_markdown_escapes_what_tools_said(index: ReportIndex) -> None:
 
 def test_page_escapes_what_tools_said(index: ReportIndex) -> None:
     page = draw(_hostile(index))
-    assert page.count("<script>") == 1  # what copies: there is no chart to draw
+    assert page.count("<script>") == 2  # what draws the cards, and what copies
     assert "&lt;script&gt;alert(1)" in page

@@ -51,7 +51,7 @@ def test_enough_repetitions_are_conclusive() -> None:
         "1 of 1 workload has an answer; 6 of 6 comparisons came to a verdict."
     )
     assert [answer.tier for answer in document.answers] == ["premium-v2"]
-    assert document.answers[0].price == "255.00 USD a month for the disks of 3 nodes"
+    assert document.answers[0].price == "255.00 USD a month"
 
 
 def test_a_choice_without_price_is_said_in_the_first_line() -> None:
@@ -111,7 +111,7 @@ def test_a_missing_cell_is_missing_with_its_reason(tmp_path: Path) -> None:
     assert _texts(document.verdicts) == [
         ["insert: Insert"],
         ["premium", "missing", "missing", "missing"],
-        ["ultra", "no baseline", "no baseline", "no baseline"],
+        ["ultra", "baseline: no figure", "baseline: no figure", "baseline: no figure"],
     ]
     text = _written(campaign, tmp_path)
     assert "Runs 1, 3, 5 (premium × insert) were not carried out." in text
@@ -152,7 +152,7 @@ def test_everything_failed(tmp_path: Path) -> None:
     campaign = build_campaign(failed=range(1, 10), repetitions=1)
     document = _document(campaign)
     assert document.status == "not conclusive"
-    assert "9 of 9 planned runs left no figures." in document.status_text
+    assert "9 of 9 runs left no figures." in document.brief.how_sure
     assert {answer.headline for answer in document.answers} == {"no answer"}
     text = _written(campaign, tmp_path)
     assert "Runs 1–9 (9 cells) failed: node-1 stopped answering." in text
@@ -192,7 +192,7 @@ WIDE = GateCheck("read latency", "s", 0.002, 0.0026, 5000.0, "ok")
 @pytest.mark.parametrize(
     ("gate", "texts"),
     [
-        (None, ["premium: no gate was recorded"]),
+        (None, ["premium: no disk check was recorded"]),
         (
             Gate("premium", 1.0, (SLOW,)),
             [

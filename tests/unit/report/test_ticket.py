@@ -52,7 +52,7 @@ def line(text: str, lead: str) -> str:
         ("Count", "3 disks, for 3 nodes"),
         (
             "Price",
-            "780.00 USD a month for the disks of 3 nodes. At list price (westus2, as of "
+            "780.00 USD a month for the disks of your 3 nodes. At list price (westus2, as of "
             "2026-01-01; example price list)",
         ),
         ("Result", "Conclusive. 2 of 2 workloads have an answer; "),
@@ -160,7 +160,7 @@ def on_machines(monthly: dict[str, float]) -> Results:
 def test_machines_of_one_kind_have_their_price_beside_that_of_the_disks() -> None:
     text = ticket(on_machines({"premium": 280.0, "premium-v2": 280.0, "ultra": 280.0}))
     assert line(text, "Price").startswith(
-        "780.00 USD a month for the disks of 3 nodes. At list price"
+        "780.00 USD a month for the disks of your 3 nodes. At list price"
     )
     assert line(text, "Machines") == (
         "beside it 840.00 USD a month (westus2, as of 2026-02-01; list of machines)"
@@ -179,7 +179,7 @@ def test_the_answer_is_the_cheapest_disk_and_machine_together() -> None:
     )
     text = ticket(made)
     assert line(text, "Price").startswith(
-        "1,620.00 USD a month for the disks and machines of 3 nodes. At"
+        "1,620.00 USD a month for the disks and machines of your 3 nodes. At"
     )
     assert line(text, "Machines").startswith("in it 840.00 USD a month (westus2")
     remark = decisions.table(ReportIndex(made, judge(made)), insert).remarks[-1]

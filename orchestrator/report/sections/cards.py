@@ -1,0 +1,252 @@
+"""A card for each workload: what is enough for it, in at most three lines, and a picture of all
+tiers on one axis. What the answer's brief says already is not said again."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from orchestrator import units
+from orchestrator.analysis.answers import phrases, speeds
+from orchestrator.analysis.answers.record import PartAnswer
+from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.metrics import NEW_ORDER
+from orchestrator.model import Objective, Workload
+from orchestrator.planning.slo import format_objective
+from orchestrator.report import wording
+from orchestrator.report.blocks import Chart, Measure, ShownAnswer
+from orchestrator.report.charts import charts
+from orchestrator.report.charts.rates import drawn_rate
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import brief, factors
+
+_LATENCIES = {
+    "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
+    "latency_p99_s": Measure("latency_p99_s", "tiers", "p99 latency", "ms", 1e3),
+}
+# How far the axis reaches beyond the highest figure, so that it is not cut.
+_ROOM = 1.08
+
+
+def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ...]:
+    """How far each tier is enough, where that was asked, unless the brief says it; then cards."""
+    what = brief.brief(index).what
+    shown: list[ShownAnswer] = []
+    for answer in factors.answers(index):
+        if answer.text.removesuffix(".") not in what:
+            shown.append(answer)
+    for card in cards(index):
+        if with_pictures:
+            card = replace(card, picture=picture(index, card.workload))
+        shown.append(card)
+    return tuple(shown)
+
+
+def cards(index: ReportIndex) -> tuple[ShownAnswer, ...]:
+    """In the order of the plan, without pictures, which take time to draw. What all workloads
+    together need is in the brief."""
+    return tuple(_card(index, part) for part in index.answer.parts)
+
+
+def _card(index: ReportIndex, part: PartAnswer) -> ShownAnswer:
+    answer = index.answer
+    price = ""
+    if part.purchase is not None:
+        price = phrases.monthly(part.purchase.price)
+    return ShownAnswer(
+        workload=part.subject,
+        tier=part.tier or "",
+        text=" ".join(part.why),
+        price=price,
+        headline=phrases.choice(answer, part),
+        lines=tuple(_lines(index, part)),
+    )
+
+
+# ------------------------------------------------------------------ its lines
+
+
+def _lines(index: ReportIndex, part: PartAnswer) -> Iterator[str]:
+    """The claim, with what would settle it, and how many times as fast tiers are."""
+    lines = brief.brief(index)
+    brief_text = lines.what
+    for _, text in lines.lines:
+        brief_text = f"{brief_text} {text}"
+    claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
+    texts: list[str] = []
+    for statement in claim.removesuffix(".").split("; "):
+        if statement not in brief_text:
+            texts.append(statement)
+    takes = _settled_by(index, part.subject)
+    if takes and takes not in brief_text and takes not in claim:
+        texts.append(takes)
+    if texts:
+        yield index.opening("; ".join(texts))
+    compared = tuple(_compared(index, part.subject))
+    if compared:
+        yield index.opening("; ".join(compared))
+
+
+def _settled_by(index: ReportIndex, subject: str) -> str:
+    for decision in index.verdict.decisions:
+        if decision.workload == subject:
+            return decision.settled_by
+    return ""
+
+
+def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
+    for comparison in index.answer.comparisons:
+        if comparison.workload == workload:
+            text = speeds.in_words(comparison)
+            claim, _, _ = text.partition(": ")
+            yield claim
+
+
+# ------------------------------------------------------------------ its picture
+
+
+def picture(index: ReportIndex, workload: str) -> Chart | None:
+    """Every tier a dot with its 95 % interval; None where fewer than two have the figure, and for
+    a sweep, whose figures are those of several loads."""
+    load = _load(index, workload)
+    decision = _decision(index, workload)
+    if load is None or decision is None:
+        return None
+    measure = _measure(index, load, decision)
+    rows = list(_rows(index, load, decision, measure))
+    if len(rows) < 2:
+        return None
+    enough = _enough(index, load, decision, measure, rows)
+    reach = max(row["high"] for row in rows)
+    if enough:
+        reach = max(reach, enough["to"])
+    axis = _axis(index, load, measure)
+    title = f"{axis} of each tier, with its 95 % interval"
+    spec = charts.drawing(
+        "tiers",
+        index.tiers,
+        value=axis,
+        labels=[row["label"] for row in rows],
+        reach=[0, reach * _ROOM],
+    )
+    shaded = [enough] if enough else []
+    remark = ""
+    if enough:
+        remark = enough["words"]
+    return charts.figure(
+        f"{workload}-tiers", title, spec, {"tiers": rows, "enough": shaded}, remark
+    )
+
+
+def _load(index: ReportIndex, name: str) -> Workload | None:
+    for load in index.workloads:
+        if load.name == name:
+            return load
+    return None
+
+
+def _decision(index: ReportIndex, workload: str) -> Decision | None:
+    for decision in index.verdict.decisions:
+        if decision.workload == workload:
+            return decision
+    return None
+
+
+def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
+    """What decided: a latency where the criterion is one, else the rate."""
+    words = decision.criterion.split()
+    if "latency" in words and words[0] == "p99":
+        return _LATENCIES["latency_p99_s"]
+    if "latency" in words:
+        return _LATENCIES["latency_avg_s"]
+    for clause in load.slo:
+        is_clause = format_objective(clause) == decision.criterion
+        if (
+            is_clause
+            and clause.metric in _LATENCIES
+            and _stands_for(index, load, clause)
+        ):
+            return _LATENCIES[clause.metric]
+    return drawn_rate(index.throughput_metric(load.name))
+
+
+def _stands_for(index: ReportIndex, load: Workload, clause: Objective) -> bool:
+    """Whether the clause is about the transactions whose latency stands for the workload."""
+    return clause.scope == index.latency_scope(load.name)
+
+
+def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
+    """`NOPM`, `transactions/s`, `New-Order p99 latency, ms`."""
+    if measure.metric not in _LATENCIES:
+        return measure.unit
+    title = measure.title
+    if index.latency_scope(load.name) == NEW_ORDER:
+        title = f"New-Order {title}"
+    return f"{title}, {measure.unit}"
+
+
+def _rows(
+    index: ReportIndex, load: Workload, decision: Decision, measure: Measure
+) -> Iterator[dict[str, Any]]:
+    """From cheap to dear, as the decision offers them."""
+    for offer in decision.offers:
+        cell = index.cell(offer.tier, load.name, measure.metric)
+        if cell is not None:
+            yield _row(offer, cell, measure)
+
+
+def _row(offer: Offer, cell: CellSummary, measure: Measure) -> dict[str, Any]:
+    low, high = wording.ends(cell)
+    label = offer.tier
+    price = "not known"
+    if offer.monthly_cost is not None:
+        price = wording.money(offer.monthly_cost, offer.currency)
+        label = f"{offer.tier}, {price}"
+    row: dict[str, Any] = {"tier": offer.tier, "label": label, "price": price}
+    row["value"] = cell.mean * measure.factor
+    row["low"] = low * measure.factor
+    row["high"] = high * measure.factor
+    row["told"] = wording.value_with_unit(cell)
+    return row
+
+
+def _enough(
+    index: ReportIndex,
+    load: Workload,
+    decision: Decision,
+    measure: Measure,
+    rows: list[dict[str, Any]],
+) -> dict[str, Any] | None:
+    """The stretch in which a tier is enough: what the SLO asks for, or the margin of the best."""
+    values = [row["value"] for row in rows]
+    highs = [row["high"] for row in rows]
+    if decision.slo:
+        return _asked_for(load, measure, max(highs))
+    margin_pct = _margin_pct(index, measure)
+    words = f"Shaded: within {units.format_quantity(margin_pct, '%')} of the best."
+    if measure.metric in _LATENCIES:
+        best = min(values)
+        return {"from": best, "to": best * (1 + margin_pct / 100), "words": words}
+    best = max(values)
+    return {"from": best * (1 - margin_pct / 100), "to": best, "words": words}
+
+
+def _margin_pct(index: ReportIndex, measure: Measure) -> float:
+    plan = index.campaign.plan
+    if measure.metric == "latency_p99_s":
+        return plan.p99_margin_pct
+    return plan.margin_pct
+
+
+def _asked_for(
+    load: Workload, measure: Measure, highest: float
+) -> dict[str, Any] | None:
+    """None where the SLO limits something else than what is drawn."""
+    for clause in load.slo:
+        if clause.metric != measure.metric:
+            continue
+        limit = clause.limit * measure.factor
+        words = f"Shaded: {format_objective(clause)}."
+        if measure.metric in _LATENCIES:
+            return {"from": 0.0, "to": limit, "words": words}
+        return {"from": limit, "to": max(highest, limit), "words": words}
+    return None

@@ -1,0 +1,91 @@
+"""The card of each workload: three lines and a picture, and nothing that the brief says already."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis.verdicts import judge
+from orchestrator.model import Objective
+from orchestrator.report import document as documents
+from orchestrator.report.blocks import Document
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections import cards
+from tests import report_verdicts
+from tests.campaigns import build_campaign
+
+_LEAST_WORDS = 5  # below that a sentence may be said of two workloads
+
+
+def _documents() -> list[Document]:
+    decided = build_campaign(workloads=["point-select", "tpcc"], frames=False)
+    open_ = build_campaign(workloads=["insert"], repetitions=1, frames=False)
+    alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
+    made = [documents.arrange(report_verdicts.campaign(), report_verdicts.verdict())]
+    for campaign in (decided, open_, alone):
+        made.append(documents.arrange(campaign, judge(campaign)))
+    return made
+
+
+def _sentences(document: Document) -> list[str]:
+    """All that is in sight on the first screen."""
+    texts = [document.brief.what, document.status_text]
+    texts += [text for _, text in document.brief.lines]
+    for answer in document.answers:
+        texts += answer.in_sight
+    sentences: list[str] = []
+    for text in texts:
+        sentences += re.split(r"(?<=[.;]) ", text)
+    return [sentence.strip(" .;") for sentence in sentences]
+
+
+def test_nothing_stands_twice_on_the_first_screen_and_cards_have_three_lines() -> None:
+    for document in _documents():
+        long = [s for s in _sentences(document) if len(s.split()) >= _LEAST_WORDS]
+        assert sorted(long) == sorted(set(long))
+        for answer in document.answers:
+            headline = [answer.headline] if answer.headline else []
+            assert len([*headline, *answer.in_sight]) <= 3
+
+
+def test_its_picture_has_every_tier_with_price_and_margin() -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    index = ReportIndex(campaign, judge(campaign))
+    chart = cards.picture(index, "point-select")
+    assert chart is not None and chart.live is not None
+    rows = chart.live["datasets"]["tiers"]
+    assert [row["label"] for row in rows] == [
+        "premium, 103.68 USD",
+        "premium-v2, 255.00 USD",
+        "ultra, 780.00 USD",
+    ]
+    assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
+    (enough,) = chart.live["datasets"]["enough"]
+    best = max(row["value"] for row in rows)
+    assert enough["to"] == pytest.approx(best, rel=1e-3)
+    assert enough["from"] == pytest.approx(0.95 * best, rel=1e-3)
+    assert chart.remark == "Shaded: within 5 % of the best."
+
+
+def test_what_an_slo_asks_for_is_shaded_in_the_place_of_the_margin() -> None:
+    campaign = build_campaign(workloads=["tpcc"], frames=False)
+    load = campaign.plan.workloads[0]
+    asked = replace(load, slo=(Objective("nopm", "all", 4000.0),))
+    runs = []
+    for run in campaign.runs:
+        record = replace(run.record, workload=asked)
+        runs.append(replace(run, record=record))
+    plan = replace(campaign.plan, workloads=(asked,))
+    campaign = replace(campaign, plan=plan, runs=tuple(runs))
+    chart = cards.picture(ReportIndex(campaign, judge(campaign)), "tpcc")
+    assert chart is not None and chart.live is not None
+    (enough,) = chart.live["datasets"]["enough"]
+    assert enough["from"] == 4000
+    assert chart.remark == "Shaded: nopm > 4000."
+
+
+def test_one_profile_has_no_picture() -> None:
+    alone = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
+    assert cards.picture(ReportIndex(alone, judge(alone)), "tpcc") is None

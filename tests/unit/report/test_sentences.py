@@ -1,0 +1,80 @@
+"""How long sentences are that a page shows: about 18 words, as a reader takes them at once."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests import ROOT
+
+MOST_WORDS = 18
+_PACKAGE = ROOT / "orchestrator"
+_FOLDERS = ("report", "analysis/answers", "analysis/doubts", "analysis/telemetry")
+# Longer ones that there are. A figure may only fall.
+LONGER = {
+    "analysis/answers/observation.py": 1,
+    "analysis/doubts/burst_checks.py": 1,
+    "analysis/doubts/disk_checks.py": 1,
+    "analysis/doubts/provider_checks.py": 1,
+    "analysis/telemetry/bottlenecks.py": 1,
+    "analysis/telemetry/cap_causes.py": 1,
+    "analysis/telemetry/inside_causes.py": 4,
+    "analysis/telemetry/outside_causes.py": 2,
+    "report/sections/disk_matrix.py": 2,
+    "report/sections/method.py": 2,
+    "report/sections/over_time.py": 1,
+}
+_END = re.compile(r"(?<=[.!?:;])\s+")
+_WORD = re.compile(r"[\w'`–-]+")
+
+
+def _texts(source: str) -> Iterator[str]:
+    """All strings of a module but its docstrings; a value in one counts as a word."""
+    tree = ast.parse(source)
+    skipped = {id(node) for node in _docstrings(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(part) for part in ast.walk(node) if part is not node}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(_part(part) for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            yield node.value
+
+
+def _part(part: ast.expr) -> str:
+    if isinstance(part, ast.Constant):
+        return str(part.value)
+    return "X"
+
+
+def _longer(file: Path) -> list[str]:
+    found: list[str] = []
+    for text in _texts(file.read_text(encoding="utf-8")):
+        if "<svg" in text:
+            continue
+        for sentence in _END.split(text):
+            if len(_WORD.findall(sentence)) > MOST_WORDS:
+                found.append(sentence)
+    return found
+
+
+def test_a_sentence_has_18_words_at_most_or_is_one_of_those_that_are_left() -> None:
+    longer: dict[str, list[str]] = {}
+    for folder in _FOLDERS:
+        for file in sorted((_PACKAGE / folder).rglob("*.py")):
+            sentences = _longer(file)
+            if sentences:
+                longer[file.relative_to(_PACKAGE).as_posix()] = sentences
+    counts = {name: len(sentences) for name, sentences in longer.items()}
+    assert counts == LONGER, longer
