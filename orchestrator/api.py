@@ -28,7 +28,7 @@ _OF_RUN = ["run", "profile", "workload", "repetition"]
 @dataclass(frozen=True)
 class Campaign:
     """A stored campaign, judged anew. `results` and `verdict` are the program's own records, of
-    which docs/RESULTS.md describes the fields; the frames are made of them."""
+    which docs/FILES.md describes the fields; the frames are made of them."""
 
     folder: Path
     results: Results
@@ -59,7 +59,7 @@ class Campaign:
     def latencies(self, run: int | None = None) -> pd.DataFrame:
         """A row for each transaction, in order of start, of one run or of all.
 
-        Columns: those of a run, and those of latencies.parquet (docs/RESULTS.md). A long campaign
+        Columns: those of a run, and those of latencies.parquet (docs/FILES.md). A long campaign
         has more of them than memory holds: give a `run`."""
         return _joined(list(self._transactions(run)))
 

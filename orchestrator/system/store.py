@@ -1,4 +1,4 @@
-"""Results on disk: the only module that knows the layout of a results folder (docs/RESULTS.md).
+"""Results on disk: the only module that knows the layout of a results folder (docs/FILES.md).
 
 Plan and fingerprint are saved before anything starts, each run's record when it ends, verdict and
 report last, so that a crash loses one run at most. JSON files are written atomically. What a disk
