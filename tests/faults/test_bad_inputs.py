@@ -65,10 +65,10 @@ COMMANDS = (
     "verify latest --results results",
     "export latest --format csv --results results",
     "analyze latest --slo p99<50ms --results results --output=json",
-    "schema profile",
+    "admin schema profile",
     "storage-class ultra --scale smoke",
-    "helm-values ultra --scale smoke --nodes 3 --storage-class fast",
-    "baseline list --results results",
+    "admin helm-values ultra --scale smoke --nodes 3 --storage-class fast",
+    "admin baseline list --results results",
     "doctor --db yugabytedb",
     "disk list",
 )

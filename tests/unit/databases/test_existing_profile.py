@@ -289,7 +289,8 @@ def test_the_client_is_on_this_machines_own_network(tmp_path: Path) -> None:
     """Else the client could not reach a database on `localhost`, or in another container, and
     packets to remote ones would be translated on their way."""
     spec, network = read(SMALL, tmp_path).cluster, Network("tierbench-1", ())
-    with ExistingCluster(connect).running(spec, (), network, fake_world()) as cluster:
+    database = ExistingCluster(Server().connect)
+    with database.running(spec, (), network, fake_world()) as cluster:
         assert cluster.network == "host"
         assert (
             cluster.endpoints[0].host == cluster.endpoints[0].local_host == "db.example"
