@@ -87,7 +87,7 @@ class Pause:
 class Varied:
     """The value of a factor at which a workload is another one, `of`.
 
-    It is read once, in `planning/factors`. `value`: as it was given. `number`: in the
+    It is read once, in `design/factors`. `value`: as it was given. `number`: in the
     base unit of the factor, by which it is ordered among the others, and of which laws
     are made; None for a word.
     """

@@ -12,9 +12,9 @@ from typing import Any
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from orchestrator.metrics import measured
 from orchestrator.model import Record
-from orchestrator.planning import slo
 from orchestrator.report.document import arrange
 from tests.campaigns import SHAPES, build_campaign, with_tail
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from orchestrator.analysis.results import Results, RunData
+from orchestrator.design import factors, used_profiles
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Plan, Run, Workload
-from orchestrator.planning import factors, plan
+from orchestrator.planning import plan
 from tests.campaigns import SHAPES, START_S, build_profile, build_run, build_workload
 
 STEADY = (0.996, 1.0, 1.004)  # of the repetitions
@@ -71,7 +72,7 @@ def _run(run: Run, made: Plan, figures: Figures, failed: Sequence[str]) -> RunDa
     start_s = START_S + 200.0 * run.number
     data = build_run(
         run,
-        plan.as_used(made.profile(run.profile), workload),
+        used_profiles.as_used(made.profile(run.profile), workload),
         workload,
         shape,
         start_s=start_s,

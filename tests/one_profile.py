@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.analysis.results import Results
-from orchestrator.planning import slo
+from orchestrator.design import slo
 from tests.campaigns import SHAPES, build_campaign
 from tests.decision_scenarios import RATES
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from orchestrator.design import disk_matrix
 from orchestrator.model import ClusterSpec, Dataset, NodeSize, Plan, Profile, Workload
-from orchestrator.planning import disk_matrix
 from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import make_plan
 from tests.tiers import a_tier

@@ -12,8 +12,8 @@ from typing import Any
 from orchestrator.analysis import differences, results
 from orchestrator.analysis.differences import Difference, Subject, Topic
 from orchestrator.analysis.results import Cell, Results, RunData
+from orchestrator.design import factors, rehearsal
 from orchestrator.facts import group
-from orchestrator.planning import factors, rehearsal, sizes
 from orchestrator.tier import Tier, as_written
 from orchestrator.units import format_bytes, gathered, listed
 
@@ -95,7 +95,7 @@ def _following_from(factor: str) -> tuple[Subject, ...]:
     """The subjects that are the factor itself, or follow from it."""
     keys: tuple[str, ...] = (factor,)
     if factor == factors.DATA:
-        keys = sizes.KEYS
+        keys = factors.SIZE_KEYS
     allowed = [Subject(topic, key) for topic in _WITH_FACTORS for key in keys]
     allowed += _OF_A_VALUE
     if factor in factors.OF_CLUSTER:

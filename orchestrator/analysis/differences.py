@@ -9,9 +9,9 @@ from enum import Enum
 from typing import Any
 
 from orchestrator.analysis import results
+from orchestrator.design import factors
 from orchestrator.facts import DatabaseFacts, group
 from orchestrator.model import Record
-from orchestrator.planning import factors
 from orchestrator.units import format_bytes, gathered
 
 # Two loads of the same rows do not take the same bytes: files are rewritten at other times.

@@ -1,4 +1,4 @@
-"""Whether work in open loop was served as fast as it came in, and one rate for all tiers. Pure.
+"""Whether work in open loop was served as fast as it came in. Pure.
 
 What fell due in the window and did not end in it is what the queue grew by. Such a tier is
 overloaded at that rate, which is a verdict of its own: its latency is compared with nothing."""
@@ -6,20 +6,17 @@ overloaded at that rate, which is a verdict of its own: its latency is compared 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean, median
+from statistics import fmean
 from typing import Literal, Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.statistics.arrivals import CHANCE
 from orchestrator.analysis.telemetry import loads
-from orchestrator.model import Note, Plan, Profile, Record, Workload
-from orchestrator.planning import factors, plan
+from orchestrator.model import Record
 from orchestrator.units import format_quantity, listed
 
 BEHIND = 0.01  # of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
-# Of the rate: more would claim to know the capacity better than it is known.
-_DIGITS = 3
 
 
 def grew(record: Record) -> tuple[float, float] | None:
@@ -206,52 +203,3 @@ def _mean(runs: Sequence[results.RunData], metric: str) -> str:
     if rates:
         return format_quantity(fmean(rates), "1/s")
     return ""
-
-
-def plan_at_same_rate(campaign: results.Results) -> Plan | None:
-    """The plan with each workload once more, at its share of the slowest tier's capacity: median
-    throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
-    tier without capacity is left out, which a note says."""
-    first = campaign.plan
-    share_pct = first.latency_at_pct
-    if share_pct is None:
-        return None
-    if any(factors.asks(load, "same rate") for load in first.workloads):
-        return None
-    cells: list[tuple[Workload, list[Profile]]] = []
-    notes: list[Note] = []
-    for workload in first.workloads:
-        capacities = _capacities(campaign, workload)
-        measured: list[Profile] = []
-        for profile in first.profiles:
-            if profile.name in capacities:
-                measured.append(profile)
-            else:
-                notes.append(_without_capacity(workload, profile))
-        if capacities:
-            least_per_s = min(capacities.values())
-            rate_per_s = float(f"{share_pct / 100 * least_per_s:.{_DIGITS}g}")
-            load = factors.at_load(workload, factors.same_rate(rate_per_s))
-            cells.append((load, measured))
-    return plan.followed_by(first, cells, notes)
-
-
-def _capacities(campaign: results.Results, workload: Workload) -> dict[str, float]:
-    """Profile → its median throughput (1/s), of those that have one."""
-    capacities: dict[str, float] = {}
-    for profile in campaign.plan.profiles:
-        runs = results.finished(campaign, profile.name, workload.name)
-        values = [results.value_of(run.record, "throughput_per_s") for run in runs]
-        rates = [value for value in values if value]
-        if rates:
-            capacities[profile.name] = median(rates)
-    return capacities
-
-
-def _without_capacity(workload: Workload, profile: Profile) -> Note:
-    return Note(
-        "other",
-        f"left out of {workload.name} at the same rate, because no run of it found this "
-        "tier's capacity",
-        profile.name,
-    )

@@ -23,6 +23,7 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.statistics import stats
 from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.design.factors import EXISTING
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import DELIVERY, NEW_ORDER
 from orchestrator.model import (
@@ -35,7 +36,6 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.planning.plan import EXISTING, FULL_SCALES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,6 +48,7 @@ CHANGED = (
 )
 Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
+_FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 Measured = Mapping[Key, Measurement]
 
 
@@ -114,7 +115,7 @@ class Results:
     @property
     def small_scale(self) -> str:
         """Its scale, if it has less data and shorter runs than the published study; or empty."""
-        if self.plan.scale in FULL_SCALES:
+        if self.plan.scale in _FULL_SCALES:
             return ""
         return self.plan.scale
 

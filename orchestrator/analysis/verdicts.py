@@ -24,9 +24,9 @@ from orchestrator.analysis.doubts import campaign_checks, kinds, limit_checks
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
+from orchestrator.design import factors as planned
 from orchestrator.metrics import METRICS
 from orchestrator.model import RESULTS_FORMAT, Measurement
-from orchestrator.planning import factors as planned
 
 
 def judge(campaign: results.Results) -> conclusions.Verdict:

@@ -12,12 +12,14 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.analysis import overload
 from orchestrator.cli import concluding, on_end, plans
 from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.database_choice import end_of_support, on_database
 from orchestrator.cli.options import Measuring, Request
 from orchestrator.databases import PREFERRED
+from orchestrator.design import costs, machines
+from orchestrator.design.factors import EXISTING
+from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import (
     LeftBehindError,
     NotWrittenError,
@@ -28,8 +30,7 @@ from orchestrator.errors import (
 from orchestrator.facts import NoteKind
 from orchestrator.model import Cluster, ClusterSpec, Note, Plan, Profile
 from orchestrator.parts import AUTO, CheckedFact, FirstRun, Parts
-from orchestrator.planning import costs, machines, notes
-from orchestrator.planning.plan import EXISTING, on_nodes
+from orchestrator.planning import notes
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import (
@@ -39,6 +40,7 @@ from orchestrator.run import (
     experiment,
     expiry,
     room,
+    same_rate,
     schedule,
 )
 from orchestrator.run.gates import Gates
@@ -186,7 +188,7 @@ def _execute(
 
 def _at_same_rate(folder: Path) -> Plan | None:
     """All at one rate, once the capacity that it is a share of is measured."""
-    return overload.plan_at_same_rate(store.load(folder))
+    return same_rate.plan_at_same_rate(store.load(folder))
 
 
 def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:

@@ -48,7 +48,7 @@ class CampaignApp(App):
         without Docker; returns the campaign's folder. Says nothing but warnings."""
         from orchestrator.cli import campaign
         from orchestrator.cli.console import WarningsAlone
-        from orchestrator.planning import rehearsal
+        from orchestrator.design import rehearsal
         from orchestrator.platforms.dry import DryPlatform
         from orchestrator.run import experiment
         from orchestrator.system.clock import MadeUpClock

@@ -12,8 +12,8 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import reading
 from orchestrator.cli.app import App
+from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
-from orchestrator.planning import slo
 from orchestrator.run import judging
 from orchestrator.system import files, store
 from orchestrator.units import counted

@@ -12,10 +12,11 @@ from orchestrator import parts, powers
 from orchestrator.cli import reaching, reading
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.databases import PREFERRED, choose, databases
+from orchestrator.design import machines
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
-from orchestrator.planning import machines, plan, sizes
+from orchestrator.planning import plan, sizes
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.units import listed
 

@@ -18,9 +18,10 @@ from orchestrator.cli import console
 from orchestrator.cli.app import App
 from orchestrator.cli.reaching import Reached, reach
 from orchestrator.databases.existing import ExistingCluster
+from orchestrator.design import boxed_work, costs
 from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
-from orchestrator.planning import boxed_work, costs, planned_loads
+from orchestrator.planning import planned_loads
 from orchestrator.run.forecast import Cost, Forecast, look_ahead
 from orchestrator.tier import as_written
 

@@ -10,6 +10,7 @@ from orchestrator import errors, model
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import NodesOption, ScaleOption, takes
+from orchestrator.design.factors import EXISTING
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
@@ -65,7 +66,7 @@ def _read(
 ) -> tuple[model.Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
     from orchestrator.keys import tier_keys
-    from orchestrator.planning import plan, project_files
+    from orchestrator.planning import project_files
 
     unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
@@ -75,7 +76,7 @@ def _read(
     (read,), _ = project_files.read(
         app.root, [name], [], scale, kinds, tier_changes=changes
     )
-    if read.cluster.database == plan.EXISTING or read.tier.disk.storage_class is None:
+    if read.cluster.database == EXISTING or read.tier.disk.storage_class is None:
         raise errors.UsageError(
             f"{name} is a cluster that others run: there is nothing to make",
             "name a profile whose nodes tierbench starts",

@@ -69,7 +69,7 @@ def read_by(
 
 
 def _read_cost(text: str) -> object:
-    from orchestrator.planning import costs
+    from orchestrator.design import costs
 
     return costs.limit_in(text)
 
@@ -81,7 +81,7 @@ def _read_node_size(text: str) -> object:
 
 
 def _read_data_size(text: str) -> object:
-    from orchestrator.planning import factors
+    from orchestrator.design import factors
 
     return factors.data_size(text)
 

@@ -13,6 +13,7 @@ from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.database_choice import with_databases
 from orchestrator.cli.options import Compared, Request, weights_in
 from orchestrator.databases import choose, databases
+from orchestrator.design import costs, factors, machines, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     Note,
@@ -21,17 +22,8 @@ from orchestrator.model import (
     Profile,
     Workload,
 )
-from orchestrator.planning import (
-    costs,
-    factors,
-    machines,
-    overrides,
-    plan,
-    probes,
-    sizes,
-    windows,
-)
 from orchestrator.planning import notes as plan_notes
+from orchestrator.planning import overrides, plan, probes, sizes, windows
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.run import forecast
@@ -95,7 +87,9 @@ def _without_database(app: App, draft: reading.PlanDraft) -> tuple[Profile, ...]
         choose(asked, app.parts(None).databases)
     profiles = []
     for profile in draft.profiles:
-        profiles.append(plan.as_used(plan.on_nodes(profile, 1), workload))
+        profiles.append(
+            used_profiles.as_used(used_profiles.on_nodes(profile, 1), workload)
+        )
     return tuple(profiles)
 
 

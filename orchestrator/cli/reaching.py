@@ -11,9 +11,9 @@ from typing import Any
 from orchestrator import errors, units
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.databases.existing import ExistingCluster
+from orchestrator.design import machines
+from orchestrator.design.factors import EXISTING
 from orchestrator.model import Placing, Plan
-from orchestrator.planning import machines
-from orchestrator.planning.plan import EXISTING
 from orchestrator.platforms.docker import connection
 from orchestrator.powers import Clock, Platform
 from orchestrator.system import at_once

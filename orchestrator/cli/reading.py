@@ -8,20 +8,13 @@ from pathlib import Path
 
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.options import Request, names_in
+from orchestrator.design import factors, machines, slo, varied_profiles
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import (
-    factors,
-    machines,
-    overrides,
-    project_files,
-    sizes,
-    slo,
-    varied_profiles,
-)
+from orchestrator.planning import overrides, project_files, sizes
 from orchestrator.planning.durations import data_bytes
 from orchestrator.planning.project_files import FilesRead
 

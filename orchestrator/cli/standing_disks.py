@@ -10,7 +10,7 @@ from rich.text import Text
 
 from orchestrator import powers, units
 from orchestrator.cli import console
-from orchestrator.planning.latency_quantiles import quantile_s
+from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
 from orchestrator.tier import Gate, Quantiles, Tier
 from orchestrator.tiers import emulated

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from orchestrator.design.rehearsal import Model
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Sample
-from orchestrator.planning.rehearsal import Model
 
 _AROUND_S = 120  # of made-up time, which passes all at once
 # of an I/O; shares of the disk's IOPS and of the CPUs

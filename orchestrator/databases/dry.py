@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from orchestrator.design.rehearsal import WARNING
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database
-from orchestrator.planning.rehearsal import WARNING
 from orchestrator.powers import Network, World
 
 

@@ -2,7 +2,7 @@
 
 `disks` maps nodes to paths, `{node-1: /mnt/a, node-2: {data: /mnt/b, wal: /mnt/b-wal}}`, or gives
 one pattern for all, `/mnt/p15-{node}`, which is kept as the disks of the node named `node-{node}`,
-until `planning/node_disks` knows how many nodes there are.
+until `design/node_disks` knows how many nodes there are.
 
 A key that its kind of disk does not use is refused: who wrote `path` believes that the disk there
 was measured, and without `enforcement: mounted` it would have been an emulated one."""

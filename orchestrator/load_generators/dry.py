@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.figures import transactions
+from orchestrator.design.rehearsal import WARNING, Model
 from orchestrator.facts import GeneratorFacts
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Cluster, Phase, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator, Result
-from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 from orchestrator.system import files
 

@@ -1,7 +1,7 @@
 """fio on the tier's disk alone: one short job for each point of the disk matrix.
 
 A workload names the job file in `script` and the points in the option `cells`
-(planning/disk_matrix.py); its warm-up and measured time are those of each point. fio runs inside
+(design/disk_matrix.py); its warm-up and measured time are those of each point. fio runs inside
 the one node that `databases/none.py` starts, with the disk at /tier and the job files at /fio. Its
 JSON is kept untouched, one file per point."""
 
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import parts, units
+from orchestrator.design import disk_matrix, latency_quantiles
+from orchestrator.design.disk_matrix import MatrixCell
 from orchestrator.errors import LoadError, Mistake, require_none
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.common.rules import WorkloadRules
 from orchestrator.metrics import measured
 from orchestrator.model import Cluster, ClusterSpec, Measurement, Node, Phase, Workload
-from orchestrator.planning import disk_matrix, latency_quantiles
-from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.system import files

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from orchestrator.design import boxed_work, machines, node_disks
+from orchestrator.design.factors import EXISTING
+from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Plan, Profile, Workload
-from orchestrator.planning import boxed_work, machines, node_disks, paces
+from orchestrator.planning import paces
 from orchestrator.planning.paces import Learnt, Pace, Span
-from orchestrator.planning.plan import EXISTING, as_used, run_s
+from orchestrator.planning.plan import run_s
 from orchestrator.planning.planned_loads import (
     Load,
     cells,

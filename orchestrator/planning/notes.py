@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from orchestrator.design import costs, enforcement, node_disks, used_profiles
+from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import costs, node_disks, plan, windows
+from orchestrator.planning import windows
 from orchestrator.tier import ClassVolumes, Tier
 from orchestrator.units import counted, gathered, listed
 
@@ -22,27 +24,9 @@ def of_tiers(profiles: Sequence[Profile]) -> Iterator[Note]:
         if tier.disk.burst_time_scale != 1:
             text = f"burst times are divided by {tier.disk.burst_time_scale:g}"
             yield Note("burst scaled", text, profile.name)
-    unlike = unlike_disks(profiles)
+    unlike = enforcement.unlike_disks(profiles)
     if unlike:
         yield Note("unlike disks", unlike)
-
-
-def unlike_disks(profiles: Sequence[Profile]) -> str:
-    """Why part of each difference may be the way in which tiers are made; empty if that is one."""
-    real = [profile.name for profile in profiles if profile.tier.disk.is_real]
-    others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
-    if real and others:
-        return (
-            f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
-            "part of each difference is this machine's, and not the tier's"
-        )
-    ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
-    if len(ways) > 1:
-        return (
-            f"tiers are held to their limits in different ways ({', '.join(ways)}): part "
-            "of each difference may be the way"
-        )
-    return ""
 
 
 def of_scale(workloads: Sequence[Workload], scale: str) -> Iterator[Note]:
@@ -64,7 +48,7 @@ def of_disks_alone(
     if not alone:
         return
     for profile in profiles:
-        tier = plan.on_nodes(profile, profile.cluster.nodes).tier
+        tier = used_profiles.on_nodes(profile, profile.cluster.nodes).tier
         others = node_disks.count(tier) - 1
         if not tier.disk.is_real or others <= 0:
             continue
@@ -194,13 +178,13 @@ def _no_many_windows(load: Workload) -> str:
 
 
 def _of_others(profile: Profile) -> str:
-    if profile.cluster.database == plan.EXISTING:
+    if profile.cluster.database == EXISTING:
         return "others run this cluster"
     return ""
 
 
 def _not_checked(profile: Profile) -> str:
-    if profile.cluster.database != plan.EXISTING and not profile.tier.disk.is_real:
+    if profile.cluster.database != EXISTING and not profile.tier.disk.is_real:
         return "its disks are not real ones"
     return _of_others(profile)
 
@@ -215,7 +199,7 @@ def _not_drained(profile: Profile) -> str:
 
 
 def _nothing_to_change(profile: Profile) -> str:
-    is_others = profile.cluster.database == plan.EXISTING
+    is_others = profile.cluster.database == EXISTING
     if not is_others and isinstance(profile.tier.disk, ClassVolumes):
         return "the limits of its volumes are the provider's"
     return _of_others(profile)

@@ -11,6 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from orchestrator.design import (
+    boxed_work,
+    disk_matrix,
+    machines,
+)
+from orchestrator.design.factors import EXISTING
+from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
 from orchestrator.facts import NoteKind
 from orchestrator.model import (
@@ -21,19 +28,9 @@ from orchestrator.model import (
     Run,
     Workload,
 )
-from orchestrator.planning import (
-    boxed_work,
-    disk_matrix,
-    factors,
-    machines,
-    node_disks,
-    varied_profiles,
-)
-from orchestrator.planning.factors import EXISTING as EXISTING
 from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.units import counted, gathered
 
-FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
 CORES_PER_NODE = 2
 
 
@@ -89,40 +86,6 @@ def _other_nodes(
         f"{profile.cluster.nodes} ({why}): replication is not what the profile says"
     )
     return Note(kind, text, profile.name)
-
-
-def on_nodes(profile: Profile, nodes: int) -> Profile:
-    """The profile with its tier's disks of so many nodes. UsageError if one has none."""
-    engines = [machines.known_as(engine) for engine in machines.named(profile)]
-    return replace(profile, tier=node_disks.of_nodes(profile.tier, nodes, engines))
-
-
-def as_used(profile: Profile, workload: Workload) -> Profile:
-    """The profile as one workload uses it.
-
-    At its value of a factor; without a database, where it measures the disk alone, and so
-    on the first node by one client.
-    """
-    if workload.database is None:
-        return _at_value(profile, workload)
-    alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
-    cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
-    return replace(profile, cluster=cluster)
-
-
-def _at_value(profile: Profile, workload: Workload) -> Profile:
-    value = workload.varied
-    if value is None:
-        return profile
-    tier = profile.tier_of.get(value.value)
-    if tier is not None:
-        name = f"{tier.name}, {factors.in_words(value)}"  # each has a gate
-        return replace(profile, tier=replace(tier, name=name), tier_of={})
-    if value.factor == factors.WITHOUT:
-        return varied_profiles.taken_away(profile, factors.STAGES[value.value])
-    if value.factor == factors.NODES:
-        profile = on_nodes(profile, value.count)
-    return replace(profile, cluster=varied_profiles.on_cluster(profile.cluster, value))
 
 
 def make_plan(

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning.paces import Span
-from orchestrator.planning.plan import as_used
 from orchestrator.tier import Emulated
 
 

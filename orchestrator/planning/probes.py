@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from orchestrator.design import factors
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
-from orchestrator.planning import factors
 from orchestrator.planning.files_or_rows import FileMembers
 
 PROBE_S = 30.0  # for which it is measured, and warms up at most

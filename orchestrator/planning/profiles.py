@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator import tier_catalog, units
+from orchestrator.design import machines, node_disks, slo
 from orchestrator.errors import Mistake
 from orchestrator.keys import schema, tier_keys
 from orchestrator.keys.schema import (
@@ -24,7 +25,7 @@ from orchestrator.keys.strict_yaml import (
     validate,
 )
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
-from orchestrator.planning import machines, node_disks, overrides, recorded_disk, slo
+from orchestrator.planning import overrides, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
 from orchestrator.tier import ClassVolumes, Limits, OthersDisks, RealDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices

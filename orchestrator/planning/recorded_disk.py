@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
+from orchestrator.design import latency_quantiles
 from orchestrator.errors import Mistake
 from orchestrator.keys.schema import Rate
 from orchestrator.keys.strict_yaml import Strict, refused, validate
-from orchestrator.planning import latency_quantiles
 from orchestrator.tier import (
     Burst,
     Latencies,

@@ -7,17 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from orchestrator import errors
+from orchestrator.design import boxed_work, costs
+from orchestrator.design.factors import EXISTING, DataSize
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
-from orchestrator.planning import boxed_work, costs
 from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
-from orchestrator.planning.factors import DataSize
-from orchestrator.planning.plan import EXISTING
 from orchestrator.units import format_bytes, format_seconds, parse_size
 
 # The data, their log, and what rewriting leaves until it is cleaned up.
 DISK_PER_DATA = 3
-# Of data sets, by which a size is set.
-KEYS = ("warehouses", "rows", "table_size", "bytes")
 # Of a machine's: the rest is the kernel's, the collectors' and a client's.
 NODES_MEMORY = 0.8
 _LEAST_CPUS = 0.5

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from orchestrator.design import boxed_work
 from orchestrator.model import Note, Workload
-from orchestrator.planning import boxed_work
 from orchestrator.units import counted, format_seconds, listed
 
 INTERVALS = 2  # at least

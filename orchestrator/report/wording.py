@@ -11,8 +11,8 @@ from orchestrator.analysis.answers.phrases import money as money
 from orchestrator.analysis.answers.phrases import ranges as ranges
 from orchestrator.analysis.answers.phrases import sentence as sentence
 from orchestrator.analysis.conclusions import CellSummary, Change, Delta
+from orchestrator.design import boxed_work
 from orchestrator.model import Workload
-from orchestrator.planning import boxed_work
 from orchestrator.tier import Price
 
 FRONT = {True: "best at its price", False: "beaten", None: "value not decided"}

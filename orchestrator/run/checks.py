@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from orchestrator.design import disk_matrix, node_disks
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
 from orchestrator.parts import Parts, TierMechanism
-from orchestrator.planning import disk_matrix, durations, node_disks
-from orchestrator.planning.plan import as_used
+from orchestrator.planning import durations
 from orchestrator.powers import Machine, World
 from orchestrator.run import links, rebuilding, sessions, several_clients
 from orchestrator.tier import Tier

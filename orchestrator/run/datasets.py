@@ -12,10 +12,10 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import RunError, TierbenchError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import MarkedFolder, Parts, TierMechanism
-from orchestrator.planning.plan import as_used
 from orchestrator.powers import World
 from orchestrator.run import kept_data
 from orchestrator.run.kept_data import DATASET

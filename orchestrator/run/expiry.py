@@ -4,9 +4,9 @@ How long a campaign takes is estimated, and a file may be replaced meanwhile. So
 
 from collections.abc import Iterator
 
+from orchestrator.design import costs
 from orchestrator.model import Plan
 from orchestrator.parts import Parts
-from orchestrator.planning import costs
 from orchestrator.powers import CertificateFile, World
 from orchestrator.system import certificates
 from orchestrator.units import format_moment

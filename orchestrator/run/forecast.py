@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from orchestrator.design import costs
+from orchestrator.design.costs import RentedItem
 from orchestrator.errors import (
     NotAsked,
     RunError,
@@ -19,8 +21,7 @@ from orchestrator.errors import (
 )
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
-from orchestrator.planning import costs, durations, planned_loads
-from orchestrator.planning.costs import RentedItem
+from orchestrator.planning import durations, planned_loads
 from orchestrator.planning.plan import run_s
 from orchestrator.powers import World
 from orchestrator.run import checks, datasets, observed

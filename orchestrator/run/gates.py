@@ -19,7 +19,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import errors, model, parts, powers
-from orchestrator.planning import node_disks, paces
+from orchestrator.design import node_disks
+from orchestrator.planning import paces
 from orchestrator.run import busy_machines, credit, observed
 from orchestrator.run.schedule import Schedule
 from orchestrator.system import files, marked, marked_folders

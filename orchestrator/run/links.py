@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from orchestrator.design import machines
 from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Node, Profile
-from orchestrator.planning import machines
 from orchestrator.powers import World
 from orchestrator.run.recording import RunContext
 from orchestrator.system import at_once

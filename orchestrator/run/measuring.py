@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
+from orchestrator.design import disk_matrix
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
-from orchestrator.planning import disk_matrix
 from orchestrator.run import confirming, recording, several_clients, window
 from orchestrator.run.credit import COUNTERS
 from orchestrator.run.links import links_in_force

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.analysis.doubts import noted
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import (
     InterruptedByUser,
     TierbenchError,
@@ -37,7 +38,6 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
-from orchestrator.planning.plan import as_used
 from orchestrator.powers import Machine, Platform, World
 from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.gates import Gates

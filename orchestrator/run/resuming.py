@@ -13,11 +13,12 @@ from typing import Any
 
 from orchestrator import facts, powers
 from orchestrator.analysis import comparability, results
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import Parts
-from orchestrator.planning.plan import as_used, interruptions
+from orchestrator.planning.plan import interruptions
 from orchestrator.run import campaign_time, several_clients
 from orchestrator.system import files, run_folders, store
 from orchestrator.system.secret_forms import HIDDEN

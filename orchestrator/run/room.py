@@ -5,9 +5,9 @@ What comes out of a container goes to the results folder by way of that folder's
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from orchestrator.design.factors import RATE_OPTION
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Workload
-from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import files
 from orchestrator.units import format_bytes
 

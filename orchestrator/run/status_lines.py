@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator import model
 from orchestrator.analysis import results
-from orchestrator.planning import costs
+from orchestrator.design import costs
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.run import campaign_time
 from orchestrator.run.judged_runs import JudgedRun

@@ -16,9 +16,9 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from orchestrator.design.factors import RATE_OPTION
 from orchestrator.errors import CutError, NotReadableError, UsageError
 from orchestrator.keys import plain_files
-from orchestrator.planning.factors import RATE_OPTION
 from orchestrator.system import files, results_formats
 from orchestrator.units import short
 

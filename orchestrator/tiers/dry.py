@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from orchestrator.design.rehearsal import WARNING, Model
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities, TierMechanism
-from orchestrator.planning.rehearsal import WARNING, Model
 from orchestrator.powers import World
 from orchestrator.system import files
 from orchestrator.tier import DiskKind, Tier

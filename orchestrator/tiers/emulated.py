@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from orchestrator.design import latency_quantiles
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
@@ -23,7 +24,6 @@ from orchestrator.parts import (
     NodesData,
     TierAbilities,
 )
-from orchestrator.planning import latency_quantiles
 from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator import model, parts
+from orchestrator.design.node_disks import node_names
 from orchestrator.kernel.mounts import RealDisk
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Gate, Limits, RealDisks, Tier

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from orchestrator.design.node_disks import node_names
 from orchestrator.errors import GateError, UnavailableError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import (
     Claims,

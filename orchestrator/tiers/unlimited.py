@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from orchestrator import model, powers
+from orchestrator.design.node_disks import node_names
 from orchestrator.parts import Disks, NodesData, TierMechanism
-from orchestrator.planning.node_disks import node_names
 from orchestrator.tier import DiskKind, Tier
 
 

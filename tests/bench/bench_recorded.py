@@ -23,10 +23,10 @@ from typing import Any
 from orchestrator import units
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
 from orchestrator.planning import recorded_disk
-from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.tier import LatencyModel, SlowEpochs, Tier

@@ -20,6 +20,8 @@ from orchestrator.cli import prices as prices_command
 from orchestrator.collectors import node_exporter
 from orchestrator.collectors.common import local
 from orchestrator.databases.yugabytedb import collector as yugabytedb
+from orchestrator.design import factors, slo
+from orchestrator.design.disk_matrix import MatrixCell
 from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.extensions.benchbase import results as benchbase
 from orchestrator.kernel import block_devices, mounts
@@ -27,14 +29,7 @@ from orchestrator.keys import addresses
 from orchestrator.load_generators import fio
 from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
-from orchestrator.planning import (
-    factors,
-    overrides,
-    profiles,
-    recorded_disk,
-    slo,
-)
-from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.planning import overrides, profiles, recorded_disk
 from orchestrator.run import several_clients
 from orchestrator.tier_catalog import aws_prices, azure_prices, prices
 from orchestrator.yugabyte import counters

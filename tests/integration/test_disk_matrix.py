@@ -14,8 +14,8 @@ import pytest
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import conservation
+from orchestrator.design import disk_matrix
 from orchestrator.model import Record
-from orchestrator.planning import disk_matrix
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system import store
 from tests.integration.conftest import measured, tierbench

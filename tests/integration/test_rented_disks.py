@@ -17,8 +17,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import node_disks
 from orchestrator.errors import GateError
-from orchestrator.planning import node_disks, project_files
+from orchestrator.planning import project_files
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run.gates import require_passed

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator import tier_catalog, units
+from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.errors import GateError, RunError, UsageError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
 from orchestrator.planning import project_files, recorded_disk
-from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import ContainerSpec, Mount, World
 from orchestrator.run import busy_machines

@@ -23,6 +23,7 @@ DOMAIN, PURE, OUTSIDE, FAMILY, FLOW, TOP, EXTENSION = range(7)
 LEVELS = {
     "keys": PURE,
     "metrics": PURE,
+    "design": PURE,
     "planning": PURE,
     "tier_catalog": PURE,
     "analysis": PURE,
@@ -228,7 +229,7 @@ def test_members_of_a_family_do_not_import_each_other() -> None:
 
 
 OF_THE_FLOW = {
-    *("analysis", "planning", "keys", "system", "kernel", "tier", "run"),
+    *("analysis", "design", "planning", "keys", "system", "kernel", "tier", "run"),
     "registry",  # names of members that take part; it imports none
 }
 
@@ -244,6 +245,17 @@ def test_the_flow_names_no_member() -> None:
             if (PACKAGE / folder).is_dir() and folder not in OF_THE_FLOW:
                 strangers.append(f"{place(file)}:{line} imports {name}")
     assert strangers == [], "add a field to its family's abilities"
+
+
+def test_who_judges_does_not_plan() -> None:
+    """A verdict is made of records: what it shares with a plan are the words of `design`."""
+    planners: list[str] = []
+    for file in MODULES:
+        if place(file).startswith(("analysis/", "report/", "design/", "tier_catalog/")):
+            for name, line in imported_places(file):
+                if name.startswith("planning"):
+                    planners.append(f"{place(file)}:{line} imports {name}")
+    assert planners == [], "move the word that both need to design/"
 
 
 def test_nobody_asks_for_the_protocol_of_a_member() -> None:

@@ -7,7 +7,7 @@ from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.headline_figures import HeadlineFigures
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.planning import factors
+from orchestrator.design import factors
 
 
 @dataclass(frozen=True)

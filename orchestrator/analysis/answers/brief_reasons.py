@@ -9,7 +9,7 @@ from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_
 from orchestrator.analysis.answers.phrases import first_sentence, money
 from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.conclusions import Decision, Offer
-from orchestrator.planning import factors
+from orchestrator.design import factors
 
 # Below that a tier is not called faster: it is the usual margin.
 _FASTER_FROM = 1.05

@@ -27,7 +27,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.statistics import stats
-from orchestrator.planning import costs
+from orchestrator.design import costs
 
 
 def campaign_brief(asked: Asked, answer: Answer) -> Brief:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import DisksToBuy, MonthlyPrice, PriceScope
 from orchestrator.analysis.conclusions import ClusterDecision, Decision
+from orchestrator.design import costs
 from orchestrator.model import ClusterSpec, Profile
-from orchestrator.planning import costs
 
 
 def disks_to_buy(

@@ -6,7 +6,7 @@ from typing import Self
 
 from orchestrator import metrics, model, tier
 from orchestrator.analysis import results
-from orchestrator.planning import costs, factors, latency_quantiles
+from orchestrator.design import costs, factors, latency_quantiles
 
 
 @dataclass(frozen=True)

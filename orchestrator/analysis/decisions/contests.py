@@ -34,8 +34,8 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+from orchestrator.design import costs
 from orchestrator.model import Doubt, Objective
-from orchestrator.planning import costs
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry import bottlenecks
+from orchestrator.design import factors
+from orchestrator.design.slo import format_objective
 from orchestrator.model import Doubt, Workload
-from orchestrator.planning import factors
-from orchestrator.planning.slo import format_objective
 
 
 def decisions_so_far(

@@ -8,9 +8,9 @@ from statistics import median
 from typing import Self
 
 from orchestrator.analysis.results import Results
+from orchestrator.design import costs
+from orchestrator.design.costs import RentedItem
 from orchestrator.model import Workload
-from orchestrator.planning import costs
-from orchestrator.planning.costs import RentedItem
 from orchestrator.units import format_seconds
 
 

@@ -18,7 +18,7 @@ from orchestrator.analysis.decisions import laws
 from orchestrator.analysis.decisions.horizons import horizons, is_behind
 from orchestrator.analysis.decisions.load_sweeps import Loads
 from orchestrator.analysis.decisions.values import Causes, Values, causes_of
-from orchestrator.planning.slo import format_objective
+from orchestrator.design.slo import format_objective
 
 
 def concluded(

@@ -30,7 +30,7 @@ from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.planning.slo import format_objective
+from orchestrator.design.slo import format_objective
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much
 

@@ -24,8 +24,8 @@ from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
 from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
 from orchestrator.analysis.telemetry.outside_causes import CEILING_PCT
+from orchestrator.design import boxed_work, used_profiles
 from orchestrator.model import Doubt, Objective, Profile, Workload
-from orchestrator.planning import boxed_work, plan
 from orchestrator.tier import WAYS, Way
 
 # Tier and workload → what limited it.
@@ -100,7 +100,7 @@ class _MeasuredContest(ABC):
     def profiles(self) -> tuple[Profile, ...]:
         """The tiers of the plan, as the highest load uses them."""
         tiers = self.campaign.plan.tiers
-        return tuple(plan.as_used(profile, self.highest) for profile in tiers)
+        return tuple(used_profiles.as_used(profile, self.highest) for profile in tiers)
 
     def runs(self, profile: Profile, load: Workload) -> Sequence[RunData]:
         return results.finished(self.campaign, profile.name, load.name)

@@ -10,8 +10,8 @@ from orchestrator.analysis.conclusions import ObjectiveResult, ObjectiveWord
 from orchestrator.analysis.decisions.candidates import FAILED, Candidate
 from orchestrator.analysis.decisions.levels import ONE_SIDED, SHOWN
 from orchestrator.analysis.statistics import looks, stats
+from orchestrator.design.slo import format_objective
 from orchestrator.model import Objective
-from orchestrator.planning.slo import format_objective
 
 
 @dataclass(frozen=True)

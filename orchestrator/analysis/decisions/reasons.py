@@ -11,7 +11,7 @@ from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Comparison, Contest
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
-from orchestrator.planning.slo import format_objective
+from orchestrator.design.slo import format_objective
 from orchestrator.units import format_quantity, gathered, listed
 
 SERVED = "served rate"  # the criterion, where a tier is overloaded

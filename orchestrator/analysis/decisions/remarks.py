@@ -13,9 +13,9 @@ from orchestrator.analysis.decisions.contests import (
 from orchestrator.analysis.decisions.reasons import are, settled_by
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
-from orchestrator.planning.slo import format_objective
 from orchestrator.units import format_quantity, format_seconds, listed
 
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only

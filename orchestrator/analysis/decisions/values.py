@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from orchestrator import facts, model
 from orchestrator.analysis import conclusions, results
-from orchestrator.planning import factors, plan
+from orchestrator.design import factors, used_profiles
 
 # Tier and workload → what limited it.
 Causes = Mapping[results.Cell, facts.BottleneckCause]
@@ -83,7 +83,9 @@ class Values:
     def nodes(self, tier: str) -> list[int]:
         """How many there are at each value."""
         profile = self.campaign.plan.profile(tier)
-        return [plan.as_used(profile, load).cluster.nodes for _, load in self.loads]
+        return [
+            used_profiles.as_used(profile, load).cluster.nodes for _, load in self.loads
+        ]
 
     def means(self, tier: str, metric: str) -> dict[int, float]:
         """Place of each value with runs that have the metric → the mean of these."""

@@ -10,8 +10,8 @@ from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
+from orchestrator.design import costs, enforcement, latency_quantiles, rehearsal
 from orchestrator.model import Doubt, Profile
-from orchestrator.planning import costs, latency_quantiles, notes, rehearsal
 from orchestrator.tier import DiskKind, Price
 from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, gathered, listed
@@ -60,7 +60,7 @@ def not_the_real_disk(campaign: Results) -> Doubts:
         if doubt:
             names = ", ".join([profile.name for profile in of_kind])
             yield doubt(names, _tails(of_kind))
-    unlike = notes.unlike_disks(profiles)
+    unlike = enforcement.unlike_disks(profiles)
     if unlike:
         yield _unlike_disks(unlike)
 

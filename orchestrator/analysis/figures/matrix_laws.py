@@ -2,7 +2,7 @@
 
 Found from them: the ceilings (IOPS, bytes/s), the native I/O size where they meet, and how
 latency grows with what is in flight (docs/METHOD.md). The cells are those of
-`planning/disk_matrix.py`.
+`design/disk_matrix.py`.
 """
 
 import math
@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from orchestrator.design.disk_matrix import FIGURES, MatrixCell, series, way
 from orchestrator.metrics import measured as measurement
 from orchestrator.model import Measurement
-from orchestrator.planning.disk_matrix import FIGURES, MatrixCell, series, way
 
 WAYS = ("all", "read", "write", "mixed")
 # Rates within this share of the highest are one plateau: a second's noise is about one percent.

@@ -22,9 +22,9 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.conclusions import Prediction, Verdict
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, finished
+from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective, Run
-from orchestrator.planning.slo import format_objective
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)

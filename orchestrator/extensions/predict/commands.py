@@ -21,6 +21,7 @@ from orchestrator.cli import RESULTS, console, forms
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import App
 from orchestrator.cli.init import CLUSTERS
+from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.answer import (
     MOST_CHANCE_IN_DOUBT,
@@ -41,7 +42,6 @@ from orchestrator.keys import plain_files, strict_yaml
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
-from orchestrator.planning.slo import format_objective, parse
 from orchestrator.registry.installed import origin_of
 from orchestrator.report.sections import method
 from orchestrator.run import observing

@@ -19,6 +19,8 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry import disk_demand, resources
 from orchestrator.analysis.telemetry.node_values import CAPS
+from orchestrator.design import factors
+from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict import simulation
 from orchestrator.extensions.predict.counted_load import (
@@ -29,8 +31,6 @@ from orchestrator.extensions.predict.counted_load import (
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.model import Node, Record
-from orchestrator.planning import factors
-from orchestrator.planning.latency_quantiles import mean_s
 
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay

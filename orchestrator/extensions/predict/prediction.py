@@ -23,6 +23,7 @@ from orchestrator.analysis.results import (
     whole,
 )
 from orchestrator.analysis.statistics.stats import percentile_min_count
+from orchestrator.design import costs
 from orchestrator.extensions.predict import demands
 from orchestrator.extensions.predict.courses import Simulated
 from orchestrator.extensions.predict.demands import (
@@ -36,7 +37,6 @@ from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulation import System
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
-from orchestrator.planning import costs
 from orchestrator.tier import Tier
 
 SEEDS = (1, 2, 3)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.extensions.predict.courses import Course, held_back
 from orchestrator.extensions.predict.disks import (
     DRAWS,
@@ -30,7 +31,6 @@ from orchestrator.extensions.predict.disks import (
     forever,
 )
 from orchestrator.facts import BottleneckCause
-from orchestrator.planning.latency_quantiles import mean_s
 
 SLICES = 4  # in which a transaction uses CPU and reads
 ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)

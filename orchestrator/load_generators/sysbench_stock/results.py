@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from orchestrator.analysis.statistics import stats
+from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError
 from orchestrator.keys import strict_yaml
 from orchestrator.load_generators.common.options import version
 from orchestrator.metrics import INTERVAL_COLUMNS, PERCENTILES, measured
 from orchestrator.model import Measurement
-from orchestrator.planning.latency_quantiles import nearest_rank
 
 PERCENT = 99  # the one percentile that sysbench gives for each second
 # sysbench counts latencies in 1,024 classes from 1 µs to 100 s, each as much wider than the last.

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import model, powers
+from orchestrator.design import machines
 from orchestrator.errors import RunError, TierbenchError, UsageError
-from orchestrator.planning import machines
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import architectures
 from orchestrator.platforms.docker.containers import DockerContainer

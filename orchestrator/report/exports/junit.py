@@ -10,7 +10,7 @@ from typing import Literal
 
 from orchestrator import metrics, units
 from orchestrator.analysis import conclusions, results
-from orchestrator.planning import factors
+from orchestrator.design import factors
 from orchestrator.report import wording
 from orchestrator.report.exports.run_figures import (
     MISSING,

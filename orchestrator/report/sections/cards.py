@@ -9,9 +9,9 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
 from orchestrator.analysis.answers.record import PartAnswer
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.design.slo import format_objective
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Objective, Workload
-from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Measure, ShownAnswer
 from orchestrator.report.charts import charts

@@ -13,7 +13,7 @@ from orchestrator.analysis.conclusions import (
     ObjectiveResult,
     Offer,
 )
-from orchestrator.planning import factors
+from orchestrator.design import factors
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,

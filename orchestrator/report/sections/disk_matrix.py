@@ -8,8 +8,8 @@ import pandas as pd
 
 from orchestrator import units
 from orchestrator.analysis.figures import matrix_laws
+from orchestrator.design import disk_matrix
 from orchestrator.model import Measurement, Profile, Workload
-from orchestrator.planning import disk_matrix
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,

@@ -8,9 +8,9 @@ from operator import attrgetter
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
 from orchestrator.analysis.telemetry.disk_overheads import Overhead, overheads
+from orchestrator.design.latency_quantiles import described
 from orchestrator.facts import group
 from orchestrator.model import Profile
-from orchestrator.planning.latency_quantiles import described
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,

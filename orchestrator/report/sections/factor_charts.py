@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis.conclusions import CellSummary, VariedWorkload
-from orchestrator.planning.factors import RATE_OPTION
+from orchestrator.design.factors import RATE_OPTION
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts

@@ -6,7 +6,7 @@ from itertools import pairwise
 from orchestrator import units
 from orchestrator.analysis.answers import sweeps
 from orchestrator.analysis.conclusions import Delta, Law, TierValues, VariedWorkload
-from orchestrator.planning import factors
+from orchestrator.design import factors
 from orchestrator.report import wording
 from orchestrator.report.report_index import ReportIndex
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from orchestrator import metrics, units
 from orchestrator.analysis.conclusions import Delta, TierValues, VariedWorkload
-from orchestrator.planning.factors import RATE_OPTION, WITHOUT
+from orchestrator.design.factors import RATE_OPTION, WITHOUT
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Block,

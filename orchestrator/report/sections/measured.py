@@ -7,8 +7,8 @@ import pandas as pd
 
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import CellSummary
+from orchestrator.design.slo import format_objective
 from orchestrator.model import Workload
-from orchestrator.planning.slo import format_objective
 from orchestrator.report.blocks import (
     Cell,
     Paragraph,

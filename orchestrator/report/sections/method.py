@@ -7,8 +7,8 @@ from orchestrator import units
 from orchestrator.analysis import comparability, results
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
+from orchestrator.design import slo
 from orchestrator.model import Plan, Run
-from orchestrator.planning import slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.design import factors
 from orchestrator.model import Workload
-from orchestrator.planning import factors
 from orchestrator.report.blocks import (
     Block,
     Chart,

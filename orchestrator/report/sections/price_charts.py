@@ -7,9 +7,9 @@ from typing import Any
 from orchestrator import metrics
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.design.slo import format_objective
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Objective
-from orchestrator.planning.slo import format_objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts

@@ -9,8 +9,8 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.record import DisksToBuy
 from orchestrator.analysis.conclusions import Offer
+from orchestrator.design import boxed_work, slo
 from orchestrator.model import Workload
-from orchestrator.planning import boxed_work, slo
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
     Cell,

@@ -12,7 +12,7 @@ from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.verdicts import judge
-from orchestrator.planning import slo
+from orchestrator.design import slo
 from orchestrator.report import document as documents
 from tests.bench import bench_cluster
 from tests.campaigns import build_campaign, build_profile, with_tail

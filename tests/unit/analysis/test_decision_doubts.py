@@ -10,8 +10,8 @@ import pytest
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from orchestrator.model import Record
-from orchestrator.planning import slo
 from orchestrator.report.document import arrange
 from orchestrator.tier import Burst
 from tests.campaigns import build_campaign, with_tail

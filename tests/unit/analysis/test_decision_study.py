@@ -12,10 +12,11 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Decision
 from orchestrator.analysis.decisions import decision
+from orchestrator.design import slo
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
-from orchestrator.planning import project_files, slo
+from orchestrator.planning import project_files
 from tests import ROOT
 from tests.campaigns import build_campaign
 from tests.tiers import changed

@@ -13,8 +13,8 @@ from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from orchestrator.facts import BottleneckCause
-from orchestrator.planning import slo
 from orchestrator.tier import Price
 from tests import loads
 from tests.campaign_tables import GIB

@@ -15,8 +15,8 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry import cap_causes
 from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from orchestrator.model import Measurement, Objective, Record, Run, Workload
-from orchestrator.planning import slo
 from tests import loads
 from tests.campaign_tables import GIB
 from tests.campaigns import build_tier, with_tier

@@ -18,6 +18,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
+from orchestrator.run import same_rate
 from tests import loads
 from tests.fakes import transaction_table
 from tests.loads import a_load, at_rate, flow
@@ -36,18 +37,18 @@ def capacity(run: Run, _: Workload) -> list[Measurement]:
 
 def test_all_tiers_follow_at_the_share_of_the_slowest_s_median_capacity() -> None:
     campaign = loads.build([a_load()], capacity, latency_at_pct=70.0)
-    grown = overload.plan_at_same_rate(campaign)
+    grown = same_rate.plan_at_same_rate(campaign)
     assert grown is not None
     added = grown.runs[len(campaign.plan.runs) :]
     assert {run.workload for run in added} == {"point-select-at-700-per-s"}
     assert [run.repetition for run in added] == [1, 1, 2, 2, 3, 3]
     assert grown.workloads[-1].options["arrival_rate"] == 700.0
-    assert overload.plan_at_same_rate(replace(campaign, plan=grown)) is None
+    assert same_rate.plan_at_same_rate(replace(campaign, plan=grown)) is None
 
 
 def test_the_rate_does_not_pretend_to_be_known_better_than_the_capacity() -> None:
     campaign = loads.build([a_load()], capacity, latency_at_pct=33.333)
-    grown = overload.plan_at_same_rate(campaign)
+    grown = same_rate.plan_at_same_rate(campaign)
     assert grown is not None and grown.workloads[-1].options["arrival_rate"] == 333.0
 
 
@@ -59,7 +60,7 @@ def test_a_tier_without_capacity_is_left_out_and_that_is_said() -> None:
         latency_at_pct=70.0,
         failed=["premium-v2"],
     )
-    grown = overload.plan_at_same_rate(campaign)
+    grown = same_rate.plan_at_same_rate(campaign)
     assert grown is not None
     assert {run.profile for run in grown.runs[9:]} == {"premium", "ultra"}
     (note,) = grown.notes
@@ -70,14 +71,14 @@ def test_without_any_capacity_nothing_more_is_run() -> None:
     campaign = loads.build(
         [a_load()], capacity, latency_at_pct=70.0, failed=["premium", "ultra"]
     )
-    grown = overload.plan_at_same_rate(campaign)
+    grown = same_rate.plan_at_same_rate(campaign)
     assert (
         grown is not None and grown.runs == campaign.plan.runs and len(grown.notes) == 2
     )
 
 
 def test_a_campaign_that_asked_for_no_rate_does_not_grow() -> None:
-    assert overload.plan_at_same_rate(loads.build([a_load()], capacity)) is None
+    assert same_rate.plan_at_same_rate(loads.build([a_load()], capacity)) is None
 
 
 # ------------------------------------------------------------------ offered and served

@@ -12,7 +12,7 @@ import pytest
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.planning import slo
+from orchestrator.design import slo
 from orchestrator.units import format_seconds
 from tests.campaigns import build_campaign
 

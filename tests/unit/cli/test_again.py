@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.options import Compared
-from orchestrator.planning import slo
+from orchestrator.design import slo
 from orchestrator.report.sections import method
 from tests.asked import PRICES, Ask, ask
 from tests.campaigns import build_campaign

@@ -15,8 +15,8 @@ import pytest
 
 from orchestrator.cli import campaign
 from orchestrator.cli.options import Request
+from orchestrator.design import costs
 from orchestrator.errors import EXIT_UNAVAILABLE, LeftBehindError, UnavailableError
-from orchestrator.planning import costs
 from orchestrator.platforms.dry import NobodyElse
 from orchestrator.system import store
 from orchestrator.tier import Price

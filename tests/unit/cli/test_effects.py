@@ -20,10 +20,11 @@ import typer
 from orchestrator.cli import forms, main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.options import Compared, Request, _options
+from orchestrator.design import costs
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.planning import costs, durations
-from orchestrator.planning.plan import as_used
+from orchestrator.planning import durations
 from tests.apps import an_app
 from tests.asked import options
 from tests.option_kinds import KINDS, REPORTED, asked, planned, problems, told

@@ -11,9 +11,9 @@ import yaml
 
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.planning.plan import as_used
 from orchestrator.system import store
 from tests import ROOT
 from tests.apps import an_app

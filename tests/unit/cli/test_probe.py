@@ -11,13 +11,15 @@ import pytest
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import dry_run
+from orchestrator.design import rehearsal
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.prediction import quiet_run
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Plan
-from orchestrator.planning import durations, probes, rehearsal
+from orchestrator.planning import durations, probes
 from orchestrator.planning.files_or_rows import FileMembers
-from orchestrator.planning.plan import as_used, grown
+from orchestrator.planning.plan import grown
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
 from orchestrator.run import resuming

@@ -8,7 +8,8 @@ from typing import Any
 
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
-from orchestrator.planning import factors, profiles
+from orchestrator.design import factors
+from orchestrator.planning import profiles
 from tests.apps import an_app
 from tests.calls import calls_of
 

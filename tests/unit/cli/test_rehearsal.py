@@ -20,9 +20,9 @@ from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.options import Request
 from orchestrator.databases import choose, databases
+from orchestrator.design.rehearsal import NOTE, WARNING
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.planning.profiles import read_profile
-from orchestrator.planning.rehearsal import NOTE, WARNING
 from orchestrator.system import store
 from tests.apps import an_app
 from tests.plans import CLUSTER, profile_text

@@ -9,9 +9,9 @@ import pytest
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.options import Request
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
-from orchestrator.planning.plan import as_used
 from orchestrator.run import forecast
 from orchestrator.system import store
 from tests import loads

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from orchestrator.design.disk_matrix import MatrixCell
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.load_generators.fio import Fio, point_figures
 from orchestrator.model import Cluster, ClusterSpec, Dataset, Node, NodeSize, Workload
 from orchestrator.parts import ClientLoad
-from orchestrator.planning.disk_matrix import MatrixCell
 from orchestrator.powers import Completed, World
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.design.latency_quantiles import nearest_rank
 from orchestrator.errors import LoadError, Mistake, UnavailableError, UsageError
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.load_generators.common import options
@@ -28,7 +29,6 @@ from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
 from orchestrator.planning import project_files
-from orchestrator.planning.latency_quantiles import nearest_rank
 from orchestrator.powers import Completed, World
 from tests import ROOT
 from tests.fakes import Log, fake_world

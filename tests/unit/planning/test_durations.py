@@ -14,8 +14,9 @@ import pytest
 
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
+from orchestrator.design import costs
 from orchestrator.model import Dataset, Plan, Profile, Workload
-from orchestrator.planning import costs, durations, paces, planned_loads
+from orchestrator.planning import durations, paces, planned_loads
 from orchestrator.run import observed
 from orchestrator.tier import OthersDisks
 from tests.apps import an_app

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import factors
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.load_generators import bind
-from orchestrator.planning import factors
 from orchestrator.planning.durations import timed
 from orchestrator.planning.plan import followed_by, make_plan
 from tests.plans import a_plan, a_profile, a_workload

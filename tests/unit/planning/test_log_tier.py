@@ -10,9 +10,10 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
+from orchestrator.design import costs, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import costs, plan, project_files
+from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import Tier, as_written
 from tests import ROOT
@@ -97,7 +98,7 @@ def test_only_real_disks_have_a_log_tier() -> None:
 
 
 def test_each_disk_costs_the_price_of_its_own_tier() -> None:
-    fitted = plan.on_nodes(profile("azure/P10"), 3)
+    fitted = used_profiles.on_nodes(profile("azure/P10"), 3)
     data, wal = fitted.tier.price, fitted.tier.wal and fitted.tier.wal.price
     assert data and wal and wal.monthly < data.monthly
     assert costs.disks_monthly(fitted) == pytest.approx(
@@ -107,7 +108,7 @@ def test_each_disk_costs_the_price_of_its_own_tier() -> None:
 
 
 def test_without_a_price_of_the_log_tiers_are_not_compared_by_price() -> None:
-    fitted = plan.on_nodes(profile("{iops: 900}"), 3)
+    fitted = used_profiles.on_nodes(profile("{iops: 900}"), 3)
     assert costs.disks_monthly(fitted) is None
     assert "x's WAL" in costs.compare_prices([fitted])[1]
 

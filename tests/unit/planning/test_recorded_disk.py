@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.design import latency_quantiles
+from orchestrator.design.latency_quantiles import mean_s, of_histogram, quantile_s
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import latency_quantiles, project_files, recorded_disk
-from orchestrator.planning.latency_quantiles import mean_s, of_histogram, quantile_s
+from orchestrator.planning import project_files, recorded_disk
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import Burst, SlowEpochs
 from tests import ROOT

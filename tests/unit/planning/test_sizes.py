@@ -10,9 +10,10 @@ import pytest
 
 from orchestrator.cli import plans
 from orchestrator.cli.options import Request
+from orchestrator.design import factors
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Plan, Workload
-from orchestrator.planning import durations, factors, sizes
+from orchestrator.planning import durations, sizes
 from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has

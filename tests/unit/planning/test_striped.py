@@ -7,9 +7,10 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
+from orchestrator.design import costs
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import costs, project_files
+from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_row
 from orchestrator.tier import Tier, as_written
 from tests import ROOT

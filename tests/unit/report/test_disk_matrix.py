@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import concluding
+from orchestrator.design import disk_matrix
 from orchestrator.load_generators.fio import Fio
 from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record
-from orchestrator.planning import disk_matrix
 from orchestrator.system import store
 from tests.faults.doors import FIO
 from tests.plans import a_plan, a_workload

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.planning.slo import parse
+from orchestrator.design.slo import parse
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import measured
 from tests.campaigns import build_campaign

@@ -15,6 +15,7 @@ from orchestrator.cli.options import Request
 from orchestrator.cli.plans import make_plan
 from orchestrator.databases import choose, databases
 from orchestrator.databases.none import NoDatabase
+from orchestrator.design import disk_matrix, node_disks, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.metrics import measured
 from orchestrator.model import (
@@ -28,7 +29,7 @@ from orchestrator.model import (
     Run,
     Volume,
 )
-from orchestrator.planning import disk_matrix, node_disks, plan
+from orchestrator.planning import plan
 from orchestrator.platforms import own_images
 from orchestrator.powers import Mount, Network
 from orchestrator.tiers.common.real import node_places
@@ -112,7 +113,7 @@ def test_which_of_several_real_disks_is_measured_is_said(
     notes = [note for note in made.notes if note.kind == "one disk of several"]
     assert bool(notes) == bool(said)
     assert all(said in note.text and note.profile == "mine" for note in notes)
-    measured_on = plan.as_used(made.profile("mine"), made.workloads[0])
+    measured_on = used_profiles.as_used(made.profile("mine"), made.workloads[0])
     if made.profile("mine").tier.disk.of_nodes:
         directories = node_places.directories(
             measured_on.tier, node_disks.node_names(measured_on.cluster.nodes)
@@ -140,8 +141,8 @@ def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:
 
 def test_beside_other_workloads_only_its_own_runs_have_none() -> None:
     profile = a_profile(nodes=3)
-    assert plan.as_used(profile, a_workload()) is profile
-    cluster = plan.as_used(profile, MATRIX).cluster
+    assert used_profiles.as_used(profile, a_workload()) is profile
+    cluster = used_profiles.as_used(profile, MATRIX).cluster
     assert (cluster.database, cluster.nodes, cluster.replication_factor) == (
         "none",
         1,
@@ -224,7 +225,7 @@ def a_campaign(**iops: float) -> Results:
         record = Record(
             schema_version=1,
             run=run,
-            profile=plan.as_used(made.profile(run.profile), MATRIX),
+            profile=used_profiles.as_used(made.profile(run.profile), MATRIX),
             workload=MATRIX,
             outcome="done",
             failure=None,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Endpoint, Node, Placing
-from orchestrator.planning.plan import as_used
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import shared_network
 from orchestrator.powers import NETWORK_OF, Completed, PlatformAbilities, World

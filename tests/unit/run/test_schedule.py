@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis import overload, results
+from orchestrator.analysis import results
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
+from orchestrator.run import same_rate
 from orchestrator.run.schedule import Following
 from orchestrator.system import store
 from tests.fakes import QuietProgress
@@ -50,7 +51,7 @@ def test_all_tiers_are_measured_again_at_the_rate_that_their_capacity_gives(
     campaign = make()
     plan = replace(a_plan(("premium", "ultra"), repetitions=2), latency_at_pct=50.0)
     records = campaign.execute(
-        plan=plan, following=lambda at: overload.plan_at_same_rate(store.load(at))
+        plan=plan, following=lambda at: same_rate.plan_at_same_rate(store.load(at))
     )
     assert [record.outcome for record in records] == 8 * ["done"]
     at_rate = records[4:]

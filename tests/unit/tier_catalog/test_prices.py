@@ -16,8 +16,9 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.cli import prices as command
+from orchestrator.design import costs
 from orchestrator.errors import UsageError
-from orchestrator.planning import costs, project_files
+from orchestrator.planning import project_files
 from orchestrator.tier_catalog import azure_prices, prices
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
 from orchestrator.tier_catalog.rows import PriceRow, Source

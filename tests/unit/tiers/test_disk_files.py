@@ -17,12 +17,13 @@ from typing import Any
 
 import pytest
 
+from orchestrator.design import factors
+from orchestrator.design.rehearsal import Model
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
-from orchestrator.planning import durations, factors
-from orchestrator.planning.rehearsal import Model
+from orchestrator.planning import durations
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import checks, datasets

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.planning import latency_quantiles
+from orchestrator.design import latency_quantiles
 from orchestrator.tiers.common.emulated import disk_server
 from tests import ROOT
 from tests.fakes import fake_world

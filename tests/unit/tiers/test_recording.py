@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.errors import GateError
 from orchestrator.planning import recorded_disk
-from orchestrator.planning.latency_quantiles import quantile_s
 from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs

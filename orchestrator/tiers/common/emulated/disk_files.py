@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator import errors, parts
+from orchestrator.design.node_disks import node_names
 from orchestrator.parts import MarkedFolder
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import (
     Completed,

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from orchestrator.design.latency_quantiles import mean_s, quantile_s
 from orchestrator.facts import GateQuantity, GateWord
-from orchestrator.planning.latency_quantiles import mean_s, quantile_s
 from orchestrator.tier import GateCheck, Quantiles, Tier, Way
 from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.units import format_bytes_per_s, format_seconds

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import __version__, model, powers
+from orchestrator.design import latency_quantiles
 from orchestrator.errors import GateError
-from orchestrator.planning import latency_quantiles, recorded_disk
+from orchestrator.planning import recorded_disk
 from orchestrator.planning.recorded_disk import (
     RecordedBurst,
     RecordedDisk,

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.design.node_disks import node_names
 from orchestrator.errors import RunError
 from orchestrator.kernel import mounts
 from orchestrator.parts import MarkedFolder
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, Machine, Mount, World
 from orchestrator.system import marked

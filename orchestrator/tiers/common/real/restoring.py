@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from orchestrator.design.node_disks import node_names
 from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
-from orchestrator.planning.node_disks import node_names
 from orchestrator.platforms.common.machines import kernels
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, clock, files

@@ -12,6 +12,7 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.cli import members
+from orchestrator.design import factors
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.extensions.hadoop.pages import Servers
 from orchestrator.extensions.hadoop.tera import Tera
@@ -25,7 +26,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import durations, factors, plan, profiles, sizes
+from orchestrator.planning import durations, plan, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world

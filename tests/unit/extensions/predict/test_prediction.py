@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.demands import model, time_at_cap
 from orchestrator.extensions.predict.disks import (
@@ -27,7 +28,6 @@ from orchestrator.extensions.predict.simulation import Stage, System
 from orchestrator.facts import Varied
 from orchestrator.metrics import measured
 from orchestrator.model import Record
-from orchestrator.planning import latency_quantiles
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
 from tests.campaign_tables import Shape
 from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_tier

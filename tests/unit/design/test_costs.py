@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import costs, rehearsal, varied_profiles
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.model import Plan, Profile
-from orchestrator.planning import costs, durations, rehearsal, varied_profiles
+from orchestrator.planning import durations
 from orchestrator.planning.plan import fit_to_machines
 from orchestrator.tier import ClassWanted, NodeDisks, Price, Snapshots
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH

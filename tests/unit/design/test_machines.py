@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import machines, node_disks
+from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Profile
-from orchestrator.planning import machines, node_disks
-from orchestrator.planning.plan import on_nodes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import NodeDisks
 from tests.plans import profile_text

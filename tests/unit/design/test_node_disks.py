@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from orchestrator import tier_catalog
+from orchestrator.design import node_disks, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
-from orchestrator.planning import node_disks, plan, project_files
+from orchestrator.planning import plan, project_files
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import NodeDisks, RealDisks
 from tests import ROOT
@@ -38,7 +39,7 @@ def mistakes(keys: str, row: str = "enforcement: mounted") -> dict[str, str]:
 
 
 def on(profile: Profile, nodes: int) -> dict[str, NodeDisks]:
-    return dict(plan.on_nodes(profile, nodes).tier.disk.of_nodes)
+    return dict(used_profiles.on_nodes(profile, nodes).tier.disk.of_nodes)
 
 
 def test_each_node_by_its_name() -> None:

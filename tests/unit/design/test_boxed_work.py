@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import boxed_work
 from orchestrator.extensions.hadoop import tera
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Profile, Workload
-from orchestrator.planning import boxed_work, durations, plan, profiles
+from orchestrator.planning import durations, plan, profiles
 from orchestrator.planning.plan import TimeLeft
 from tests import ROOT
 from tests.plans import a_plan, a_profile

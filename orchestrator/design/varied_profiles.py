@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from orchestrator.design import factors
 from orchestrator.facts import Varied
 from orchestrator.model import ClusterSpec, Profile, Stage, Workload
-from orchestrator.planning import factors
 from orchestrator.tier import Emulated, Limits, OthersDisks, Tier, Unlimited
 from orchestrator.units import counted
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from orchestrator.design import slo
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
-from orchestrator.planning import profiles, slo
+from orchestrator.planning import profiles
 from tests import ROOT
 from tests.campaigns import build_workload
 

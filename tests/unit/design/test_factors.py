@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
+from orchestrator.design import factors, varied_profiles
+from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
-from orchestrator.planning import factors, varied_profiles
-from orchestrator.planning.plan import as_used, grown, make_plan
+from orchestrator.planning.plan import grown, make_plan
 from orchestrator.planning.planned_loads import loads
 from orchestrator.tier import Latencies, Limits, NodeDisks, RealDisks, Tier, as_written
 from tests.plans import a_plan, a_profile, a_workload

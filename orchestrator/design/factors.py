@@ -24,6 +24,8 @@ THREADS = "threads"
 RATE_OPTION = "arrival_rate"
 MOST = 10_000  # of threads, and of all else that is counted
 OPEN_LOOP = "sysbench"  # the generator whose latency counts from the moment of arrival
+# Keys of a data set that say how large it is.
+SIZE_KEYS = ("warehouses", "rows", "table_size", "bytes")
 EXISTING = "existing"  # the database of a cluster that others run
 
 CACHE = "cache"

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator import units
+from orchestrator.design import machines, node_disks
+from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Plan, Profile
-from orchestrator.planning import machines, node_disks
-from orchestrator.planning.plan import EXISTING
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 

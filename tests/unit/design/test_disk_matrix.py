@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.figures import matrix_laws
-from orchestrator.planning import disk_matrix, profiles
-from orchestrator.planning.disk_matrix import MatrixCell
+from orchestrator.design import disk_matrix
+from orchestrator.design.disk_matrix import MatrixCell
+from orchestrator.planning import profiles
 from tests import ROOT
 from tests.plans import disk
 

@@ -1,0 +1,61 @@
+"""The second part of a campaign whose tiers are all asked at one rate (`--latency-at`): a share of
+the slowest tier's capacity, which its first part measures."""
+
+from statistics import median
+
+from orchestrator.analysis import results
+from orchestrator.design import factors
+from orchestrator.model import Note, Plan, Profile, Workload
+from orchestrator.planning import plan
+
+# Of the rate: more would claim to know the capacity better than it is known.
+_DIGITS = 3
+
+
+def plan_at_same_rate(campaign: results.Results) -> Plan | None:
+    """The plan with each workload once more, at its share of the slowest tier's capacity: median
+    throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
+    tier without capacity is left out, which a note says."""
+    first = campaign.plan
+    share_pct = first.latency_at_pct
+    if share_pct is None:
+        return None
+    if any(factors.asks(load, "same rate") for load in first.workloads):
+        return None
+    cells: list[tuple[Workload, list[Profile]]] = []
+    notes: list[Note] = []
+    for workload in first.workloads:
+        capacities = _capacities(campaign, workload)
+        measured: list[Profile] = []
+        for profile in first.profiles:
+            if profile.name in capacities:
+                measured.append(profile)
+            else:
+                notes.append(_without_capacity(workload, profile))
+        if capacities:
+            least_per_s = min(capacities.values())
+            rate_per_s = float(f"{share_pct / 100 * least_per_s:.{_DIGITS}g}")
+            load = factors.at_load(workload, factors.same_rate(rate_per_s))
+            cells.append((load, measured))
+    return plan.followed_by(first, cells, notes)
+
+
+def _capacities(campaign: results.Results, workload: Workload) -> dict[str, float]:
+    """Profile → its median throughput (1/s), of those that have one."""
+    capacities: dict[str, float] = {}
+    for profile in campaign.plan.profiles:
+        runs = results.finished(campaign, profile.name, workload.name)
+        values = [results.value_of(run.record, "throughput_per_s") for run in runs]
+        rates = [value for value in values if value]
+        if rates:
+            capacities[profile.name] = median(rates)
+    return capacities
+
+
+def _without_capacity(workload: Workload, profile: Profile) -> Note:
+    return Note(
+        "other",
+        f"left out of {workload.name} at the same rate, because no run of it found this "
+        "tier's capacity",
+        profile.name,
+    )
