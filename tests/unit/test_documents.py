@@ -96,6 +96,39 @@ def test_the_readme_begins_with_the_two_commands() -> None:
     )
 
 
+def test_the_readme_leads_to_every_recipe() -> None:
+    """Readers find their own case on the first page, and need not know our words for it."""
+    guide = (ROOT / "README.md").read_text().split("## Begin where you are")[1]
+    table = guide.split("\n## ")[0]
+    recipes = sorted(file.name for file in (ROOT / "docs/recipes").glob("*.md"))
+    assert [name for name in recipes if f"docs/recipes/{name})" not in table] == []
+    assert "docs/OBSERVE.md" in table, "a cluster that may not be loaded"
+
+
+# ------------------------------------------------------------------ readers
+
+RESEARCH = ROOT / "docs" / "research"
+# How rules were found and how often they are wrong: for referees and developers.
+NOT_FOR_USERS = {"ADDING.md", "ARCHITECTURE.md", "METHOD.md"}
+
+
+def test_pages_of_users_hold_no_laboratory() -> None:
+    """Whoever has a cluster repeats no trial of ours: the pages name none, and link to it."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages += (ROOT / "docs/recipes").glob("*.md")
+    with_trials: list[str] = []
+    for page in pages:
+        if page.name not in NOT_FOR_USERS and "make bench NAME=" in page.read_text():
+            with_trials.append(page.name)
+    assert with_trials == []
+
+
+def test_research_lists_its_pages() -> None:
+    text = (RESEARCH / "README.md").read_text()
+    pages = {file.name for file in RESEARCH.glob("*.md")} - {"README.md"}
+    assert [name for name in sorted(pages) if f"]({name})" not in text] == []
+
+
 # ------------------------------------------------------------------ the map
 
 
@@ -288,7 +321,7 @@ def test_what_is_proven_says_which_tests_prove_it(row: str, file: str) -> None:
     """`make test` leaves out tests that are marked slow, and those on Kubernetes."""
     line = next(
         line
-        for line in (ROOT / "README.md").read_text().splitlines()
+        for line in text_of("COMBINATIONS.md").splitlines()
         if line.startswith(f"| {row}")
     )
     text = (ROOT / "tests" / file).read_text()

@@ -208,4 +208,4 @@ def test_help_names_every_scale() -> None:
     (option,) = ScaleOption.__metadata__  # type: ignore[attr-defined]
     for scale in SCALES:
         assert scale in option.help
-    assert "study-20" in (ROOT / "README.md").read_text()
+    assert "study-20" in (ROOT / "docs" / "COMBINATIONS.md").read_text()
