@@ -123,6 +123,16 @@ def test_pages_of_users_hold_no_laboratory() -> None:
     assert with_trials == []
 
 
+def test_each_page_begins_with_whom_it_is_for() -> None:
+    """A reader sees in one sentence whether to read on."""
+    without: list[str] = []
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        _, _, below = page.read_text().partition("\n\n")
+        if not below.startswith("For "):
+            without.append(page.relative_to(ROOT).as_posix())
+    assert without == []
+
+
 def test_research_lists_its_pages() -> None:
     text = (RESEARCH / "README.md").read_text()
     pages = {file.name for file in RESEARCH.glob("*.md")} - {"README.md"}
