@@ -3,6 +3,7 @@
 
 PYTHON   ?= python3
 VENV     := .venv
+SITE_VENV := .cache/site-venv
 TIERBENCH := $(VENV)/bin/tierbench
 PROFILE  ?= premium
 PROFILES ?= premium premium-v2 ultra
@@ -89,7 +90,7 @@ TEST_PACKAGES = lua-check luajit sysbench
 FAST_TESTS = $(VENV)/bin/pytest -q -m "not docker and not kubernetes and not slow" --numprocesses $(shell expr $$(nproc) + 1) --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image
+.PHONY: help setup test-programs demo dry-demo compare point-select insert tpcc resume report study study-rehearsal calibrate doctor yugabyte-image list test test-slow test-fast soak golden bench check fix lock release clean compare-results history cluster-programs test-kubernetes audit image docs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | awk -F'|' '{printf "  make %-16s %s\n", $$1, $$2}'
@@ -220,6 +221,8 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows, with
 	$(VENV)/bin/uv pip compile pyproject.toml --extra charts --extra kubernetes --constraint requirements.lock \
 	  --python-version 3.13 --python-platform linux --generate-hashes --no-emit-index-url --no-annotate --quiet \
 	  --custom-compile-command "make lock" --output-file docker/tierbench/requirements.lock
+	$(VENV)/bin/uv pip compile --group docs --universal --python-version 3.11 --upgrade \
+	  --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" --output-file docs/requirements.lock
 
 release: $(VENV)/.ready ## wheel and source archive in dist/, installed in an environment of their own and tried there
 	@git diff --quiet HEAD -- || { echo "there are changes that are not committed: a release is what is committed" >&2; exit 64; }
@@ -238,6 +241,15 @@ image: $(VENV)/.ready ## an image of tierbench itself, from the wheel; pushed to
 	  && tag=tierbench/tierbench:$$($(TIERBENCH) --version | cut -d' ' -f2) && docker build --quiet --tag "$$tag" "$$folder" \
 	  && if [ -n "$$TIERBENCH_REGISTRY" ]; then docker tag "$$tag" "$$TIERBENCH_REGISTRY/$$tag" && docker push "$$TIERBENCH_REGISTRY/$$tag"; fi \
 	  && echo "built $$tag"
+
+$(SITE_VENV)/.ready: docs/requirements.lock
+	@$(PYTHON) -m venv $(SITE_VENV)
+	@$(SITE_VENV)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes --requirement $<
+	@touch $@
+
+docs: $(SITE_VENV)/.ready ## the documents as a site in .cache/site; a link that leads nowhere fails it
+	@NO_MKDOCS_2_WARNING=1 $(SITE_VENV)/bin/mkdocs build --strict
+	@echo ".cache/site/index.html"
 
 audit: $(VENV)/.ready ## without network: is all that is installed as it is pinned, and what are the images made of
 	@$(VENV)/bin/python -m tests.audit

@@ -139,6 +139,17 @@ def test_research_lists_its_pages() -> None:
     assert [name for name in sorted(pages) if f"]({name})" not in text] == []
 
 
+def test_the_site_has_every_page() -> None:
+    """`make docs` takes its order of pages from mkdocs.yml; links are held there and above."""
+    docs = ROOT / "docs"
+    shown = re.findall(
+        r"^ +- (?:.*: )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M
+    )
+    pages = {file.relative_to(docs).as_posix() for file in docs.rglob("*.md")}
+    of_the_root = {"index.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+    assert set(shown) == pages | of_the_root and len(shown) == len(set(shown))
+
+
 # ------------------------------------------------------------------ the map
 
 
