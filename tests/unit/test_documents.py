@@ -287,15 +287,15 @@ def test_every_word_of_a_result_is_documented() -> None:
 
 
 def test_the_glossary_explains_each_term_once() -> None:
-    text = text_of("GLOSSARY.md")
+    text = text_of("GLOSSARY.md", "NAMES.md")
     terms = [row[0] for row in table_rows(text)]
     heads = {"term", "cause", "kind of doubt", "instead of"}
     assert [term for term in terms if terms.count(term) > 1 and term not in heads] == []
     assert all(row[1] for row in table_rows(text))
 
 
-def test_words_that_the_glossary_bans_are_no_names() -> None:
-    banned = text_of("GLOSSARY.md").split("## Words not used")[1]
+def test_words_that_are_not_used_are_no_names() -> None:
+    banned = text_of("NAMES.md").split("## Words not used")[1]
     parts_of_all = {
         only: [(*one, parts_of(one[1])) for one in names(only)]
         for only in (True, False)

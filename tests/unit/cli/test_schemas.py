@@ -121,9 +121,7 @@ def test_the_profiles_and_workloads_of_the_documents_are_valid() -> None:
         == []
     )
     (prices,) = (
-        one
-        for one in examples("CATALOG.md", "What a row holds")
-        if "our contract" in one
+        one for one in examples("CATALOG.md", "Prices") if "our contract" in one
     )
     assert errors("price-list", strict_yaml.parse("x", prices)) == []
     assert errors(
