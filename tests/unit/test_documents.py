@@ -105,6 +105,15 @@ def test_the_readme_leads_to_every_recipe() -> None:
     assert "docs/OBSERVE.md" in table, "a cluster that may not be loaded"
 
 
+def test_the_notes_of_a_release_fit_on_a_page() -> None:
+    """They say what the release does and does not, and not how it came about.
+
+    A merge by union brings back what was left out: take the page as it is, and add a line to it.
+    """
+    notes = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1:]
+    assert [each.splitlines()[0] for each in notes if len(each.split()) > 900] == []
+
+
 # ------------------------------------------------------------------ readers
 
 RESEARCH = ROOT / "docs" / "research"
