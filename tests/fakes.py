@@ -36,6 +36,7 @@ from orchestrator.powers import (
     PlatformAbilities,
     World,
 )
+from orchestrator.system import files
 from orchestrator.system.clock import MadeUpClock
 from tests import ROOT
 
@@ -423,7 +424,7 @@ def this_machine_has(
 ) -> None:
     """As if, for the time of a test."""
     facts = replace(LocalMachine().facts(), memory_bytes=memory_bytes, cpus=cpus)
-    monkeypatch.setattr(LocalMachine, "free_bytes", lambda *_: free_bytes)
+    monkeypatch.setattr(files, "free_bytes", lambda _: free_bytes)
     monkeypatch.setattr(LocalMachine, "facts", lambda _: facts)
 
 

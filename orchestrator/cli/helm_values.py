@@ -10,7 +10,6 @@ from orchestrator import errors, model
 from orchestrator.cli import completion
 from orchestrator.cli.app import App
 from orchestrator.cli.options import NodesOption, ScaleOption, takes
-from orchestrator.design.factors import EXISTING
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
@@ -65,6 +64,7 @@ def _read(
     app: App, name: str, scale: str, storage_class: str | None
 ) -> tuple[model.Profile, ClassWanted]:
     """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
+    from orchestrator.design.factors import EXISTING
     from orchestrator.keys import tier_keys
     from orchestrator.planning import project_files
 

@@ -24,7 +24,7 @@ def require(*folders: Path) -> None:
     """UnavailableError if one of them is nearly full: results that cannot be written end a
     campaign, after hours."""
     for folder in folders:
-        free_bytes = _free_bytes(folder)
+        free_bytes = files.free_bytes(folder)
         if free_bytes < LEAST_BYTES:
             free = format_bytes(free_bytes)
             needed = format_bytes(LEAST_BYTES)
@@ -38,7 +38,7 @@ def warnings(plan: Plan, results: Path, finished: Container[int] = ()) -> Iterat
     """One if the transactions of a plan with set rates may fill the disk. Only a warning: a tier
     may not reach the rate. `finished`: numbers of runs that are there already."""
     needed_bytes = _bytes_at_set_rates(plan, finished)
-    free_bytes = _free_bytes(results)
+    free_bytes = files.free_bytes(results)
     if LEAST_BYTES + needed_bytes > free_bytes:
         needed = format_bytes(needed_bytes)
         free = format_bytes(free_bytes)
@@ -66,11 +66,3 @@ def _transactions(workload: Workload) -> float:
     rate_per_s = float(workload.options.get(RATE_OPTION) or 0.0)
     warmup_s = workload.warmup_most_s or workload.warmup_s
     return rate_per_s * (warmup_s + workload.measure_s)
-
-
-def _free_bytes(folder: Path) -> int:
-    """Of the disk of the folder, or of the nearest above it that is there already."""
-    path = folder.resolve()
-    while not path.exists():
-        path = path.parent
-    return files.free_bytes(path)

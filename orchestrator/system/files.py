@@ -162,8 +162,11 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
 
 
 def free_bytes(folder: Path) -> int:
-    """Of the file system of a folder that is there."""
-    return shutil.disk_usage(folder).free
+    """Of the file system of a folder, or of the nearest above it that is there already."""
+    existing = folder.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    return shutil.disk_usage(existing).free
 
 
 def make_folder(above: Path, *names: str) -> Path:

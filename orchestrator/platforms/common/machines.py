@@ -5,7 +5,6 @@ A machine elsewhere on which containers of ours may read is an `AgentMachine` (a
 
 import os
 import platform
-import shutil
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,7 @@ from orchestrator.powers import (
     Machine,
     MachineFacts,
 )
-from orchestrator.system import at_once
+from orchestrator.system import at_once, files
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
 _Role = Literal["database", "coordinator", "client", "disk"]
@@ -165,10 +164,7 @@ class LocalMachine:
         return os.path.realpath(self._at(path))
 
     def free_bytes(self, path: str) -> int:
-        existing = self._at(path)
-        while not existing.exists():
-            existing = existing.parent
-        return shutil.disk_usage(existing).free
+        return files.free_bytes(self._at(path))
 
     def refresh(self) -> None:
         """Nothing: each `read` looks by itself."""
