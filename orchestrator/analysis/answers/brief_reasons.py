@@ -1,5 +1,6 @@
 """Why a tier is named, or none, in one line: what the neighbours in price lack or bring. Pure."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,7 +93,7 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     if named is None or not named.monthly_cost:
         return
     times = units.format_number(dearer.monthly_cost / named.monthly_cost)
-    if asked.verdict.decisions[0].slo:
+    if _has_slo(asked):
         yield f"{dearer.tier} is not needed for {times} times the price"
         return
     plan = asked.campaign.plan
@@ -103,29 +104,44 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     yield f"{dearer.tier} is at most {margin} faster{where} for {times} times the price"
 
 
+def _has_slo(asked: Asked) -> bool:
+    """Of one workload at least: in that a tier may be many times as fast as it must be."""
+    clauses: list[str] = []
+    for decision in asked.verdict.decisions:
+        clauses += decision.slo
+    return bool(clauses)
+
+
 def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
-    """The tier that is next in price, as the first decision that has both offers it."""
+    """The tier that is next in price, as the first decision that has both offers it. Offers stand
+    by price only where all prices can be compared."""
     for decision in asked.verdict.decisions:
         named = _offer_in(decision, tier)
         if named is None:
             continue
-        place = decision.offers.index(named)
-        others = decision.offers[place + 1 :]
-        if cheaper:
-            others = tuple(reversed(decision.offers[:place]))
-        for other in others:
-            if _are_prices_comparable(named, other) and _has_all_figures(asked, other):
-                return other
+        nearest: Offer | None = None
+        least_away = math.inf
+        for other in decision.offers:
+            if not _has_all_figures(asked, other):
+                continue
+            away = _dearer_by(other, named)
+            if cheaper:
+                away = -away
+            if 0 < away < least_away:
+                nearest = other
+                least_away = away
+        if nearest is not None:
+            return nearest
     return None
 
 
-def _are_prices_comparable(offer: Offer, other: Offer) -> bool:
-    """Whether both are known, in one currency, and unlike."""
+def _dearer_by(offer: Offer, other: Offer) -> float:
+    """By how much a month it costs more; 0 if that is not known, or is in two currencies."""
     if offer.monthly_cost is None or other.monthly_cost is None:
-        return False
+        return 0.0
     if offer.currency != other.currency:
-        return False
-    return offer.monthly_cost != other.monthly_cost
+        return 0.0
+    return offer.monthly_cost - other.monthly_cost
 
 
 def _has_all_figures(asked: Asked, offer: Offer) -> bool:
@@ -156,7 +172,8 @@ def _clause_missed(asked: Asked, tier: str) -> str:
     (31 ms)`; empty if there is none."""
     for decision in asked.verdict.decisions:
         offer = _offer_in(decision, tier)
-        if offer is None:
+        # Of a tier that this machine held back a clause is missed, and nothing is proven.
+        if offer is None or offer.standing != "not enough":
             continue
         for result in offer.slo:
             if result.word == "missed":

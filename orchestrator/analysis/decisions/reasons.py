@@ -210,10 +210,16 @@ def _in_doubt(comparison: Comparison) -> str:
     return str(comparison)
 
 
+_HELD_BACK = "this machine was the limit, so what the disk could do was not measured"
+
+
 def settled_by(candidate: Candidate, contest: Contest) -> str:
-    """What would settle an open tier, and what is at stake; empty if repetitions do not."""
+    """What would settle an open tier, and what is at stake; empty if repetitions do not. More of
+    them settle nothing of a tier that this machine held back from its SLO."""
     if contest.barred(candidate):
         return ""
+    if contest.slo and candidate.cause in HARNESS_CAUSES:
+        return _HELD_BACK
     if contest.slo:
         takes = _of_clauses(candidate, contest)
     else:
@@ -248,8 +254,6 @@ def _open_slo(candidate: Candidate, contest: Contest) -> str:
     losers = offers.passed_over(candidate, contest, "not enough")
     missed = [_missed(loser, contest).text for loser in losers]
     more = settled_by(candidate, contest)
-    if candidate.cause in HARNESS_CAUSES:
-        more = "this machine was the limit, so what the disk could do was not measured"
     unproven = f"whether {candidate.name} meets {unsure} is not proven"
     return "; ".join([*missed, unproven, more])
 

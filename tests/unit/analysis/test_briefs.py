@@ -8,9 +8,10 @@ from typing import Any
 from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
+from orchestrator.design import slo
 from tests.campaign_tables import GIB
-from tests.campaigns import build_campaign
-from tests.decision_scenarios import RATES, failing, on
+from tests.campaigns import SHAPES, build_campaign
+from tests.decision_scenarios import RATES, TIERS, failing, on
 from tests.doubted import facts
 from tests.one_profile import alone, client_at_its_limit
 
@@ -121,6 +122,77 @@ def test_amounts_of_two_currencies_are_not_subtracted() -> None:
     brief = brief_of(replace(campaign, plan=plan))
     assert brief.what == "ultra is enough; whether it is the cheapest is open"
     assert "525" not in brief.why and "3.06" not in brief.why
+
+
+def priced(campaign: Results, **prices: tuple[float, str]) -> Results:
+    """At these prices of a disk a month; `v2` is premium-v2."""
+    profiles = []
+    for profile in campaign.plan.profiles:
+        monthly, currency = prices[profile.name.removeprefix("premium-")]
+        price = profile.tier.price
+        assert price is not None
+        price = replace(price, monthly=monthly, currency=currency)
+        profiles.append(replace(profile, tier=replace(profile.tier, price=price)))
+    return replace(campaign, plan=replace(campaign.plan, profiles=tuple(profiles)))
+
+
+def times(first: float, second: float, third: float) -> dict[str, Any]:
+    """Rates of the three tiers, from the one with the lowest limits."""
+    factors = (first, second, third)
+    return {
+        tier: [rate * factor for rate in RATES]
+        for tier, factor in zip(TIERS, factors, strict=True)
+    }
+
+
+def test_the_neighbour_in_price_is_found_by_price_and_not_by_limits() -> None:
+    """With two currencies the tiers stand in the order of their limits."""
+    values = {(tier, "insert"): rates for tier, rates in times(0.5, 1, 1).items()}
+    campaign = build_campaign(
+        repetitions=5, workloads=("insert",), values=values, frames=False
+    )
+    prices = {"premium": (200.0, "USD"), "v2": (85.0, "USD"), "ultra": (90.0, "EUR")}
+    brief = brief_of(priced(campaign, **prices))
+    assert brief.what.startswith("premium-v2 is enough")
+    assert "for -" not in brief.why and "costs less" not in brief.why
+
+
+def test_beside_an_slo_nothing_is_said_of_how_much_faster_the_dearer_tier_is() -> None:
+    values = {("insert", tier): rates for tier, rates in times(1, 1, 3).items()}
+    values |= {
+        ("point-select", tier): rates for tier, rates in times(0.5, 1, 1).items()
+    }
+    campaign = build_campaign(
+        repetitions=5,
+        workloads=("point-select", "insert"),
+        values={(tier, load): rates for (load, tier), rates in values.items()},
+        frames=False,
+    )
+    select, insert = campaign.plan.workloads
+    loads = (select, *slo.applied((insert,), "throughput > 100", "--slo"))
+    brief = brief_of(replace(campaign, plan=replace(campaign.plan, workloads=loads)))
+    assert brief.what.startswith("Buy premium-v2")
+    assert "ultra is not needed for 3.06 times the price" in brief.why
+
+
+def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
+    values = {(tier, "insert"): rates for tier, rates in times(0.5, 1, 1).items()}
+    cell = ("premium", "insert")
+    campaign = build_campaign(
+        repetitions=5,
+        workloads=("insert",),
+        values=values,
+        shapes={cell: replace(SHAPES[cell], client_cpu_pct=92.0)},
+        measure_s=30.0,
+    )
+    loads = slo.applied(campaign.plan.workloads, "throughput > 400", "--slo")
+    held_back = replace(campaign, plan=replace(campaign.plan, workloads=loads))
+    brief = brief_of(held_back)
+    assert brief.what.endswith("whether premium would do is open")
+    assert "misses" not in brief.why
+    (decision,) = judge(held_back).decisions
+    assert "is open: this machine was the limit" in decision.reason
+    assert "more repetition" not in decision.reason
 
 
 def test_without_prices_it_does_not_say_buy_though_a_run_is_lost_too() -> None:
