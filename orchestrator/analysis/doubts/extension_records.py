@@ -56,8 +56,13 @@ def _found_by(
     kind: str,
     extension: Installed,
 ) -> Sequence[Doubt]:
+    doubts: list[Doubt] = []
     try:
-        return tuple(check(subject))
+        for doubt in check(subject):
+            if not isinstance(doubt, Doubt):
+                raise TypeError(f"it found a {type(doubt).__name__}, and no Doubt")
+            doubts.append(doubt)
+        return doubts
     except TierbenchError:
         raise
     except Exception as error:  # whatever somebody else's function does

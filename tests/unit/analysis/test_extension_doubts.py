@@ -45,6 +45,10 @@ def cold_row(_record: Record) -> Iterator[Doubt]:
     raise ZeroDivisionError("no rows")
 
 
+def no_doubt(_record: Record) -> Iterator[str]:
+    yield "sessions wait for one row"
+
+
 def pgbench(check: str, effect: Any = "excludes", **more: Any) -> Installed:
     entry = DoubtEntry(f"{__name__}:{check}", effect)
     return Installed(PGBENCH, Extension(doubts={"hot row": entry}, **more))
@@ -116,6 +120,7 @@ def test_one_with_members_doubts_the_runs_of_these_alone() -> None:
     ("check", "why"),
     [
         ("cold_row", "cannot be looked for: ZeroDivisionError: no rows"),
+        ("no_doubt", "cannot be looked for: TypeError: it found a str, and no Doubt"),
         ("no_row", "cannot be imported: AttributeError"),
     ],
 )

@@ -7,6 +7,7 @@ folder or nowhere.
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,20 @@ from orchestrator.databases import databases
 from orchestrator.errors import NotInstalledError, UnavailableError
 from orchestrator.load_generators import load_generators
 from orchestrator.registry import installed
-from orchestrator.registry.extension import DatabaseEntry, Extension, GeneratorEntry
+from orchestrator.registry.extension import (
+    DatabaseEntry,
+    DoubtEntry,
+    Extension,
+    GeneratorEntry,
+)
 from orchestrator.registry.installed import GROUP, Installed, family, read
 from orchestrator.registry.references import ExtensionOrigin, ObjectPlace
 from orchestrator.tiers import tier_mechanisms
 
 MARIADB = Extension(databases={"mariadb": DatabaseEntry("nowhere.mariadb:MariaDB")})
+# An effect that no release knows: the doubt would stand in no decision's way.
+UNLIKE: Any = "exclude"
+UNLIKE_EFFECT = Extension(doubts={"hot row": DoubtEntry("nowhere:hot_row", UNLIKE)})
 NO_DATABASES: dict[str, DatabaseEntry] = {}
 NO_EXTENSION = "nothing of that kind"
 
@@ -49,6 +58,7 @@ def test_an_extension_is_read_without_its_members() -> None:
         ("nowhere.at_all:EXTENSION", "cannot be imported: ModuleNotFoundError"),
         (f"{__name__}:EXTENSION", "cannot be imported: AttributeError"),
         (f"{__name__}:NO_EXTENSION", "is a str, and no Extension"),
+        (f"{__name__}:UNLIKE_EFFECT", "with the unknown effect 'exclude'"),
     ],
 )
 def test_one_that_cannot_be_read_is_refused_with_what_to_do(
