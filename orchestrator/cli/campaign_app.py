@@ -74,12 +74,16 @@ class CampaignApp(App):
         """Judges a campaign, prints what was found and writes its report. NotWrittenError if that
         cannot be written, when all else is shown."""
         from orchestrator.cli import concluding
+        from orchestrator.run import judged_runs
 
         self.progress.step("judging")
+        basis = None
+        if slo is None:
+            basis = judged_runs.basis_of(folder)
         loaded, verdict = concluding.found(folder, slo)
         self._print(loaded, verdict)
         self.progress.step("writing the report")
-        paths = concluding.keep(loaded, verdict, folder, self.cache, slo)
+        paths = concluding.keep(loaded, verdict, folder, self.cache, basis)
         self.progress.done()
         for file in (paths.html, paths.markdown):
             self.out.add(f"report: {file.resolve()}")

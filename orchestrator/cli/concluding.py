@@ -14,7 +14,7 @@ from orchestrator.cli import reading
 from orchestrator.cli.app import App
 from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
-from orchestrator.run import judging
+from orchestrator.run import judged_runs, judging
 from orchestrator.system import files, store
 from orchestrator.units import counted
 
@@ -38,8 +38,11 @@ def conclude(
 ) -> tuple[Results, Verdict, ReportPaths]:
     """Makes verdict and report of a results folder, from its files alone. `objectives`: an SLO to
     judge by instead of the plan's. `cache`: as of `report.files`. NotWrittenError."""
+    basis = None
+    if objectives is None:
+        basis = judged_runs.basis_of(folder)
     campaign, verdict = found(folder, objectives)
-    return campaign, verdict, keep(campaign, verdict, folder, cache, objectives)
+    return campaign, verdict, keep(campaign, verdict, folder, cache, basis)
 
 
 def found(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
@@ -61,14 +64,15 @@ def keep(
     verdict: Verdict,
     folder: Path,
     cache: Path | None = None,
-    objectives: str | None = None,
+    basis: judged_runs.Basis | None = None,
 ) -> ReportPaths:
-    """Writes verdict and report into the results folder. NotWrittenError. `objectives`, `cache`: as
-    of `conclude`."""
+    """Writes verdict and report into the results folder. NotWrittenError. `cache`: as of
+    `conclude`. `basis`: of what the verdict was made from, taken before that was read; None if it
+    was judged by another SLO than the plan's, of which nothing is kept."""
     with files.keeping("the report of this answer"):
         store.save_verdict(folder, verdict)
-        if objectives is None:
-            judging.keep(folder, campaign, verdict)
+        if basis is not None:
+            judging.keep(folder, basis, campaign, verdict)
         return write_report(campaign, verdict, folder, cache)
 
 

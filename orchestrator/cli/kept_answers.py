@@ -28,11 +28,15 @@ class KeptAnswer:
 
 def kept_answer(folder: Path) -> KeptAnswer | None:
     """None if none is kept, or something that it was made from has changed since."""
-    if not judged_runs.kept(folder).has_verdict(folder):
-        return None
-    with suppress(TierbenchError):
+    with suppress(TierbenchError, OSError):
+        basis = judged_runs.basis_of(folder)
+        text = plain_files.read(folder / store.VERDICT)
+        if not judged_runs.kept(folder).has_verdict(basis, text):
+            return None
         campaign = store.load(folder, tables=False)
+        # A link or a pipe in a run's folder leaves the run out, and changes no file of it.
+        if not judged_runs.is_whole(campaign):
+            return None
         campaign = replace(campaign, checksum=store.checksum(folder))
-        text = plain_files.read(folder / store.VERDICT).decode()
-        return KeptAnswer(campaign, store.verdict(folder), text)
+        return KeptAnswer(campaign, store.verdict(folder), text.decode())
     return None

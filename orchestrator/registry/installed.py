@@ -3,13 +3,18 @@
 They are read once. An extension that cannot be imported is refused, and not passed over: its
 doubts would be missing from every verdict."""
 
+import importlib.util
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Generic, TypeVar, get_args
 
 from orchestrator.errors import UnavailableError
+from orchestrator.facts import DoubtEffect
 from orchestrator.registry.extension import Extension
 from orchestrator.registry.references import CORE, ExtensionOrigin, not_imported
 
@@ -19,18 +24,44 @@ EntryType = TypeVar("EntryType")
 
 @dataclass(frozen=True)
 class Installed:
-    """An extension, and where it comes from."""
+    """An extension, and where it comes from. `module`: that of its entry point."""
 
     origin: ExtensionOrigin
     brings: Extension
+    module: str = ""
 
     @property
     def name(self) -> str:
         return self.origin.extension
 
+    @property
+    def code(self) -> Sequence[Path]:
+        """Folders of the packages that its entry point and its doubts are in; of a module in no
+        package its file."""
+        modules = [self.module]
+        for entry in self.brings.doubts.values():
+            modules.append(entry.check)
+        places: dict[Path, None] = {}
+        for module in modules:
+            package = re.split("[.:]", module)[0]
+            places.update(dict.fromkeys(_places_of(package)))
+        return tuple(places)
+
     def __str__(self) -> str:
         """`hadoop (tierbench 0.1.0)`."""
         return f"{self.name} ({self.origin.distribution} {self.origin.version})"
+
+
+def _places_of(package: str) -> Sequence[Path]:
+    spec = None
+    with suppress(ImportError, ValueError):  # whoever imports it says so
+        spec = importlib.util.find_spec(package)
+    if spec is None:
+        return ()
+    places: list[Path] = []
+    for place in spec.submodule_search_locations or [spec.origin or ""]:
+        places.append(Path(place))
+    return places
 
 
 @dataclass(frozen=True)
@@ -64,7 +95,7 @@ def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
             raise _same_name(
                 "extension", point.name, by_name[point.name].origin, origin
             )
-        by_name[point.name] = Installed(origin, _loaded(point, origin))
+        by_name[point.name] = Installed(origin, _loaded(point, origin), point.module)
     return tuple(by_name.values())
 
 
@@ -82,9 +113,20 @@ def _loaded(point: metadata.EntryPoint, origin: ExtensionOrigin) -> Extension:
     if not isinstance(brings, Extension):
         raise UnavailableError(
             f"{point.value} of {origin} is a {type(brings).__name__}, and no Extension",
-            advice=f"it may be for another release: pip install -U {origin.distribution}",
+            advice=_for_another_release(origin),
         )
+    for kind, doubt in brings.doubts.items():
+        if doubt.effect not in get_args(DoubtEffect):
+            raise UnavailableError(
+                f"{point.value} of {origin} has the doubt {kind!r} with the unknown effect "
+                f"{doubt.effect!r}",
+                advice=_for_another_release(origin),
+            )
     return brings
+
+
+def _for_another_release(origin: ExtensionOrigin) -> str:
+    return f"it may be for another release: pip install -U {origin.distribution}"
 
 
 def family(

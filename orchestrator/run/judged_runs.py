@@ -2,11 +2,14 @@
 
 `judged.json` in a campaign's folder has of each run what limited it and how many doubts it has, and
 of the campaign the lines of its decisions. Beside each stands the digest of all that it was made
-from: this program's own code, the record, and size and time of change of the run's tables. What has
-another digest now counts as absent, as does a file that cannot be read; so nothing kept is trusted
-over a record or a table that was changed. Of verdict.json too it has such a digest, so that
-`report` reads it and no table. What measures or judges a campaign writes it; what only looks reads
-it.
+from: this program's own code and that of extensions, the record, and size and time of change of the
+run's tables. What has another digest now counts as absent, as does a file that cannot be read; so
+nothing kept is trusted over a record or a table that was changed. Of verdict.json too it has such a
+digest, so that `report` reads it and no table. What measures or judges a campaign writes it; what
+only looks reads it.
+
+The digests are taken before the files are read: what another program writes while a campaign is
+judged is not in the verdict, and must not be in its digest.
 """
 
 import hashlib
@@ -19,15 +22,23 @@ from typing import Protocol
 
 from pydantic import TypeAdapter
 
+from orchestrator.analysis import results
 from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
+from orchestrator.registry.installed import Installed, extensions
 from orchestrator.system import files, run_folders
 
 _FILE = "judged.json"
 _CODE = ("*.py", "*.yaml")
-# Of a campaign, beside its records.
-_NOUNS = ("plan.json", "fingerprint*.json", "gates.json")
-_OF_VERDICT = (*_NOUNS, "predictions.json", "verified.json", "verdict.json")
+# Of a campaign, what its decisions are made from,
+_OF_DECISIONS = (
+    "plan.json",
+    "fingerprint*.json",
+    "gates.json",
+    "runs/*/record.json",
+)
+# and what an answer has beside.
+_OF_ANSWER = ("predictions.json", "verified.json")
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,16 @@ class JudgedRun:
     limit: str
     doubts: int
     digest: str = ""  # of what it was judged from
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Digests of what a campaign is judged from. `runs`: by their folders' names; `decisions`: of
+    all runs; `answer`: of that and of what is shown beside."""
+
+    runs: Mapping[str, str]
+    decisions: str
+    answer: str
 
 
 @dataclass(frozen=True)
@@ -50,23 +71,25 @@ class JudgedRuns:
     digest: str = ""
     verdict: str = ""
 
-    def of_run(self, folder: Path, cpus: float | None) -> JudgedRun | None:
-        """What is kept of the run in a folder; None if it is of other files. `cpus`: of the
-        machine that ran the campaign."""
-        kept = self.runs.get(folder.name)
-        if kept is not None and kept.digest == _digest_of_run(folder, cpus):
+    def of_run(self, name: str, basis: Basis, cpus: float | None) -> JudgedRun | None:
+        """What is kept of the run in a folder of this name; None if it is of other files. `cpus`:
+        of the machine that ran the campaign."""
+        kept = self.runs.get(name)
+        if kept is not None and kept.digest == _digest_of_run(basis, name, cpus):
             return kept
         return None
 
-    def lines(self, campaign: Path) -> tuple[str, ...] | None:
+    def lines(self, basis: Basis) -> tuple[str, ...] | None:
         """Those of the decisions; None if they were made from other files."""
-        if self.digest and self.digest == _digest_of_campaign(campaign):
+        if self.digest and self.digest == basis.decisions:
             return self.decisions
         return None
 
-    def has_verdict(self, campaign: Path) -> bool:
-        """Whether verdict.json is what this program would find now."""
-        return bool(self.verdict) and self.verdict == _digest_of_verdict(campaign)
+    def has_verdict(self, basis: Basis, verdict_text: bytes) -> bool:
+        """Whether this is the verdict that this program would find now."""
+        return bool(self.verdict) and self.verdict == _digest_of_verdict(
+            basis, verdict_text
+        )
 
 
 class Digest(Protocol):
@@ -79,6 +102,12 @@ _NOTHING = JudgedRuns({})
 _form = TypeAdapter(JudgedRuns)
 
 
+def is_whole(campaign: results.Results) -> bool:
+    """Whether all runs have finished and none of its files is passed over."""
+    has_all_runs = len(campaign.done) == len(campaign.plan.runs)
+    return has_all_runs and not results.left_out(campaign)
+
+
 def kept(campaign: Path) -> JudgedRuns:
     """What is kept in a campaign's folder; nothing if there is no such file, or it is damaged."""
     with suppress(OSError, CutError, ValueError):
@@ -88,65 +117,70 @@ def kept(campaign: Path) -> JudgedRuns:
 
 def keep(
     campaign: Path,
+    basis: Basis,
     judged: Mapping[str, JudgedRun],
     cpus: float | None,
     decisions: Sequence[str],
-    has_verdict: bool = False,
+    verdict_text: str = "",
 ) -> None:
-    """Keeps these too. `judged`: by the name of the run's folder; `has_verdict`: whether
-    verdict.json was made of all runs now. A folder that cannot be written loses nothing but time:
-    then they are judged anew when they are asked for."""
+    """Keeps these too. `basis`: as it was before the campaign was read; `judged`: by the name of
+    the run's folder; `verdict_text`: what was written to verdict.json, if it was made of all runs.
+    A folder that cannot be written loses nothing but time: then they are judged anew when they are
+    asked for."""
     runs = dict(kept(campaign).runs)
     for name, run in judged.items():
-        digest = _digest_of_run(campaign / "runs" / name, cpus)
-        runs[name] = replace(run, digest=digest)
+        runs[name] = replace(run, digest=_digest_of_run(basis, name, cpus))
     of_verdict = ""
-    if has_verdict:
-        of_verdict = _digest_of_verdict(campaign)
-    digest = _digest_of_campaign(campaign)
-    new = JudgedRuns(runs, tuple(decisions), digest, of_verdict)
+    if verdict_text:
+        of_verdict = _digest_of_verdict(basis, verdict_text.encode())
+    new = JudgedRuns(runs, tuple(decisions), basis.decisions, of_verdict)
     with suppress(OSError):
         files.write_json(campaign / _FILE, asdict(new))
 
 
-def _digest_of_run(folder: Path, cpus: float | None) -> str:
-    digest = hashlib.sha256(f"{_digest_of_code()} {cpus}".encode())
-    digest.update(_content(folder / "record.json"))
-    digest.update(_status_of_tables(folder))
-    return digest.hexdigest()
+def basis_of(campaign: Path) -> Basis:
+    """Of the campaign in a folder, as its files are now."""
+    runs: dict[str, str] = {}
+    decisions = hashlib.sha256(_digest_of_program().encode())
+    for pattern in _OF_DECISIONS:
+        _add_files(decisions, campaign, pattern)
+    for folder in sorted(campaign.glob("runs/*")):
+        tables = _status_of_tables(folder)
+        decisions.update(f" {folder.name}{tables}".encode())
+        of_run = hashlib.sha256(_digest_of_program().encode())
+        of_run.update(_content(folder / run_folders.RECORD))
+        of_run.update(tables.encode())
+        runs[folder.name] = of_run.hexdigest()
+    answer = hashlib.sha256(decisions.digest())
+    for pattern in _OF_ANSWER:
+        _add_files(answer, campaign, pattern)
+    return Basis(runs, decisions.hexdigest(), answer.hexdigest())
 
 
-def _status_of_tables(folder: Path) -> bytes:
+def _digest_of_run(basis: Basis, name: str, cpus: float | None) -> str:
+    return hashlib.sha256(f"{basis.runs.get(name)} {cpus}".encode()).hexdigest()
+
+
+def _digest_of_verdict(basis: Basis, verdict_text: bytes) -> str:
+    return hashlib.sha256(basis.answer.encode() + verdict_text).hexdigest()
+
+
+def _status_of_tables(folder: Path) -> str:
     """Size and time of change of those of a run."""
     words: list[str] = []
     for name in run_folders.TABLES:
         with suppress(OSError):
             status = (folder / name).lstat()
             words.append(f" {name} {status.st_size} {status.st_mtime_ns}")
-    return "".join(words).encode()
-
-
-def _digest_of_campaign(campaign: Path) -> str:
-    digest = hashlib.sha256(_digest_of_code().encode())
-    for pattern in (*_NOUNS, "runs/*/record.json"):
-        _add_files(digest, campaign, pattern)
-    return digest.hexdigest()
-
-
-def _digest_of_verdict(campaign: Path) -> str:
-    digest = hashlib.sha256(_digest_of_code().encode())
-    for pattern in (*_OF_VERDICT, "runs/*/record.json"):
-        _add_files(digest, campaign, pattern)
-    for folder in sorted(campaign.glob("runs/*")):
-        digest.update(_status_of_tables(folder))
-    return digest.hexdigest()
+    return "".join(words)
 
 
 def _add_files(digest: Digest, campaign: Path, pattern: str) -> None:
     """Their names and contents."""
     for file in sorted(campaign.glob(pattern)):
-        digest.update(f" {file.relative_to(campaign)} ".encode())
-        digest.update(_content(file))
+        content = _content(file)
+        digest.update(f" {file.relative_to(campaign)} {len(content)} ".encode())
+        digest.update(content)
 
 
 def _content(file: Path) -> bytes:
@@ -157,17 +191,28 @@ def _content(file: Path) -> bytes:
 
 
 @cache
-def _digest_of_code() -> str:
-    """Of this program: another version may judge otherwise."""
+def _digest_of_program() -> str:
+    return digest_of_code(extensions())
+
+
+def digest_of_code(among: Iterable[Installed]) -> str:
+    """Of this program and of the extensions beside it: another version may judge otherwise, and an
+    extension may doubt what it did not."""
     digest = hashlib.sha256()
-    for file in _files_of_code():
+    places = [Path(__file__).parents[1]]
+    for extension in among:
+        digest.update(f" {extension} ".encode())
+        places += extension.code
+    for file in _files_of_code(places):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def _files_of_code() -> Iterable[Path]:
-    package = Path(__file__).parents[1]
-    code: list[Path] = []
-    for pattern in _CODE:
-        code += package.rglob(pattern)
+def _files_of_code(places: Iterable[Path]) -> Iterable[Path]:
+    code: set[Path] = set()
+    for place in places:
+        if place.is_file():
+            code.add(place)
+        for pattern in _CODE:
+            code.update(place.rglob(pattern))
     return sorted(code)

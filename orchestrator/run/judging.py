@@ -16,13 +16,14 @@ from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import bottlenecks, resources
 from orchestrator.run import judged_runs, status_lines
-from orchestrator.run.judged_runs import JudgedRun
+from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.system import store
 
 
 def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
+        basis = judged_runs.basis_of(campaign)
         stored = store.load(campaign, tables=False)
         data = store.load_run(store.run_folder(campaign, run))
         judged = judged_run(data, stored)
@@ -31,25 +32,30 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
         for line in (status_lines.time_and_cost(stored, world.clock.now()), *decided):
             world.progress.note(f"  {line}")
         cpus = results.machine_cpus(stored)
-        judged_runs.keep(campaign, {run.slug: judged}, cpus, decided)
+        judged_runs.keep(campaign, basis, {run.slug: judged}, cpus, decided)
     except Exception as error:
         world.progress.warn(f"how the campaign stands cannot be told: {error}")
 
 
-def keep(folder: Path, campaign: results.Results, verdict: Verdict) -> None:
-    """Keeps what was judged of each run and of all of them, so that `status` need not do it."""
+def keep(
+    folder: Path, basis: Basis, campaign: results.Results, verdict: Verdict
+) -> None:
+    """Keeps what was judged of each run and of all of them, so that `status` need not do it, and
+    that verdict.json has this verdict. `basis`: as it was before the campaign was read."""
     cpus = results.machine_cpus(campaign)
     kept = judged_runs.kept(folder)
     judged: dict[str, JudgedRun] = {}
     for run in campaign.runs:
         slug = run.record.run.slug
-        if kept.of_run(folder / "runs" / slug, cpus) is None:
+        if kept.of_run(slug, basis, cpus) is None:
             judged[slug] = judged_run(run, campaign)
     decided: tuple[str, ...] = ()
     if len(campaign.plan.tiers) > 1:
         decided = tuple(in_lines(campaign, verdict.decisions, verdict.cluster))
-    is_whole = len(campaign.done) == len(campaign.plan.runs)
-    judged_runs.keep(folder, judged, cpus, decided, has_verdict=is_whole)
+    text = ""
+    if judged_runs.is_whole(campaign):
+        text = store.verdict_text(verdict)
+    judged_runs.keep(folder, basis, judged, cpus, decided, text)
 
 
 def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:

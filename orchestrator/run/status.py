@@ -11,7 +11,7 @@ from pathlib import Path
 from orchestrator import model
 from orchestrator.analysis import results
 from orchestrator.run import campaign_time, judged_runs, status_lines
-from orchestrator.run.judged_runs import JudgedRun, JudgedRuns
+from orchestrator.run.judged_runs import JudgedRun
 from orchestrator.system import store
 from orchestrator.units import counted, format_seconds
 
@@ -22,6 +22,7 @@ ENDED = "it has ended: `tierbench report` shows what was found"
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
     """Of a whole campaign, for who was away: every run that has ended, then that in progress."""
+    basis = judged_runs.basis_of(folder)
     campaign = store.load(folder, tables=False)
     ended: list[model.Record] = []
     read_now: list[str] = []
@@ -34,9 +35,11 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     kept = judged_runs.kept(folder)
     yield f"{folder.resolve()}: {len(ended)} of {planned}"
     for record in ended:
-        judged = _judged(folder / "runs" / record.run.slug, campaign, kept)
+        judged = kept.of_run(record.run.slug, basis, results.machine_cpus(campaign))
+        if judged is None:
+            judged = _judged(folder / "runs" / record.run.slug, campaign)
         yield status_lines.line_of_run(record, campaign, judged)
-    decided = kept.lines(folder)
+    decided = kept.lines(basis)
     if decided is None:
         decided = _decided_by_records(campaign)
     written_s = campaign_time.last_written_s(campaign, folder) or now_s
@@ -60,11 +63,8 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
     yield _last_written(silent_s)
 
 
-def _judged(folder: Path, campaign: results.Results, kept: JudgedRuns) -> JudgedRun:
-    """Of the run in a folder: as it was kept, else from its tables."""
-    judged = kept.of_run(folder, results.machine_cpus(campaign))
-    if judged is not None:
-        return judged
+def _judged(folder: Path, campaign: results.Results) -> JudgedRun:
+    """Of the run in a folder, from its tables."""
     from orchestrator.run import judging
 
     return judging.judged_run(store.load_run(folder), campaign)

@@ -13,8 +13,12 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli import concluding
 from orchestrator.cli.kept_answers import kept_answer
 from orchestrator.errors import EXIT_DONE
-from orchestrator.registry.references import CORE
+from orchestrator.registry.extension import DoubtEntry, Extension
+from orchestrator.registry.installed import Installed
+from orchestrator.registry.references import CORE, ExtensionOrigin
+from orchestrator.run import judged_runs, judging
 from orchestrator.system import run_tables, store
+from tests import ROOT
 from tests.apps import an_app, tierbench
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, in_files, stored
@@ -114,3 +118,74 @@ def test_nothing_is_kept_of_a_campaign_that_goes_on(tmp_path: Path) -> None:
     _without_a_run(folder)
     concluding.conclude(folder)
     assert kept_answer(folder) is None
+
+
+def _with_a_link(folder: Path) -> None:
+    """Which leaves the run out, and changes none of its files."""
+    raw = next(folder.glob("runs/*/raw"))
+    (raw / "notes").symlink_to("/etc/hostname")
+
+
+def _cut_before_it_is_judged(folder: Path) -> None:
+    file = next(folder.glob("runs/*/samples.parquet"))
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def test_a_run_that_is_left_out_since_is_in_no_answer(tmp_path: Path) -> None:
+    folder = made(WHOLE, tmp_path)
+    concluding.conclude(folder)
+    _with_a_link(folder)
+    assert kept_answer(folder) is None
+
+
+def test_a_table_that_was_passed_over_is_told_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = made(WHOLE, tmp_path)
+    _cut_before_it_is_judged(folder)
+    concluding.conclude(folder)
+    assert tierbench(an_app(tmp_path / "cache"), "report", str(folder)) == EXIT_DONE
+    assert "samples.parquet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "change", [_touch_samples, _other_record, _without_a_run, _predicted]
+)
+def test_what_is_written_while_it_is_judged_is_not_in_what_is_kept(
+    change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    folder = made(WHOLE, tmp_path)
+    basis = judged_runs.basis_of(folder)
+    campaign, verdict = concluding.found(folder)
+    change(folder)
+    concluding.keep(campaign, verdict, folder, basis=basis)
+    assert kept_answer(folder) is None
+
+
+def test_the_verdict_of_another_program_is_not_taken_for_the_one_that_was_judged(
+    tmp_path: Path,
+) -> None:
+    folder = made(WHOLE, tmp_path)
+    basis = judged_runs.basis_of(folder)
+    campaign, verdict = concluding.found(folder)
+    concluding.conclude(folder, "p99 < 1 us")
+    judging.keep(folder, basis, campaign, verdict)
+    assert kept_answer(folder) is None
+
+
+def _doubting(version: str) -> Installed:
+    """An extension whose doubt is in the package of these tests."""
+    entry = DoubtEntry(f"{__name__}:hot_row", "excludes")
+    origin = ExtensionOrigin("hot", "tierbench-hot", version)
+    return Installed(origin, Extension(doubts={"hot row": entry}))
+
+
+def test_other_extensions_make_other_verdicts() -> None:
+    digests: set[str] = set()
+    for among in ([], [_doubting("1.0")], [_doubting("1.1")]):
+        digests.add(judged_runs.digest_of_code(among))
+    assert len(digests) == 3
+
+
+def test_the_code_of_an_extension_is_what_its_doubts_are_in() -> None:
+    assert _doubting("1.0").code == (ROOT / "tests",)

@@ -214,6 +214,17 @@ def test_what_is_kept_of_other_files_is_not_believed(
     assert limits[0] != "limited by what was kept" == limits[1]
 
 
+def test_decisions_that_were_made_from_other_tables_are_not_shown(folder: Path) -> None:
+    conclude(folder)
+    kept = json.loads((folder / "judged.json").read_text())
+    kept["decisions"] = ["insert, by the runs so far: what was kept"]
+    (folder / "judged.json").write_text(json.dumps(kept))
+    assert any("what was kept" in line for line in told(folder))
+    first, *_ = sorted((folder / "runs").iterdir())
+    (first / "intervals.csv").write_text("")
+    assert not any("what was kept" in line for line in told(folder))
+
+
 def test_what_is_kept_by_another_version_is_not_believed(
     folder: Path,
 ) -> None:
