@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.errors import RunError
-from orchestrator.platforms.common import architectures
+from orchestrator.platforms.common import architectures, shared_network
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.dry import NobodyElse
@@ -259,7 +259,8 @@ class FakePlatform:
 
     @property
     def abilities(self) -> PlatformAbilities:
-        return PlatformAbilities()
+        """Those of an engine: its containers can share a network."""
+        return PlatformAbilities(shared_network=shared_network.SHARED)
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:
         return self.machines()

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 
 from orchestrator.errors import NotAsked
 from orchestrator.guards import GuardBeats
+from orchestrator.platforms.common import shared_network
 from orchestrator.platforms.common.machines import LocalMachine
 from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbilities
 
@@ -128,7 +129,8 @@ class UnaskedPlatform(_OnThisComputer):
             sweep_between_runs=unanswered,
             certificates=unanswered,
             examine=unanswered,
-            shared_network=unanswered,
+            # It asks for an image alone, and every image is taken to be here.
+            shared_network=shared_network.SHARED,
         )
 
     def __getattr__(self, power: str) -> Any:

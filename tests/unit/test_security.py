@@ -22,14 +22,13 @@ from orchestrator.extensions.hadoop import hdfs
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import ClusterSpec, NodeSize, Placing, Volume
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import agent, shared_network
+from orchestrator.platforms.common import agent
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.powers import (
     HOST_NETWORK,
     NETWORK_OF,
     ContainerSpec,
     Network,
-    PlatformAbilities,
 )
 from orchestrator.run import links
 from orchestrator.tiers.common.emulated import disk_files, disk_server
@@ -46,19 +45,11 @@ NETWORK = Network("cluster", ("10.0.0.11", "10.0.0.12"))
 ROWS = {row[0]: row for row in table_below("SECURITY.md", "Containers", "container")}
 
 
-class NetworkSharingPlatform(FakePlatform):
-    """A container can be in the network of another, which `link` needs."""
-
-    @property
-    def abilities(self) -> PlatformAbilities:
-        return PlatformAbilities(shared_network=shared_network.SHARED)
-
-
 @pytest.fixture(scope="module")
 def specs() -> Mapping[str, ContainerSpec]:
     """The name in the table → a container, as the part that needs it makes it."""
     images = [own_images.tag(ROOT, name) for name in own_images.OURS]
-    platform, far = NetworkSharingPlatform(images=images), FarPlatform(images=images)
+    platform, far = FakePlatform(images=images), FarPlatform(images=images)
     world = fake_world(platform=platform)
     with contextlib.suppress(TierbenchError, ValueError):
         removal.anew(Path("/mnt/disk/tierbench-data"), ["node-1"], world)

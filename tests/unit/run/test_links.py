@@ -162,6 +162,14 @@ def test_what_the_helper_says_of_its_failure_is_evidence() -> None:
     assert "not permitted" in caught.value.evidence
 
 
+class ApartPlatform(FakePlatform):
+    """No container can be in the network of another."""
+
+    @property
+    def abilities(self) -> PlatformAbilities:
+        return PlatformAbilities()
+
+
 def test_machines_whose_network_all_share_are_refused() -> None:
     here, _ = world(Links())
     links.check(a_profile(), here)
@@ -169,7 +177,7 @@ def test_machines_whose_network_all_share_are_refused() -> None:
     with pytest.raises(UsageError, match="they are in their machine's"):
         links.check(apart, here)
     with pytest.raises(UsageError, match="networks that nodes have to themselves"):
-        links.check(a_profile(), fake_world(platform=FakePlatform()))
+        links.check(a_profile(), fake_world(platform=ApartPlatform()))
 
 
 def test_a_disk_alone_has_no_network() -> None:
