@@ -117,7 +117,7 @@ def test_no_command_shows_a_control_character(
 
 
 def test_no_file_of_a_report_has_one(folder: Path) -> None:
-    assert exit_code(["report", str(folder)], CampaignApp()) == EXIT_DONE
+    assert exit_code(["analyze", str(folder)], CampaignApp()) == EXIT_DONE
     for name in ("report.html", "report.md"):
         text = (folder / name).read_text(encoding="utf-8")
         assert "PWNED" in text
