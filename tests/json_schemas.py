@@ -13,7 +13,7 @@ import typer
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from orchestrator.cli import campaign_files, main
+from orchestrator.cli import campaign_files, main, option_values
 from orchestrator.keys import schema as records
 from orchestrator.keys import strict_yaml
 from orchestrator.tier_catalog.choosing import Reference
@@ -204,7 +204,10 @@ def _written(option: Any) -> Json:
         return {"enum": [*get_args(annotation)], "type": "string"}
     if annotation in (bool, int, float):
         return dict(TypeAdapter(annotation).json_schema())
-    return any_of(*BARE, {"items": any_of(*BARE), **LIST})
+    bare = [kind for kind in BARE if kind != {"type": "boolean"}]
+    if option_values.takes_several(option):
+        return any_of(*bare, {"items": any_of(*bare), "minItems": 1, **LIST})
+    return any_of(*bare)
 
 
 def _sentence(text: str) -> str:

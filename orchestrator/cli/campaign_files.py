@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from orchestrator.cli import defaults
+from orchestrator.cli import defaults, option_values
 from orchestrator.errors import UsageError
 
 # Options that say how a command is carried out here, and nothing of what is asked. `on-end` is a
@@ -21,7 +21,7 @@ NOT_OF_A_CAMPAIGN = frozenset(
         "quiet",
         "verbose",
         "color",
-        "json",
+        "output",
         "results",
         "dry-run",
         "offline",
@@ -45,11 +45,14 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
             "in `--profiles premium,ultra`",
         )
     by_key = options(context.command)
-    content = defaults.content(file, by_key)
+    options_by_key: dict[str, list[Any]] = {}
+    for key, option in by_key.items():
+        options_by_key[key] = [option]
+    content = defaults.content(file, options_by_key, NOT_OF_A_CAMPAIGN)
     values: dict[str, Any] = {}
     for key, value in content.items():
         option = by_key[key]
-        values[option.name] = defaults.as_given(_placed(key, value, file), option)
+        values[option.name] = option_values.as_given(_placed(key, value, file), option)
     defaults.take(context, values, file)
     return file
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from orchestrator.cli import option_values
 from orchestrator.errors import Mistake, UsageError
 
 FILE = Path("tierbench.yaml")
@@ -34,10 +35,32 @@ def settings(given: Mapping[str, Any], command: Any) -> dict[str, Any]:
         prefix = None
     values: dict[str, Any] = {}
     for option in command.params:
+        _check_one_variable(option)
         for name in names(option):
             if name in given:
-                values[option.name] = as_given(given[name], option)
+                values[option.name] = option_values.as_given(given[name], option)
     return {"auto_envvar_prefix": prefix, "default_map": values}
+
+
+def _check_one_variable(option: Any) -> None:
+    """UsageError if two variables of the environment give this option different values: one of
+    them would be passed over."""
+    variables = _variables_given(option)
+    if len({os.environ[name] for name in variables}) > 1:
+        raise UsageError(
+            f"{' and '.join(variables)} are one option, and have different values",
+            "unset one of them",
+        )
+
+
+def _variables_given(option: Any) -> list[str]:
+    """The variables that give this option a value, the one that is taken first."""
+    variables: list[str] = []
+    for name in reversed(names(option)):
+        name_in_environment = f"{PREFIX}_{name.upper()}"
+        if os.environ.get(name_in_environment):
+            variables.append(name_in_environment)
+    return variables
 
 
 # ------------------------------------------------------------------ the file
@@ -57,22 +80,27 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
     return values
 
 
-def content(file: Path, options: Collection[str]) -> dict[str, Any]:
-    """Key → value. UsageError with every key that is none of the options, or has no value."""
+def content(
+    file: Path,
+    options: Mapping[str, Sequence[Any]],
+    not_in_this_file: Collection[str] = (),
+) -> dict[str, Any]:
+    """Key → value. UsageError with every key that is none of the options, or has a value that no
+    option of its name takes. `options`: by the name that a file has for them.
+    `not_in_this_file`: names of options that are given elsewhere."""
     from orchestrator.keys import strict_yaml
     from orchestrator.planning.project_files import read_text
 
     where, text = read_text(file, Path())
-    mistakes: list[Mistake] = []
-    values: dict[str, Any] = {}
-    for key, value in strict_yaml.parse(where, text).items():
-        mistake = _mistake(f"{where}: {key}", key, value, options)
-        if mistake is None:
-            values[str(key)] = value
-        else:
-            mistakes.append(strict_yaml.with_line(mistake, {where: text}))
-    strict_yaml.raise_all(mistakes)
-    return values
+    given = strict_yaml.parse(where, text)
+    mistakes = [*_unknown(where, given, options, not_in_this_file)]
+    mistakes += option_values.mistakes(where, given, options)
+    texts = {where: text}
+    placed: list[Mistake] = []
+    for mistake in mistakes:
+        placed.append(strict_yaml.with_line(mistake, texts))
+    strict_yaml.raise_all(placed)
+    return given
 
 
 def on_end(file: Path = FILE) -> str:
@@ -83,21 +111,26 @@ def on_end(file: Path = FILE) -> str:
     from orchestrator.planning.project_files import read_text
 
     where, text = read_text(file, Path())
-    return _in_words(strict_yaml.parse(where, text).get("on-end", ""))
+    return option_values.in_words(strict_yaml.parse(where, text).get("on-end", ""))
 
 
-def _mistake(
-    place: str, key: object, value: object, options: Collection[str]
-) -> Mistake | None:
-    """What is wrong with a key of the file, if something is."""
+def _unknown(
+    where: str,
+    given: Iterable[object],
+    options: Collection[str],
+    not_in_this_file: Collection[str],
+) -> Iterator[Mistake]:
+    """Of keys that are no options, or none that this file may have."""
     from orchestrator.keys.strict_yaml import unknown_name
 
-    if key not in options:
-        advice = "`tierbench COMMAND --help` shows them"
-        return unknown_name(place, "option", str(key), options, advice)
-    if value is None or isinstance(value, dict):
-        return Mistake(place, "expected a value, or a list of values")
-    return None
+    for key in given:
+        place = f"{where}: {key}"
+        if key in not_in_this_file:
+            advice = f"give --{key} with the command, or `{key}` in {FILE}"
+            yield Mistake(place, f"a campaign's file does not have it: {advice}")
+        elif key not in options:
+            advice = "`tierbench COMMAND --help` shows them"
+            yield unknown_name(place, "option", str(key), options, advice)
 
 
 def _check_owner(file: Path) -> None:
@@ -117,15 +150,15 @@ def with_members(command: Any) -> Iterator[Any]:
         yield from with_members(member)
 
 
-def _options(program: Any) -> set[str]:
-    """The options of all commands, and of those in a group, as a file spells them."""
-    options: set[str] = set()
+def _options(program: Any) -> dict[str, list[Any]]:
+    """The options of all commands, also of those in groups, by their names in a file."""
+    by_key: dict[str, list[Any]] = {}
     for name in program.commands:
         for command in with_members(program.loaded(name)):
             for parameter in command.params:
                 for name in names(parameter):
-                    options.add(name.replace("_", "-"))
-    return options
+                    by_key.setdefault(name.replace("_", "-"), []).append(parameter)
+    return by_key
 
 
 def names(parameter: Any) -> list[str]:
@@ -151,24 +184,6 @@ def take(context: Any, values: Mapping[str, Any], file: Path) -> None:
     context.meta[_SOURCES] = dict.fromkeys(values, str(file))
 
 
-def as_given(value: Any, option: Any) -> Any:
-    """The value of a key, as the command line would give it to this option."""
-    if option.multiple and isinstance(value, list):
-        return [str(item) for item in value]
-    if option.multiple:
-        return [str(value)]
-    if isinstance(value, bool):
-        return value
-    return _in_words(value)
-
-
-def _in_words(value: Any) -> str:
-    """`[premium, ultra]` → `premium ultra`."""
-    if isinstance(value, list):
-        return " ".join([str(item) for item in value])
-    return str(value)
-
-
 # ------------------------------------------------------------------ what is said of them
 
 
@@ -189,7 +204,7 @@ def _source(context: Any, option: Any) -> str:
     """Where the option's default of a person's is from; empty if it has none."""
     origin = getattr(context.get_parameter_source(option.name), "name", "")
     if origin == "ENVIRONMENT":
-        return f"{PREFIX}_{option.name.upper()}"
+        return _variables_given(option)[0]
     if origin != "DEFAULT_MAP":
         return ""
     sources: Mapping[str, str] = context.meta.get(_SOURCES, {})

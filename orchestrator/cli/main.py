@@ -18,7 +18,14 @@ from rich.markup import escape
 from typer import Option
 
 from orchestrator import PROJECT, __version__, errors
-from orchestrator.cli import REHEARSALS, RESULTS, defaults, forms, streams
+from orchestrator.cli import (
+    REHEARSALS,
+    RESULTS,
+    defaults,
+    forms,
+    option_values,
+    streams,
+)
 from orchestrator.cli import options as asked
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.cli.campaign_app import CampaignApp
@@ -411,7 +418,7 @@ def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
 
 def _complain_of_words(error: Exception, app: App) -> None:
     """Prints what typer refuses of a command line."""
-    text = str(error).removeprefix("Value error, ")
+    text = option_values.why_refused(error)
     if text.startswith("Missing parameter"):
         text = ""  # typer says what is missing once more
     vars(error).update(message=text)

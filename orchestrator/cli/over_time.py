@@ -60,6 +60,11 @@ def history(
         if entry.is_of(profile, workload, database, since_s):
             entries.append(entry)
     if not show_trend:
+        if not entries:  # scripts read an empty list
+            app.err.print(
+                f"No campaign in {escape(str(results))} is of what was asked for.\n"
+                "  → `tierbench history` without these options lists all"
+            )
         table = TableView(campaign_tables.campaign_list(entries))
         app.out.show(entries, table, names=[entry.folder for entry in entries])
         return
@@ -146,8 +151,15 @@ def compare_results(
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.system import store
 
-    before = store.load(app.folder(results, a))
-    after = store.load(app.folder(results, b))
+    earlier = app.folder(results, a)
+    later = app.folder(results, b)
+    if earlier.resolve() == later.resolve():
+        raise UsageError(
+            f"{a} and {b} are the same campaign, {earlier.resolve().name}",
+            "name an earlier one first; `tierbench history` lists them",
+        )
+    before = store.load(earlier)
+    after = store.load(later)
     allowed = set()
     if across_machines:
         allowed.add("machines")

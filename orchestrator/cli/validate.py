@@ -15,7 +15,14 @@ import typer
 from rich.markup import escape
 
 from orchestrator import PROJECT
-from orchestrator.cli import completion, defaults, forms, main, options
+from orchestrator.cli import (
+    completion,
+    defaults,
+    forms,
+    main,
+    option_values,
+    options,
+)
 from orchestrator.cli.app import App
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
@@ -183,7 +190,8 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
     except typer.BadParameter as error:
         option = str(getattr(error.param, "name", ""))
         key = option.replace("_", "-")
-        strict_yaml.raise_all([Mistake(f"{where}: {key}", error.message)])
+        why = option_values.why_refused(error)
+        strict_yaml.raise_all([Mistake(f"{where}: {key}", why)])
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:

@@ -325,6 +325,15 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
     return f"{text} (given: {short(error['input'])})"
 
 
+def of_another_kind(error: Mapping[str, Any]) -> str:
+    """`expected a whole number (given: 'five')`, of an error of pydantic's; "" of one that has
+    words of ours."""
+    text = _plain(error["type"], error.get("ctx", {}))
+    if not text:
+        return ""
+    return f"{text} (given: {short(error['input'])})"
+
+
 # Kinds of mistakes, as pydantic names them → in plain words.
 _PLAIN: Mapping[str, str] = {
     "int_parsing": "expected a whole number",

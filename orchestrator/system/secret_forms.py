@@ -17,6 +17,8 @@ _NAMED = (
 )
 # In one quotation, escaped or not; between SQL's dollars; else one word.
 _QUOTED = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"""
+# What tierbench says itself of a key that has such a name, in place of a value.
+_NO_VALUE = r"(?!unknown key\b|this key is missing\b)"
 _VALUE = rf"""(?:{_QUOTED}|[^\s&'",;}}<]+)"""
 _REST_OF_LINE = rf"""(?:{_QUOTED}|[^\r\n"']+)"""
 _REMARKABLE = r"""(?=[^\s"']*[\d!@#$%^&*+])[^\s"',;]{6,}"""
@@ -128,7 +130,7 @@ _NAMED_LINES = (
         rf"\1\2\n\1  {HIDDEN}",
     ),
     _form(  # a line of YAML, to its end: it needs no quotes
-        rf"(?im)^([ \t]*(?:- )?[\w.-]*{_NAMED}:[ \t]+)(?![\"'|>*])[^\s][^\n]*$",
+        rf"(?im)^([ \t]*(?:- )?[\w.-]*{_NAMED}:[ \t]+){_NO_VALUE}(?![\"'|>*])[^\s][^\n]*$",
         rf"\1{HIDDEN}",
     ),
 )
@@ -147,7 +149,7 @@ _NAMED_VALUES = (
     ),
     _form(
         rf"""(?i)((?:{_NAMED}|-key-data|\bsig|-signature|[?&]signature|[_-]pass|[_-]pwd)\\?["']?)"""
-        rf"""(\s*[=:]\s*|\s+(?=')|\s+(?=\$\w*\$)){_VALUE}""",
+        rf"""(\s*[=:]\s*|\s+(?=')|\s+(?=\$\w*\$)){_NO_VALUE}{_VALUE}""",
         rf"\1\2{HIDDEN}",
     ),
     # PWD is a folder.

@@ -74,6 +74,22 @@ def test_variables_have_the_names_of_options(
     assert {profile.cluster.database for profile in plan.profiles} == {"postgresql"}
 
 
+def test_two_variables_of_one_option_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else one would be passed over, and another tier measured."""
+    words = ("compare", "--workloads", "insert", "--scale", "smoke", "--dry-run")
+    monkeypatch.setenv("TIERBENCH_PROFILE", "ultra")
+    app = an_app(folder)
+    assert tierbench(app, *words) == EXIT_DONE
+    assert "--profiles ultra is from TIERBENCH_PROFILE" in said_by(app)
+    monkeypatch.setenv("TIERBENCH_PROFILES", "premium")
+    app = an_app(folder)
+    assert tierbench(app, *words) == EXIT_USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert "TIERBENCH_PROFILE and TIERBENCH_PROFILES are one option" in said
+
+
 def test_what_came_from_where_is_said_of_a_dry_run_and_verbosely(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +133,9 @@ def test_the_command_that_a_report_shows_gives_the_same_again(
             ["tierbench.yaml:2: platform", "expected a value"],
         ),
         ("", ["the file is empty"]),
+        ("profile: a\nprofiles: b\n", ["tierbench.yaml:2: profiles", "are one option"]),
+        ("aa: true\nnodes: true\n", ["tierbench.yaml:2: nodes", "not true or false"]),
+        ("on-end: [mail, -s, x]\n", ["tierbench.yaml:1: on-end", "one value"]),
     ],
 )
 def test_a_file_with_a_mistake_is_refused(

@@ -136,6 +136,26 @@ def test_the_list_and_its_filters(
     assert (told[1]["done"], told[1]["planned"]) == (3, 3)
 
 
+def test_a_list_without_entries_says_so(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(campaign(0, 100.0), tmp_path)
+    assert tierbench("history", "--profile", "ultrra", "--output=json") == EXIT_DONE
+    said = capsys.readouterr()
+    assert json.loads(said.out) == []
+    assert "is of what was asked for" in " ".join(said.err.split())
+
+
+def test_a_campaign_is_not_compared_with_itself(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`compare-results latest` would say that nothing can be told."""
+    name = stored(campaign(0, 100.0), tmp_path).name
+    assert tierbench("compare-results", name) == EXIT_USAGE
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{name} and latest are the same campaign" in said
+
+
 def test_a_trend_can_fail_a_build(
     tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,8 @@ cluster:
         ("PGPASSWORD=s3cret psql", "PGPASSWORD=*** psql"),
         ('{"database_password": "s3cret", "n": 1}', '{"database_password": ***, "n": 1}'),
         ("password_env: BENCH, no password here", "password_env: BENCH, no password here"),
+        ("a.yaml:8: cluster.password: unknown key", "a.yaml:8: cluster.password: unknown key"),
+        ("cluster.token: this key is missing", "cluster.token: this key is missing"),
         ("host=a password = 'two words'", "host=a password = ***"),
         ("postgresql://h/db?user=u&password=s3cret&x=1", "postgresql://h/db?user=u&password=***&x=1"),
         ("http://user@host:9100 and a:b@c", "http://user@host:9100 and a:b@c"),
