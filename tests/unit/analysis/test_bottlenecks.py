@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -20,9 +22,11 @@ from orchestrator.analysis.telemetry import (
 from orchestrator.analysis.telemetry.cause import Cause
 from orchestrator.analysis.telemetry.node_values import Evidence
 from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
+from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, rates_of, sampled_in
 from tests.campaigns import build_campaign, build_tier
+from tests.tiers import changed
 
 QUIET: Mapping[str, float] = {
     "iops_of_cap_pct": 40.0,
@@ -216,6 +220,63 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
         "disk_await_s": 0.00157,
     }
     assert causes.judge(Evidence(**figures), V2, "node-1").name == "bandwidth_cap"
+
+
+AT_BANDWIDTH = {"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}
+VM_LIMITS = ("IOPS", "throughput", "burst IOPS", "burst throughput")
+BURSTING = {"burst_credit_left_pct": 30.0, "time_above_base_pct": 50.0}
+
+
+@pytest.mark.parametrize(
+    ("figures", "limit"),
+    [
+        (AT_CAP, "IOPS"),
+        (AT_BANDWIDTH, "throughput"),
+        (AT_CAP | BURSTING, "burst IOPS"),
+        (AT_BANDWIDTH | BURSTING, "burst throughput"),
+        # Without credit, or above the base in less than half of the seconds, it is no burst.
+        (AT_BANDWIDTH | BURSTING | {"burst_credit_left_pct": 0.0}, "throughput"),
+        (AT_BANDWIDTH | BURSTING | {"time_above_base_pct": 49.9}, "throughput"),
+        (AT_CAP | BURSTING | {"time_above_base_pct": 49.9}, "IOPS"),
+    ],
+)
+def test_the_limit_of_the_machine_is_named_that_was_reached(
+    figures: Mapping[str, float], limit: str
+) -> None:
+    caps = [f"{name}: the machine lets through less" for name in VM_LIMITS]
+    cause = judged(figures, changed(TIER, vm_caps=tuple(caps)))
+    assert cause.name == "vm_cap"
+    assert f"the machine's limit ({limit}: the machine lets through less)" in cause.text
+    without = [cap for cap in caps if not cap.startswith(f"{limit}:")]
+    cause = judged(figures, changed(TIER, vm_caps=tuple(without)))
+    assert cause.name in ("iops_cap", "bandwidth_cap")
+    assert "the machine's limit" not in cause.text
+
+
+# Which values say for how much of the window a cause held; of several the highest.
+HELD_BY: Mapping[BottleneckCause, set[str]] = {
+    "iops_cap": {"time_at_iops_cap_pct"},
+    "bandwidth_cap": {"time_at_bandwidth_cap_pct"},
+    "vm_cap": {"time_at_iops_cap_pct", "time_at_bandwidth_cap_pct"},
+    "latency_bound": {"sessions_reading_pct", "log_syncing_pct"},
+    "cpu_bound": {"time_at_cpu_pct", "throttled_pct"},
+    "wal_disk_bound": {"wal_disk_syncing_pct"},
+    "memory_bound": {"memory_pressure_pct"},
+    "network_bound": {"time_at_network_rate_pct", "seen_idle_pct"},
+    "contention": {"seen_locked_pct"},
+    "few_sessions": {"seen_running_pct"},
+}
+
+
+def test_for_how_long_a_cause_held_is_read_from_its_own_values() -> None:
+    fields = [field.name for field in dataclasses.fields(Evidence)]
+    found: dict[BottleneckCause, set[str]] = {}
+    for cause in get_args(BottleneckCause):
+        for name in fields:
+            values = Evidence(**{name: 37.0})
+            if bottlenecks.held_pct(cause, values) == 37.0:
+                found.setdefault(cause, set()).add(name)
+    assert found == HELD_BY
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:

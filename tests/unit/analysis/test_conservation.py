@@ -12,8 +12,10 @@ import pytest
 
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.doubts.machine_checks import no_telemetry
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import conservation, counters
+from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.cli import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
 from orchestrator.model import Phase, Record
@@ -217,6 +219,29 @@ def test_seconds_that_were_not_sampled_are_said(lost: int, raised: bool) -> None
     assert bool(texts) is raised
     assert all("3 s of node-2" in text for text in texts)
     assert counted(cut)["written_per_payload"] == pytest.approx(3.0, rel=0.001)
+
+
+SAMPLED = Totals(cpu_pct=1.0, disk_iops=1.0, host_cpu_pct=1.0)
+
+
+@pytest.mark.parametrize(
+    ("node", "lost_after_s", "raised"),
+    [("node-3", None, True), ("node-3", 10.0, False), ("node-2", 10.0, True)],
+)
+def test_a_node_that_is_lost_on_purpose_leaves_no_gap(
+    node: str, lost_after_s: float | None, raised: bool
+) -> None:
+    """The last one is; what lacks of another is a gap all the same."""
+    campaign = load((RATE,) * 3)
+    (run,) = campaign.runs
+    every = pd.concat(list(run.sampled.parts()))
+    seconds = sorted(every["time_s"].unique())[30:40]
+    thinned = every[~((every["node"] == node) & every["time_s"].isin(seconds))]
+    workload = replace(run.record.workload, lost_after_s=lost_after_s)
+    record = replace(run.record, workload=workload)
+    cut = replace(run, record=record, sampled=held(thinned))
+    texts = [doubt.text for doubt in no_telemetry(cut, SAMPLED)]
+    assert bool(texts) is raised, texts
 
 
 def test_littles_law_is_a_figure_of_every_closed_loop() -> None:

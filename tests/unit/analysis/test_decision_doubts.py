@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from orchestrator.analysis.conclusions import Decision, Verdict
+from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.contests import make_contest
+from orchestrator.analysis.decisions.decision import decide
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
-from orchestrator.model import Record
+from orchestrator.facts import DOUBT_EFFECTS, DoubtEffect
+from orchestrator.model import Doubt, Record
 from orchestrator.report.document import arrange
 from orchestrator.tier import Burst
-from tests.campaigns import build_campaign, with_tail
-from tests.decision_scenarios import Change, failing, on, without_p99
+from tests.campaigns import build_campaign, build_profile, with_tail
+from tests.decision_scenarios import (
+    RATES,
+    TIERS,
+    Change,
+    failing,
+    on,
+    without_p99,
+)
+from tests.documented import table_below
 from tests.tiers import changed
 
 ALIKE = {
@@ -134,6 +147,73 @@ def test_what_an_answer_is_good_for_is_said_in_it(
     assert found.tier == "premium", found.reason
     assert "What limits this answer: " in found.reason
     assert words in found.reason.split("What limits this answer: ")[1]
+
+
+# ------------------------------------------------------------------ every kind of doubt
+
+
+def decided_with(*doubts: Doubt) -> Decision:
+    """Of three equal tiers, with these doubts about the runs of the cheapest."""
+    candidates: list[Candidate] = []
+    for tier in TIERS:
+        profile = build_profile(tier)
+        candidates.append(Candidate(profile, {THROUGHPUT: RATES}, "unattributed"))
+    contest = make_contest(
+        "insert", candidates, TIERS, 5.0, (THROUGHPUT,), doubts={"premium": doubts}
+    )
+    return decide(contest)
+
+
+def done_by(kind: str) -> str:
+    """What a doubt of this kind does to the answer, in the words of docs/METHOD.md."""
+    doubt = Doubt(kind, "what was seen", "repeat it", 1, DOUBT_EFFECTS[kind])
+    found = decided_with(doubt)
+    if found == decided_with():
+        return "stands with the figures"
+    if found.tier == "premium-v2" and found.cheaper_open == ("premium",):
+        return "is not proven enough"
+    if found.tier == "premium":
+        assert f"What limits this answer: {kind} (1 run)" in found.reason
+        return "is said in the answer"
+    return f"an answer that no effect has: {found.reason}"
+
+
+DOES: dict[DoubtEffect, str] = {
+    "forbids": "is not proven enough",
+    "limits": "is said in the answer",
+    "told": "stands with the figures",
+}
+
+
+def test_every_kind_of_doubt_does_to_an_answer_what_its_effect_says() -> None:
+    """Those that exclude a run never come so far: `test_validity.py` tries each."""
+    found: dict[str, str] = {}
+    expected: dict[str, str] = {}
+    for kind, effect in DOUBT_EFFECTS.items():
+        if effect != "excludes":
+            found[kind] = done_by(kind)
+            expected[kind] = DOES[effect]
+    assert found == expected
+
+
+def test_the_kinds_that_forbid_a_conclusion_are_documented() -> None:
+    first, *_ = table_below("METHOD.md", "Which tier to buy", "a doubt")
+    forbidding = [kind for kind in DOUBT_EFFECTS if DOUBT_EFFECTS[kind] == "forbids"]
+    assert sorted(re.findall("`(.*?)`", first[0])) == sorted(forbidding)
+
+
+def test_a_doubt_of_several_runs_is_said_once_with_their_number() -> None:
+    doubts: list[Doubt] = []
+    for run in (1, 2, 2):
+        doubts.append(
+            Doubt("host cache", "what was seen", "turn it off", run, "limits")
+        )
+    doubts.append(Doubt("fewer nodes", "one of three", "take three", None, "limits"))
+    reason = decided_with(*doubts).reason
+    assert "What limits this answer: host cache (2 runs), fewer nodes" in reason
+
+
+# ------------------------------------------------------------------ failed transactions
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.doubts.burst_checks import credit_left
+from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.resources import Totals
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst
@@ -261,6 +265,42 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
         return replace(record, profile=replace(record.profile, tier=tier))
 
     assert ("burst credit left" in kinds(small(change=change))) is raised
+
+
+@pytest.mark.parametrize(
+    ("disks", "words"),
+    [
+        ({}, ""),
+        ({"node-1": (0.0, 90.0)}, ""),
+        ({"node-1": (40.0, 0.0)}, ""),
+        ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … with 80 %"),
+        ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … with 80 %"),
+        # One that never drew on its credit has all of it, and says nothing.
+        ({"node-1": (70.0, 5.0), "node-2": (0.0, 100.0)}, "in 70 % … with 5 %"),
+    ],
+)
+def test_burst_credit_left_is_told_of_the_disks_at_the_worst(
+    disks: dict[str, tuple[float, float]], words: str
+) -> None:
+    """`disks`: node → time above the base rate and credit left, in %."""
+    record = small().runs[0].record
+    burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=100.0)
+    tier = changed(record.profile.tier, burst=burst)
+    record = replace(record, profile=replace(record.profile, tier=tier))
+    against_caps: dict[str, Evidence] = {}
+    for node, (above_pct, left_pct) in disks.items():
+        against_caps[node] = Evidence(
+            time_above_base_pct=above_pct, burst_credit_left_pct=left_pct
+        )
+    telemetry = SimpleNamespace(against_caps=against_caps)
+    run: Any = SimpleNamespace(record=record, telemetry=telemetry)
+    texts = [doubt.text for doubt in credit_left(run, Totals())]
+    if not words:
+        assert texts == []
+        return
+    (text,) = texts
+    above, left = words.split(" … ")
+    assert f"{above} of the window, {left} of its credit left" in text
 
 
 def test_little_s_law() -> None:

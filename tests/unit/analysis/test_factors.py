@@ -85,6 +85,17 @@ def test_a_knee_is_between_the_two_values_where_the_line_changes(
     assert laws.law(KEY, [1.0, 2.0, 4.0, 8.0][: len(rates)], rows, 5.0).knee == place
 
 
+@pytest.mark.parametrize(("lower_pct", "place"), [(0.0, 0), (2.5, 0), (3.0, 1)])
+def test_of_two_knees_that_fit_alike_the_sharper_one_is_named(
+    lower_pct: float, place: int
+) -> None:
+    """A fall behind the first value, after which the middle one of three is off their line. Two
+    pairs of values are always on two lines; that within 3 % is no reason to name them."""
+    rates = [100.0, 25.0, 25.0 * (1 - lower_pct / 100), 25.0]
+    rows = np.array(rates) * np.array([[0.999], [1.0], [1.001]])
+    assert laws.law(KEY, list(NUMBERS), rows, 5.0).knee == place
+
+
 @pytest.mark.parametrize("half", [1.0, 2.0, 4.0, 8.0, 16.0])
 @pytest.mark.parametrize("noise", [0.0, 0.03])
 def test_what_saturates_bends_and_has_no_knee(half: float, noise: float) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from orchestrator.analysis import comparisons
 from orchestrator.analysis.figures import rebuilt, transactions
+from orchestrator.analysis.statistics import stats
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
@@ -101,9 +102,17 @@ def test_tiers_are_compared_in_the_time_and_in_what_users_noticed_meanwhile() ->
                for n in range(3)]  # fmt: skip
         return [{(m.metric, m.scope): m for m in of.measurements} for of in own]
 
-    pairs = comparisons.pairs("premium", "rebuild", (runs(1.0), runs(2.0)), "")
+    of_both = (runs(1.0), runs(2.0))
+    pairs = list(comparisons.pairs("premium", "rebuild", of_both, ""))
     changes = {pair.key: pair.ratio.change_pct for pair in pairs}
     assert changes["rebuild_s", "all"] == pytest.approx(95, abs=6)
+    with_intervals: list[comparisons.Pair] = []
+    for pair in pairs:
+        ratio = stats.ratio_of_means(pair.left, pair.right, pair.confidence)
+        with_intervals.append(replace(pair, ratio=ratio))
+    judged = comparisons.deltas("premium", with_intervals, 5.0, 5.0)
+    verdicts = {(delta.metric, delta.scope): delta.verdict for delta in judged}
+    assert verdicts["rebuild_s", "all"] == "worse", judged
     assert changes["throughput_per_s", "rebuild"] == pytest.approx(0, abs=3)
     p99 = [replace(m, scope="all") for m in figures(ten_a_second(), TIMES).measurements]
     assert ("latency_p99_s", "rebuild") not in changes, (

@@ -159,16 +159,46 @@ def test_a_workload_with_criteria_of_its_own_has_to_be_met_by_itself() -> None:
     assert "Weights do not count" in made.reason
 
 
-def _contest(workload: str, times_of_dearer: Mapping[Criterion, float]) -> Contest:
+def _contest(
+    workload: str,
+    times_of_dearer: Mapping[Criterion, float],
+    cause_of_dearer: str = "unattributed",
+) -> Contest:
     """Two tiers; of each criterion, how many times that of the dearer the cheaper has."""
+    causes = {TIERS[1]: "unattributed", TIERS[2]: cause_of_dearer}
     candidates = []
     for tier in TIERS[1:]:
         values = {}
         for criterion, factor in times_of_dearer.items():
             own = factor if tier == TIERS[1] else 1.0
             values[criterion] = tuple(own * rate for rate in 4 * FAST)
-        candidates.append(Candidate(build_profile(tier), values, "unattributed"))
+        candidates.append(Candidate(build_profile(tier), values, causes[tier]))
     return make_contest(workload, candidates, TIERS[1:], 5.0, tuple(times_of_dearer))
+
+
+@pytest.mark.parametrize(
+    ("in_insert", "in_tpcc", "standing"),
+    [
+        ("unattributed", "unattributed", "enough"),
+        ("iops_cap", "cpu_bound", "enough"),
+        ("client_bound", "iops_cap", "open"),
+        ("iops_cap", "client_bound", "open"),
+        ("iops_cap", "machine_bound", "open"),
+        ("iops_cap", "slow_node", "open"),
+    ],
+)
+def test_what_held_the_dearer_tier_back_in_one_workload_counts_in_the_mean(
+    in_insert: str, in_tpcc: str, standing: str
+) -> None:
+    """Of a tier that the client, the machine or a slow node limited it is not known what it can
+    do, so the cheaper one, which is as fast, is not proven to be enough."""
+    contests = [
+        _contest("insert", {THROUGHPUT: 1.0}, in_insert),
+        _contest("tpcc", {THROUGHPUT: 1.0}, in_tpcc),
+    ]
+    made = cluster_decision.decide_cluster(contests, {"insert": 1.0, "tpcc": 9.0})
+    assert made is not None
+    assert made.standings["premium-v2"] == standing, made.reason
 
 
 def test_workloads_without_a_common_repetition_say_so() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.analysis import differences, results
 from orchestrator.analysis.doubts.kinds import find, of_run
+from orchestrator.analysis.doubts.written_checks import not_counted
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry import resources
 from orchestrator.analysis.verdicts import judge
@@ -22,6 +23,7 @@ from orchestrator.model import (
     NODE_EXPORTER,
     Node,
     NodeSize,
+    Phase,
     Profile,
     Record,
     Sample,
@@ -335,6 +337,36 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
         == ["node-1: the database's log grew by 3 MiB/s"]
     ) is doubted
     assert bool(found) is doubted
+
+
+@pytest.mark.parametrize(
+    ("durable", "measured_s", "doubted"),
+    [
+        (True, 59.0, True),
+        (True, 60.0, True),
+        # What waits for no disk is written back by the kernel, a minute later.
+        (False, 59.0, False),
+        (False, 60.0, True),
+        (None, 59.0, False),
+        (None, 60.0, True),
+    ],
+)
+def test_a_log_that_waits_for_no_disk_may_be_written_a_minute_later(
+    durable: bool | None, measured_s: float, doubted: bool
+) -> None:
+    run = with_disks("a", 2.0**40)
+    database = {**run.record.facts["database"], "durable": durable}
+    phases: list[Phase] = []
+    for phase in run.record.phases:
+        if phase.name == "measure":
+            phases.append(replace(phase, end_s=phase.start_s + measured_s))
+        else:
+            phases.append(phase)
+    facts = {**run.record.facts, "database": database}
+    record = replace(run.record, facts=facts, phases=tuple(phases))
+    doubts = not_counted(replace(run, record=record), resources.Totals())
+    kinds = [doubt.kind for doubt in doubts]
+    assert kinds == ["disks not counted"] * doubted
 
 
 def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:

@@ -13,6 +13,7 @@ from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.planning.profiles import read_profile, read_row
 from orchestrator.tier import Tier, as_written
+from orchestrator.units import format_bytes
 from tests import ROOT
 from tests.plans import CLUSTER, profile_text
 
@@ -71,6 +72,24 @@ def test_a_machine_takes_so_many_disks() -> None:
     with pytest.raises(UsageError) as refused:
         profile("{type: azure/P30, count: 17}", "azure/Standard_D8s_v5")
     assert "takes 16 disks, not 17" in str(refused.value.mistakes)
+
+
+@pytest.mark.parametrize(("count", "room_gib"), [(1, 1_024), (4, 4_096)])
+def test_what_a_node_needs_has_to_fit_on_all_disks_together(
+    count: int, room_gib: int
+) -> None:
+    def sized(disk_gib: int) -> Profile:
+        cluster = CLUSTER.replace("disk: 2GiB", f"disk: {disk_gib}GiB")
+        tier = f"{{type: azure/P30, count: {count}}}"
+        return read_profile(
+            "x", profile_text(tier), {"small": cluster}, "smoke", CATALOG
+        )
+
+    assert sized(room_gib).cluster.size.disk_bytes == room_gib * 2**30
+    with pytest.raises(UsageError) as refused:
+        sized(room_gib + 1)
+    room = format_bytes(room_gib * 2**30)
+    assert f"do not fit on the tier's disk of {room}:" in str(refused.value.mistakes)
 
 
 @pytest.mark.parametrize("enforcement", ["storage-class", "none"])

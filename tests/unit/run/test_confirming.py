@@ -6,11 +6,14 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Node
+from orchestrator.parts import Disks
 from orchestrator.powers import ContainerLimits
 from orchestrator.run import confirming
 from orchestrator.run.confirming import (
@@ -21,7 +24,9 @@ from orchestrator.run.confirming import (
     Lever,
     drawn_order,
 )
+from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.window import Follower
+from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world
 from tests.plans import a_plan
 
@@ -170,9 +175,9 @@ class Limited(FakeContainer):
 class Limits(FakePlatform):
     def __init__(self, own_cpus: float | None) -> None:
         super().__init__(Log())
-        self.limited = {
-            n: Limited(n, self, own_cpus=own_cpus) for n in ("client-1", "client-2")
-        }
+        self.limited: dict[str, Limited] = {}
+        for name in ("client-1", "client-2", "node-1"):
+            self.limited[name] = Limited(name, self, own_cpus=own_cpus)
 
     def container(self, name: str) -> Limited:
         return self.limited[name]
@@ -190,7 +195,8 @@ def test_clients_without_a_limit_share_their_machine_and_can_only_have_less() ->
     assert lever is not None and lever.levels == LESS
     for times in (0.75, 1.0):
         lever.set(times)
-    assert [own.told for own in platform.limited.values()] == [[1.5, None]] * 2
+    for client in CLIENTS:
+        assert platform.limited[client.name].told == [1.5, None]
 
 
 def test_a_client_with_a_limit_of_its_own_can_have_more() -> None:
@@ -223,3 +229,41 @@ def test_sessions_can_be_fewer_unless_the_load_has_a_pace() -> None:
     one_thread = replace(workload, threads=1)
     for other in (at_a_rate, one_thread):
         assert confirming.sessions(generator, other, CLIENTS, world) is None
+
+
+# ------------------------------------------------------------------ what is changed in a run
+
+NODE = Node("node-1", "database", "node-1", cpus=2.0, machine="here")
+
+
+def in_a_run(folder: Path, platform: FakePlatform) -> dict[str, Lever]:
+    """The levers of a run with one node, of which the first of two clients makes the load."""
+    world = fake_world(platform=platform)
+    parts = fake_parts(Log())
+    tier = FakeTier(Log(), restores=False)
+    tier.changeable = ("IOPS",)
+    parts = replace(
+        parts, tiers={"emulated": tier}, load_generators={"sysbench": Sysbench()}
+    )
+    plan = a_plan()
+    draft = Draft(nodes=[HOST, NODE, *CLIENTS])
+    here: Any = RunContext(plan, plan.runs[0], parts, Any, folder, world, draft, {})  # type: ignore[arg-type]
+    as_started = [replace(node, machine="") for node in (NODE, CLIENTS[0])]
+    return confirming._levers(here, Disks((), {}), as_started)
+
+
+def test_a_run_changes_its_tier_its_nodes_its_own_clients_and_its_sessions(
+    tmp_path: Path,
+) -> None:
+    platform = Limits(own_cpus=None)
+    levers = in_a_run(tmp_path, platform)
+    assert list(levers) == ["IOPS", "node CPU", "client CPU", "sessions"]
+    levers["node CPU"].set(1.25)
+    levers["client CPU"].set(0.75)
+    told = {name: limited.told for name, limited in platform.limited.items()}
+    assert told == {"node-1": [2.5], "client-1": [3.0], "client-2": []}
+
+
+def test_a_run_changes_no_processors_where_the_platform_cannot(tmp_path: Path) -> None:
+    levers = in_a_run(tmp_path, FakePlatform(Log()))
+    assert list(levers) == ["IOPS", "sessions"]

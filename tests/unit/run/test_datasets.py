@@ -94,6 +94,36 @@ def test_a_snapshot_that_is_gone_is_loaded_anew(make: Make) -> None:
     assert campaign.log.words.count("load") == 2
 
 
+class Elsewhere(FakeTier):
+    """Its copies are on the machines of their nodes, which have them or not (`are_kept`)."""
+
+    are_kept = True
+
+    @property
+    def abilities(self) -> TierAbilities:
+        abilities = super().abilities
+        assert abilities.kept_data is not None
+        kept_data = replace(
+            abilities.kept_data,
+            are_there=lambda *_: True,
+            are_on_nodes=lambda *_: self.are_kept,
+        )
+        return replace(abilities, kept_data=kept_data)
+
+
+def test_what_a_node_s_machine_no_longer_has_is_loaded_anew(make: Make) -> None:
+    """Only the machines themselves can say so; while they have it nothing is loaded."""
+    campaign = make()
+    tier = Elsewhere(campaign.log, restores=True)
+    campaign.parts = replace(campaign.parts, tiers={"emulated": tier})
+    loads: list[int] = []
+    for are_kept in (True, True, False, True):
+        tier.are_kept = are_kept
+        ensure(campaign, nodes=2)
+        loads.append(campaign.log.words.count("load"))
+    assert loads == [1, 1, 2, 2]
+
+
 def test_the_longest_unused_data_sets_go_but_none_of_the_campaign(make: Make) -> None:
     campaign, plan = make(), a_plan()
     campaign.execute(plan=plan)

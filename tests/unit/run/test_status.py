@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ import pytest
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
-from orchestrator.model import Run
+from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judging, status, status_lines
 from orchestrator.system import store
+from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
 from tests.fakes import Log, fake_world
@@ -85,6 +87,41 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
     assert said[6].startswith("in progress: 04-") and said[7].startswith(
         "last written "
     )
+
+
+def checked_for_30_s(record: Record) -> Record:
+    end_s = record.phases[-1].end_s
+    phases = (*record.phases, Phase("check", end_s, end_s + 30.0))
+    return replace(record, phases=phases)
+
+
+@pytest.mark.parametrize(
+    ("since_last_s", "left_s"),
+    [(0.0, 150.0), (10.0, 140.0), (149.0, 1.0), (150.0, 0.0), (900.0, 0.0)],
+)
+def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
+    since_last_s: float, left_s: float
+) -> None:
+    """Each run warms up and measures for 120 s and is checked for 30 s; one of four is left."""
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=2,
+        warmup_s=20.0,
+        measure_s=100.0,
+        frames=False,
+        change=checked_for_30_s,
+    )
+    *ended, _ = campaign.runs
+    campaign = replace(campaign, runs=tuple(ended))
+    phases = ended[-1].record.phases
+    assert phases[-1].end_s - phases[0].start_s == 150.0
+    now_s = phases[-1].end_s + since_last_s
+    elapsed, left, until, *_ = status_lines.time_and_cost(campaign, now_s).split(", ")
+    began_s = ended[0].record.phases[0].start_s
+    assert elapsed == f"{format_seconds(now_s - began_s)} so far"
+    assert left == f"about {format_seconds(left_s)} left"
+    assert until == f"until {format_moment(now_s + left_s)}"
 
 
 @pytest.mark.parametrize(

@@ -125,9 +125,42 @@ def test_p99_of_a_constant_latency_is_not_looked_at() -> None:
     assert list(expected.tail_checks(constant, timed(1.0, 10**6))) == []
     assert expected.tail_window_s(constant, thorough=True) == 0.0
     assert expected.tail_window_s(TIER, thorough=False) == 0.0
-    assert (
-        expected.tail_window_s(TIER, thorough=True) > 2 * expected.FEWEST_TIMED * 0.001
-    )
+
+
+READ_MEAN_S = 0.5 * 0.0004 + 0.49 * 0.00225 + 0.01 * 0.012
+WRITE_MEAN_S = 0.5 * 0.00145 + 0.49 * 0.004 + 0.01 * 0.018
+
+
+@pytest.mark.parametrize(
+    ("iops", "pause_s"),
+    [
+        (None, 0.0),
+        (1000, 0.002),  # half as many a second as the cap allows
+        (100, 0.02),
+    ],
+)
+def test_single_requests_are_timed_until_enough_of_both_ways_are_there(
+    iops: int | None, pause_s: float
+) -> None:
+    """10,000 reads and 10,000 writes one after the other, with a fifth of the time to spare; at
+    most five minutes."""
+    mean_s = (READ_MEAN_S + WRITE_MEAN_S) / 2
+    needed_s = 1.2 * 20_000 * (pause_s + mean_s)
+    window_s = expected.tail_window_s(changed(TIER, iops=iops), thorough=True)
+    assert window_s == pytest.approx(min(needed_s, 300.0))
+
+
+@pytest.mark.parametrize(
+    ("iops", "window_s"),
+    [(None, 2.2), (1000, 6.6), (917, 7.0), (916, 0.0)],
+)
+def test_the_p99_of_a_real_disk_is_timed_where_it_takes_seven_seconds_at_most(
+    iops: int | None, window_s: float
+) -> None:
+    """2,200 requests that take 1 ms each, and what the cap needs between them."""
+    real = changed(TIER, like="mounted", iops=iops, latency_model=None)
+    found_s = expected.tail_window_s(real, thorough=True)
+    assert found_s == pytest.approx(window_s, abs=0.01)
 
 
 # ------------------------------------------------------------------ recording
