@@ -392,13 +392,18 @@ def completed(out: str = "", exit_code: int = 0, err: str = "") -> Completed:
 
 
 class QuietProgress:
-    """Shows nothing; `said` keeps the lines that would have stayed on the console."""
+    """Shows nothing; `said` keeps the lines that would have stayed on the console, `steps` what
+    would have been shown of each run while it went on."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
+        self.steps: list[str] = []
 
     def run(self, title: str, number: int, total: int, left_s: float) -> None: ...
-    def step(self, text: str, expected_s: float | None = None) -> None: ...
+
+    def step(self, text: str, expected_s: float | None = None) -> None:
+        self.steps.append(text)
+
     def done(self) -> None: ...
     def speak(self, quiet: bool, verbose: bool, color: str) -> None: ...
 

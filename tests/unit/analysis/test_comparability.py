@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis import comparability
 from orchestrator.analysis.differences import Difference, Subject, Topic, between
+from orchestrator.analysis.results import Results
 from orchestrator.model import ClusterSpec, NodeSize, Record
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign, build_tier
 from tests.doubted import facts, phrases
+from tests.plans import a_plan
 
 
 def record() -> Record:
@@ -130,3 +133,40 @@ def test_a_difference_names_its_subject_and_both_values() -> None:
     assert between(record(), weaker) == (
         Difference(Subject(Topic.RUNNING, "durability.fsync"), left="on", right="off"),
     )
+
+
+# ------------------------------------------------------------------ memory of several machines
+
+
+def on_machines(*sizes_bytes: float) -> Results:
+    """A campaign from one machine, with others beside it, of this memory each."""
+    machines: list[dict[str, Any]] = []
+    for size_bytes in sizes_bytes:
+        machines.append({"hostname": "a", "memory_bytes": size_bytes})
+    first, *others = machines
+    return Results("day-1", a_plan(), {"host": first, "other_machines": others}, ())
+
+
+@pytest.mark.parametrize(
+    ("sizes", "are_unlike"),
+    [
+        ([64.0, 64.0], False),
+        # A kernel keeps some for itself, and not always as much.
+        ([64.0, 63.9], False),
+        ([64.0, 63.9, 64.1, 64.05], False),
+        ([64 * 1.0099, 64.0], False),
+        ([64 * 1.0101, 64.0], True),
+        ([64.0, 32.0], True),
+        ([32.0, 64.0, 48.0], True),
+    ],
+)
+def test_machines_are_alike_by_the_smallest_and_the_largest_of_them(
+    sizes: list[float], are_unlike: bool
+) -> None:
+    """On both sides, whatever order they are in; one side has two machines of 64 GiB."""
+    alike = on_machines(64.0 * GIB, 64.0 * GIB)
+    other = on_machines(*[size * GIB for size in sizes])
+    for before, after in ((alike, other), (other, alike)):
+        unlike = list(comparability.unlike_machines(before, after))
+        assert bool(unlike) == are_unlike, unlike
+    assert list(comparability.unlike_machines(other, other)) == []

@@ -173,11 +173,16 @@ def test_keys_of_an_existing_cluster_are_judged_beside_other_mistakes(
     ]
 
 
-@pytest.mark.parametrize("text", [text for text, *_ in MISTAKES][:40])
-def test_what_the_reader_refuses_is_refused(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("text", "what"), [(text, what) for text, _, what in MISTAKES])
+def test_what_the_reader_refuses_is_refused_in_its_words(
+    text: str, what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert validated("p.yaml", text, tmp_path, capsys)[0] == EXIT_USAGE
+    """On a cluster that is there: of an unknown one nothing else would be said."""
+    text = text.replace("cluster: small", "cluster: azure-d8s-v5")
+    code, said = validated("p.yaml", text, tmp_path, capsys)
+    assert code == EXIT_USAGE
+    mistake, _, _ = what.partition("; known: ")
+    assert mistake in said
 
 
 def test_a_file_that_is_not_there_hides_no_other(

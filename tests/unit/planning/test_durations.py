@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,12 @@ from orchestrator.design import costs
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning import durations, paces, planned_loads
 from orchestrator.run import observed
-from orchestrator.tier import OthersDisks
+from orchestrator.tier import Burst, OthersDisks
+from orchestrator.tier.disks import ClassWanted
 from tests.apps import an_app
 from tests.fakes import fake_world
 from tests.plans import a_plan, a_profile, a_workload
+from tests.tiers import changed
 
 ROWS = 30 * 15_000_000
 GB = 115.2  # ROWS of 256 bytes
@@ -176,6 +179,226 @@ def test_filling_caches_takes_no_longer_at_least_than_at_most(
     )
     assert caches.total.most_s == 600
     assert caches.total.least_s == (0 if memory_bytes is None else 600)
+
+
+# ------------------------------------------------------------------ each term by itself
+
+RATE = 10e6  # bytes a second, of the disk of `a_profile`
+DATA = 1.2e9  # bytes
+
+
+def planned(
+    like: str = "emulated",
+    database: str = "postgresql",
+    nodes: int = 1,
+    copies: int = 1,
+    runs: int = 1,
+    load: Workload | None = None,
+    **plan: Any,
+) -> Plan:
+    """So many runs of one workload with 1.2 GB on one tier, each from a copy that is kept."""
+    profile = a_profile(nodes=nodes)
+    cluster = replace(profile.cluster, database=database, replication_factor=copies)
+    tier = changed(profile.tier, like=like, **plan.pop("tier", {}))
+    profile = replace(profile, tier=tier, cluster=cluster)
+    made = a_plan(repetitions=runs)
+    workloads = (load or with_data(),)
+    return replace(made, profiles=(profile,), workloads=workloads, **plan)
+
+
+def with_data(size_bytes: int = int(DATA), **more: Any) -> Workload:
+    dataset = Dataset("sysbench-tables", {"bytes": size_bytes})
+    return replace(a_workload(), dataset=dataset, **more)
+
+
+def kept(*_: object) -> tuple[str, bool]:
+    """Data sets that are kept from before, so that nothing is loaded."""
+    return "kept", True
+
+
+def span_of(what: str, plan: Plan, find: Find | None = None) -> tuple[float, float]:
+    """Seconds of one step, at least and at most."""
+    data_sets = None
+    if find is not None:
+        data_sets = planned_loads.loads(plan, find)
+    (step,) = (
+        step for step in durations.steps(plan, data_sets) if step.what.startswith(what)
+    )
+    return step.total.least_s, step.total.most_s
+
+
+AROUND = (2.0, 15.0)  # PostgreSQL, with one node and one client
+
+
+@pytest.mark.parametrize(
+    ("plan", "least_s", "most_s"),
+    [
+        # Images are loaded without limits: at 110 to 10 MB/s.
+        (planned(), DATA / 110e6 + 2, DATA / 10e6 + 15),
+        # A real disk takes log and pages at its own rate, and pages once more when merged.
+        (planned("mounted"), 2 * DATA / RATE + 2, 3 * DATA / RATE + 15),
+        # Of three copies on three nodes each disk takes one; nodes start one after the other.
+        (
+            planned("mounted", nodes=3, copies=3),
+            2 * DATA / RATE + 2 + 2,
+            3 * DATA / RATE + 15 + 10,
+        ),
+        (
+            planned("mounted", nodes=3),
+            2 * DATA / 3 / RATE + 2 + 2,
+            3 * DATA / 3 / RATE + 15 + 10,
+        ),
+        (
+            planned("existing", "existing"),
+            2 * DATA / RATE + 1,
+            3 * DATA / RATE + 15,
+        ),
+    ],
+)
+def test_loading_by_hand(plan: Plan, least_s: float, most_s: float) -> None:
+    shared = replace(plan.profiles[0].cluster, clients=1)
+    plan = replace(plan, profiles=(replace(plan.profiles[0], cluster=shared),))
+    assert span_of("loading", plan) == pytest.approx((least_s, most_s))
+
+
+@pytest.mark.parametrize(
+    ("plan", "least_s", "most_s"),
+    [
+        (planned(runs=3), 0.0, 3 * DATA * 1e-8),
+        (planned(runs=3, nodes=3, copies=3), 0.0, 3 * 3 * DATA * 1e-8),
+        # Of real disks one after the other: what has changed is found, read and written.
+        (planned("mounted", runs=3), 0.0, 3 * (2 * DATA / RATE + 120)),
+        (planned("mounted", runs=3, nodes=3), 0.0, 3 * (2 * DATA / 3 / RATE + 120)),
+    ],
+)
+def test_restoring_by_hand(plan: Plan, least_s: float, most_s: float) -> None:
+    assert span_of("restoring", plan, kept) == pytest.approx((least_s, most_s))
+
+
+def test_copies_that_were_timed_here_are_made_as_often_as_runs_are_planned() -> None:
+    """At least: further repetitions, of a decision that is open, may not come."""
+    plan = planned(runs=2, looks={2: 0.1, 6: 0.9})
+    profile = plan.profiles[0]
+    name = paces.kept_as(paces.RESTORE, profile.tier, plan.platform, profile.cluster)
+    seen = paces.Pace(paces.Span(1e-9, 2e-9), "measured here", DATA)
+    found = durations.steps(plan, planned_loads.loads(plan, kept), {name: seen})
+    (step,) = (step for step in found if step.what.startswith("restoring"))
+    assert step.total.least_s == pytest.approx(2 * DATA * 1e-9)
+    assert step.total.most_s == pytest.approx(6 * DATA * 2e-9)
+
+
+MEMORY = 2**28  # bytes of a node
+
+
+@pytest.mark.parametrize(
+    ("like", "size_bytes", "least_s", "most_s"),
+    [
+        # No more is read than there is, or than fits; limits are lifted for images.
+        ("emulated", MEMORY, 0.0, 5 + 2 * MEMORY / 1e8),
+        ("emulated", MEMORY // 2, 0.0, 5 + MEMORY / 1e8),
+        ("mounted", MEMORY, 0.5 * MEMORY / RATE, 5 + 2 * MEMORY / RATE),
+        ("mounted", 2 * MEMORY, 0.5 * MEMORY / RATE, 5 + 2 * MEMORY / RATE),
+        ("mounted", MEMORY // 2, 0.25 * MEMORY / RATE, 5 + MEMORY / RATE),
+    ],
+)
+def test_filling_caches_by_hand(
+    like: str, size_bytes: int, least_s: float, most_s: float
+) -> None:
+    plan = planned(like, load=with_data(size_bytes, warm=True))
+    assert span_of("filling caches", plan) == pytest.approx((least_s, most_s))
+
+
+@pytest.mark.parametrize(
+    ("like", "warehouses", "least_s", "most_s"),
+    [
+        ("mounted", 0, 0.0, 0.0),
+        ("mounted", 20, 0.0, 10.0),
+        # 1.5 s for each of twenty, and 9 MB of payments for each of all.
+        ("mounted", 21, 15 + 21 * 9e6 / RATE / 3, 60 + 2 * 21 * 9e6 / RATE),
+        ("emulated", 21, 15.0, 60 + 2 * 21 * 9e6 / 1e8),
+    ],
+)
+def test_checking_the_data_by_hand(
+    like: str, warehouses: int, least_s: float, most_s: float
+) -> None:
+    plan = planned(like, load=tpcc(warehouses))
+    assert span_of("checking", plan) == pytest.approx((least_s, most_s))
+
+
+GATE = (7.5, 50.0)
+BURST = Burst(iops=300, bytes_per_s=None, duration_s=100.0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "least", "most", "drained_s"),
+    [
+        # `least`, `most`: gates. Those of images may be kept from before; none is of others' disks.
+        (planned(), 0, 1, 0.0),
+        (planned(nodes=3), 0, 1, 0.0),
+        (planned(nodes=3, platform="kubernetes"), 0, 3, 0.0),
+        (planned("existing"), 0, 0, 0.0),
+        # Of a real disk before the first run and after the last, and between them as asked.
+        (planned("mounted", runs=4), 2, 2, 0.0),
+        (planned("mounted", runs=4, gate_every=4), 2, 2, 0.0),
+        (planned("mounted", runs=5, gate_every=4), 3, 3, 0.0),
+        (planned("mounted", runs=4, gate_every=1), 5, 5, 0.0),
+        (planned(runs=4, gate_every=1), 0, 1, 0.0),
+        # Draining takes up to half as long again as the burst is declared to last, and 10 s.
+        (planned("mounted", tier={"burst": BURST}), 2, 2, 0.0),
+        (planned("mounted", drain=True), 2, 2, 0.0),
+        (planned("mounted", tier={"burst": BURST}, drain=True), 2, 2, 160.0),
+        (
+            planned("mounted", runs=3, gate_every=1, tier={"burst": BURST}, drain=True),
+            4,
+            4,
+            3 * 160.0,
+        ),
+    ],
+)
+def test_truth_gates_by_hand(
+    plan: Plan, least: int, most: int, drained_s: float
+) -> None:
+    least_s, most_s = GATE
+    expected = (least * least_s, most * most_s + drained_s)
+    assert span_of("truth gates", plan) == pytest.approx(expected)
+
+
+def test_a_volume_is_rented_for_each_run_and_each_gate() -> None:
+    bought = ClassWanted("fast", nodes=3)
+    plan = planned("storage-class", runs=2, tier={"storage_class": bought})
+    least_s, most_s = AROUND
+    around = span_of("starting and stopping", plan)
+    assert around == pytest.approx((2 * least_s, 2 * (most_s + 180)))
+    least_s, most_s = GATE
+    gates = span_of("truth gates", plan)
+    assert gates == pytest.approx((3 * 2 * least_s, 3 * 2 * (most_s + 180)))
+
+
+def test_what_was_seen_of_one_disk_is_believed_of_those_alike() -> None:
+    """Images lie on this machine's disk, whatever tier they play; real disks are their own."""
+
+    def name(what: str, tier: str, like: str) -> str:
+        return paces.kept_as(what, changed(a_profile(tier).tier, like=like), "docker")
+
+    for what in (paces.RESTORE, "load tpcc"):
+        of_images = {name(what, tier, "emulated") for tier in ("premium", "ultra")}
+        assert len(of_images) == 1
+        of_disks = {name(what, tier, "mounted") for tier in ("premium", "ultra")}
+        assert len(of_disks) == 2
+    for what in (paces.GATES, paces.AROUND_RUN):
+        assert name(what, "premium", "emulated") != name(what, "ultra", "emulated")
+
+
+@pytest.mark.parametrize(("times", "narrows"), [(4.0, True), (4.001, False)])
+def test_a_pace_is_believed_of_four_times_as_much_as_was_seen(
+    times: float, narrows: bool
+) -> None:
+    seen = paces.Pace(paces.Span(2.0, 3.0), "measured here", amount=100.0)
+    default = paces.Pace(paces.Span(1.0, 9.0), "default")
+    found = paces.pace_of({"load": seen}, "load", default, times * 100.0)
+    assert (found == seen) is narrows
+    if not narrows:
+        assert found.span == default.span
 
 
 # ------------------------------------------------------------------ rates that were seen here

@@ -17,9 +17,9 @@ from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
 from orchestrator.powers import World
 from tests.fake_parts import DOWN, FakeDatabase
-from tests.fakes import Log
+from tests.fakes import Log, QuietProgress
 from tests.plans import a_plan
-from tests.unit.run.conftest import Failing, Make
+from tests.unit.run.conftest import Campaign, Failing, Make
 
 CHECKS = ["sweep", "check premium", "check database", "check point-select"]
 LOADING = [
@@ -42,6 +42,13 @@ MEASURED = ["warm", "begin measuring", *IN_FORCE, *LIFTED, "verify"]
 READ = ["read"]
 
 
+def steps_shown(campaign: Campaign) -> list[str]:
+    """What a console would have shown of its runs."""
+    progress = campaign.world.progress
+    assert isinstance(progress, QuietProgress)
+    return progress.steps
+
+
 def test_a_run_in_order(make: Make) -> None:
     campaign = make()
     (record,) = campaign.execute()
@@ -49,6 +56,7 @@ def test_a_run_in_order(make: Make) -> None:
     assert record.outcome == "done"
     assert [phase.name for phase in record.phases][2:4] == ["warm-up", "measure"]
     assert record.measurements[0].value == 42.0
+    assert "warming the cache" in steps_shown(campaign)
 
 
 class Counting(FakeDatabase):
@@ -83,6 +91,7 @@ def test_cold_caches_are_not_warmed_and_debts_are_waited_for(make: Make) -> None
     assert campaign.log.words == CHECKS + LOADING + GATE + UP + measured + READ + DOWN
     names = [phase.name for phase in record.phases]
     assert names[2:6] == ["warm-up", "measure", "settle", "check"]
+    assert "warming the cache" not in steps_shown(campaign)
 
 
 def test_a_data_set_is_loaded_once_and_the_gate_taken_once(make: Make) -> None:

@@ -140,3 +140,22 @@ def test_a_folder_of_another_form_is_refused(
     (tmp_path / name).write_text(content)
     with pytest.raises(UsageError, match=message):
         store.load(tmp_path)
+
+
+def test_what_an_unfinished_run_left_is_put_aside_behind_all_that_was_before(
+    tmp_path: Path,
+) -> None:
+    """Nothing is overwritten, whichever of the folders was removed meanwhile."""
+    run = a_record().run
+    names: list[str] = []
+    for _ in range(4):
+        folder = store.run_folder(tmp_path, run)
+        (folder / "raw" / "log.txt").write_text(f"try {len(names)}")
+        aside = store.put_aside(tmp_path, run)
+        assert aside is not None
+        assert (aside / "raw" / "log.txt").read_text() == f"try {len(names)}"
+        names.append(aside.name)
+        if len(names) == 3:
+            aside.with_name(names[1]).rename(tmp_path / "elsewhere")
+    assert names == [f"{run.slug}-{number}" for number in (1, 2, 3, 4)]
+    assert store.put_aside(tmp_path, run) is None
