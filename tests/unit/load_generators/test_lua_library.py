@@ -72,6 +72,45 @@ def test_what_a_send_returns_names_its_result(port: int, batches: str) -> None:
     assert "result 0 was asked for, and those from 5 to 9 are kept" in done.stderr
 
 
+@pytest.mark.parametrize(("batches", "left"), [("true", "0"), ("false", "1")])
+def test_a_statement_by_itself_does_not_share_the_fate_of_the_next(
+    port: int, batches: str, left: str
+) -> None:
+    """Before one Sync both are undone; a Sync each, and the first one stays."""
+    done = connected(
+        port,
+        f"""
+        c:exec("CREATE TEMPORARY TABLE sent (n int4)")
+        local insert = c:prepare("INSERT INTO sent VALUES ($1) RETURNING n", "i")
+        local divide = c:prepare("SELECT 1 / $1", "i")
+        local count = c:prepare("SELECT count(*)::int4 FROM sent WHERE n = 9")
+        c:start_pipeline({batches})
+        for _ = 1, 20 do
+           local first = c:send(insert, 5)
+           local second = c:send(divide, 1)
+           local third = c:send(insert, 7)
+           c:flush()
+           assert(c:int(first, 0, 0) == 5)
+           assert(c:int(second, 0, 0) == 1)
+           assert(c:int(third, 0, 0) == 7)
+        end
+        local ok, failure = pcall(function()
+           c:send(insert, 9)
+           c:send(divide, 0)
+           c:flush()
+        end)
+        assert(not ok and failure.sqlstate == "22012" and not failure.lost, tostring(failure))
+        local after = c:send(divide, 1)
+        c:flush()
+        assert(c:int(after, 0, 0) == 1)
+        local left = c:send(count)
+        c:flush()
+        io.write(c:int(left, 0, 0))
+        """,
+    )
+    assert done.stdout == left, done
+
+
 @pytest.mark.parametrize("batches", ["true", "false"])
 @pytest.mark.parametrize(("results", "fits"), [(32, True), (33, False)])
 def test_a_transaction_keeps_32_results(
