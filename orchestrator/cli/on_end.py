@@ -19,7 +19,10 @@ def allow(app: App) -> None:
     """Confirms the `on-end` of the tierbench.yaml in this folder, until the file is changed."""
     command = defaults.on_end()
     if not command:
-        raise UsageError(f"there is no `on-end` in {defaults.FILE.resolve()}")
+        raise UsageError(
+            f"there is no `on-end` in {defaults.FILE.resolve()}",
+            "give the command in the folder of the file that has it",
+        )
     confirmed.allow(defaults.FILE, app.state)
     app.out.print(f"allowed, until the file is changed: {command}", markup=False)
 

@@ -166,7 +166,10 @@ def unfinished_run(results: Path, name: str) -> Path:
     campaign = campaign_folders.newest(results) or results / "latest"
     unfinished = in_progress(campaign)
     if unfinished is None:
-        raise UsageError(f"no run is going on in {campaign}")
+        raise UsageError(
+            f"no run is going on in {campaign}",
+            "`tierbench status` says how a campaign stands",
+        )
     if name not in ("latest", unfinished.name):
         raise UsageError(f"{name} is not going on; {unfinished.name} is")
     return unfinished

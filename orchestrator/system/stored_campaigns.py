@@ -145,7 +145,10 @@ def remove_baseline(results: Path, name: str) -> None:
     """Forgets a name; the campaign stays. UsageError if there is no such name."""
     saved = baselines(results)
     if name not in saved:
-        raise UsageError(f"there is no baseline {name!r} in {results}")
+        raise UsageError(
+            f"there is no baseline {name!r} in {results}",
+            "`tierbench admin baseline list` lists those there are",
+        )
     del saved[name]
     _write(results, saved)
 

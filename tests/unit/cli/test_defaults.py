@@ -246,12 +246,13 @@ def test_what_was_allowed_is_one_file_as_it_was(
 
 
 def test_the_other_keys_of_the_file_and_what_runs_nothing_need_no_word(
-    folder: Path, told: Path
+    folder: Path, told: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = (*COMPARE, "--dry-run", "--offline", "--results", str(folder))
     assert tierbench(unplanned(folder), *words) == EXIT_DONE
     (folder / "tierbench.yaml").write_text("scale: smoke\n")
     assert tierbench(unplanned(folder), "allow") == EXIT_USAGE
+    assert "in the folder of the file that has it" in capsys.readouterr().err
     assert not told.exists()
 
 

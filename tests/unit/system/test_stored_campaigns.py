@@ -178,8 +178,9 @@ def test_names_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
         stored_campaigns.resolve(tmp_path, "weekly")
     with pytest.raises(UsageError, match="no baseline; baselines: weekly"):
         stored_campaigns.resolve(tmp_path, "nothing")
-    with pytest.raises(UsageError, match="there is no baseline 'nothing'"):
+    with pytest.raises(UsageError, match="there is no baseline 'nothing'") as error:
         stored_campaigns.remove_baseline(tmp_path, "nothing")
+    assert "admin baseline list" in error.value.advice
 
 
 @pytest.mark.parametrize(

@@ -354,8 +354,9 @@ def test_a_wish_that_the_engine_refuses_is_given_up_once_for_all() -> None:
 
 
 def test_the_run_that_is_going_on(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no run is going on"):
+    with pytest.raises(UsageError, match="no run is going on") as error:
         store.unfinished_run(tmp_path, "latest")
+    assert "tierbench status" in error.value.advice
     plan = a_plan(workloads=("tpcc",), repetitions=2)
     folder = store.create(tmp_path, plan, {}, 0.0)
     first = store.run_folder(folder, Run(1, "premium", "tpcc", 1))
