@@ -41,6 +41,7 @@ _DECIMAL_COMMA = re.compile(r"\s*([0-9]+),([0-9]+\s*[A-Za-zµ/]*)\s*")
 _UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
+_FEW = 5  # of texts that say the same of many things
 _BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _short = reprlib.Repr()
@@ -268,6 +269,15 @@ def listed(words: Sequence[str]) -> str:
         return "".join(words)
     first = ", ".join(words[:-1])
     return f"{first} and {words[-1]}"
+
+
+def first_few(texts: Sequence[str]) -> list[str]:
+    """The first five, and behind them how many more there are: `995 more`."""
+    few = list(texts[:_FEW])
+    more = len(texts) - len(few)
+    if more:
+        few.append(f"{more:,} more")
+    return few
 
 
 def printable(text: str) -> str:

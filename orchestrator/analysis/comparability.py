@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.design import factors, rehearsal
 from orchestrator.facts import group
 from orchestrator.tier import Tier, as_written
-from orchestrator.units import format_bytes, gathered, listed
+from orchestrator.units import first_few, format_bytes, gathered, listed
 
 # Words about a tier, not the tier; how its data are put back does not change them.
 _NOT_THE_DISK = frozenset(
@@ -291,7 +291,7 @@ def _host(campaign: Results) -> Mapping[str, Any]:
 def remarks(before: Results, after: Results) -> Iterator[str]:
     """Differences that are allowed and said, and what cannot be known, a sentence each."""
     for campaign in (before, after):
-        for text in results.left_out(campaign):
+        for text in first_few(results.left_out(campaign)):
             yield f"{campaign.name}: {text}"
     yield from _other_names(before, after)
     yield from _other_code(before, after)

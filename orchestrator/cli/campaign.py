@@ -39,6 +39,7 @@ from orchestrator.run import (
     datasets,
     experiment,
     expiry,
+    outlines,
     room,
     same_rate,
     schedule,
@@ -233,9 +234,8 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
 def _affordable_s(begun: Resumption, app: App) -> float | None:
     """How long the rest of it may take for what is left of its limit; None: no end. UsageError if
     it would cost more."""
-    elapsed_s = campaign_time.elapsed_before_s(
-        begun.before, begun.folder, app.clock.now()
-    )
+    outline = outlines.of_campaign(begun.before)
+    elapsed_s = campaign_time.elapsed_before_s(outline, begun.folder, app.clock.now())
     rest = _rest(begun.plan, len(begun.finished))
     costs.check(rest, begun.most_cost, elapsed_s)
     return costs.affordable_s(begun.plan, begun.most_cost, elapsed_s)

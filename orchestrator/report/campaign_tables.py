@@ -34,7 +34,7 @@ def _heading(entry: Entry) -> str:
         heading += f", baseline {', '.join(entry.baselines)}"
     faults = [fault for fault in (entry.fault, *entry.left_out) if fault]
     if faults:
-        heading += f": {'; '.join(faults)}"
+        heading += f": {'; '.join(units.first_few(faults))}"
     return heading
 
 

@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.analysis import results
 from orchestrator.facts import Pause
 from orchestrator.model import Plan
 from orchestrator.planning.plan import interruptions
+from orchestrator.run.outlines import CampaignOutline
 from orchestrator.system import clock, store
 
 _FILES = ("plan.json", "fingerprint.json", "gates.json")
@@ -30,7 +30,7 @@ def with_pause(plan: Plan, left_s: float | None, now_s: float) -> Plan:
     return replace(plan, pauses=(*plan.pauses, Pause(left_s, now_s)))
 
 
-def last_written_s(campaign: results.Results, folder: Path) -> float | None:
+def last_written_s(campaign: CampaignOutline, folder: Path) -> float | None:
     """When the campaign itself wrote something last, in Unix time; None if nothing says when."""
     moments_s = list(_recorded_s(campaign))
     if _has_its_dates(campaign, folder):
@@ -38,7 +38,7 @@ def last_written_s(campaign: results.Results, folder: Path) -> float | None:
     return max(moments_s, default=None)
 
 
-def _recorded_s(campaign: results.Results) -> Iterator[float]:
+def _recorded_s(campaign: CampaignOutline) -> Iterator[float]:
     """The moments that the campaign's files have in them, in Unix time."""
     named_s = clock.from_stamp(campaign.name)
     if named_s is not None:
@@ -49,11 +49,11 @@ def _recorded_s(campaign: results.Results) -> Iterator[float]:
         if not gate.reused:
             yield gate.taken_s
     for run in campaign.runs:
-        for phase in run.record.phases:
-            yield phase.end_s
+        if run.ended_s is not None:
+            yield run.ended_s
 
 
-def _has_its_dates(campaign: results.Results, folder: Path) -> bool:
+def _has_its_dates(campaign: CampaignOutline, folder: Path) -> bool:
     """Whether the dates of the files are those at which the campaign wrote them: that of the last
     part's fingerprint is then the moment at which that part began."""
     resumed = interruptions(campaign.plan)
@@ -83,7 +83,7 @@ def _changes_s(folder: Path) -> Iterator[float]:
                 yield status.st_mtime
 
 
-def elapsed_before_s(campaign: results.Results, folder: Path, now_s: float) -> float:
+def elapsed_before_s(campaign: CampaignOutline, folder: Path, now_s: float) -> float:
     """Seconds of all parts of a campaign that was left, and does not go on yet."""
     written_s = last_written_s(campaign, folder)
     if written_s is None:
@@ -91,7 +91,7 @@ def elapsed_before_s(campaign: results.Results, folder: Path, now_s: float) -> f
     return elapsed_s(campaign, min(written_s, now_s))
 
 
-def elapsed_s(campaign: results.Results, now_s: float) -> float:
+def elapsed_s(campaign: CampaignOutline, now_s: float) -> float:
     """Seconds of all its parts, as if the last one went on until `now_s`."""
     total_s = now_s - began_s(campaign, now_s)
     for pause in campaign.plan.pauses:
@@ -99,6 +99,6 @@ def elapsed_s(campaign: results.Results, now_s: float) -> float:
     return max(0.0, total_s)
 
 
-def began_s(campaign: results.Results, now_s: float) -> float:
+def began_s(campaign: CampaignOutline, now_s: float) -> float:
     """When it was begun, as its folder's name or its first run says; else `now_s`."""
-    return clock.from_stamp(campaign.name) or results.began_s(campaign) or now_s
+    return clock.from_stamp(campaign.name) or campaign.began_s or now_s

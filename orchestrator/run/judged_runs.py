@@ -1,12 +1,12 @@
 """What was judged of finished runs, kept beside them: `status` reads the tables of a run once ever.
 
-`judged.json` in a campaign's folder has of each run what limited it and how many doubts it has, and
-of the campaign the lines of its decisions. Beside each stands the digest of all that it was made
-from: this program's own code and that of extensions, the record, and size and time of change of the
-run's tables. What has another digest now counts as absent, as does a file that cannot be read; so
-nothing kept is trusted over a record or a table that was changed. Of verdict.json too it has such a
-digest, so that `report` reads it and no table. What measures or judges a campaign writes it; what
-only looks reads it.
+`judged.json` in a campaign's folder has of each run its outline, what limited it and how many
+doubts it has, and of the campaign the lines of its decisions. Beside each stands the digest of all
+that it was made from: this program's own code and that of extensions, the record, and size and time
+of change of the run's tables. What has another digest now counts as absent, as does a file that
+cannot be read; so nothing kept is trusted over a record or a table that was changed. Of
+verdict.json too it has such a digest, so that `report` reads it and no table. What measures or
+judges a campaign writes it; what only looks reads it.
 
 The digests are taken before the files are read: what another program writes while a campaign is
 judged is not in the verdict, and must not be in its digest.
@@ -26,6 +26,7 @@ from orchestrator.analysis import results
 from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
 from orchestrator.registry.installed import Installed, extensions
+from orchestrator.run.outlines import RunOutline
 from orchestrator.system import files, run_folders
 
 _FILE = "judged.json"
@@ -45,6 +46,7 @@ _OF_ANSWER = ("predictions.json", "verified.json")
 class JudgedRun:
     """`limit`: what limited it, as a phrase; empty if nothing is said of that."""
 
+    outline: RunOutline
     limit: str
     doubts: int
     digest: str = ""  # of what it was judged from

@@ -15,7 +15,7 @@ from orchestrator.analysis.conclusions import ClusterDecision, Decision, Verdict
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry import bottlenecks, resources
-from orchestrator.run import judged_runs, status_lines
+from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.system import store
 
@@ -27,9 +27,12 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
         stored = store.load(campaign, tables=False)
         data = store.load_run(store.run_folder(campaign, run))
         judged = judged_run(data, stored)
-        world.progress.note(status_lines.line_of_run(data.record, stored, judged))
+        runs = len(stored.plan.runs)
+        world.progress.note(status_lines.line_of_run(judged, runs))
         decided = decided_by_records(stored)
-        for line in (status_lines.time_and_cost(stored, world.clock.now()), *decided):
+        outline = outlines.of_campaign(stored)
+        time_and_cost = status_lines.time_and_cost(outline, world.clock.now())
+        for line in (time_and_cost, *decided):
             world.progress.note(f"  {line}")
         cpus = results.machine_cpus(stored)
         judged_runs.keep(campaign, basis, {run.slug: judged}, cpus, decided)
@@ -61,8 +64,9 @@ def keep(
 def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
     """What limited a run, and how many doubts it has: from its tables, if it finished."""
     record = run.record
+    outline = outlines.of_record(record)
     if record.outcome != "done":
-        return JudgedRun("", 0)
+        return JudgedRun(outline, "", 0)
     cpus = results.machine_cpus(campaign)
     limit = ""
     bottleneck = bottlenecks.bottleneck([run], cpus)
@@ -72,7 +76,7 @@ def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
         if words:
             limit = f"limited by {words}"
     doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
-    return JudgedRun(limit, len(doubts))
+    return JudgedRun(outline, limit, len(doubts))
 
 
 def decision_lines(campaign: results.Results) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from orchestrator.keys import plain_files
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import interruptions
-from orchestrator.run import campaign_time, several_clients
+from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.system import files, run_folders, store
 from orchestrator.system.secret_forms import HIDDEN
 from orchestrator.units import counted, format_moment, listed
@@ -104,7 +104,8 @@ class Resumption:
         from those of the runs before, or nothing says what these were."""
         differences = dict(self._differences(now))
         self._require_alike(differences)
-        left_s = campaign_time.last_written_s(self.before, self.folder)
+        outline = outlines.of_campaign(self.before)
+        left_s = campaign_time.last_written_s(outline, self.folder)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]
         for aspect, text in differences.items():
@@ -155,7 +156,8 @@ class Resumption:
 
     def _interruption(self, number: int, now_s: float, parts: Parts) -> str:
         """How the campaign was left and what became of its unfinished runs, in words."""
-        last_s = campaign_time.last_written_s(self.before, self.folder) or now_s
+        outline = outlines.of_campaign(self.before)
+        last_s = campaign_time.last_written_s(outline, self.folder) or now_s
         finished = len(self.finished)
         left = (
             f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "

@@ -8,11 +8,12 @@ read; what it has not is judged now, with the libraries of tables that this take
 from collections.abc import Iterator
 from pathlib import Path
 
-from orchestrator import model
 from orchestrator.analysis import results
+from orchestrator.model import Record
 from orchestrator.run import campaign_time, judged_runs, status_lines
-from orchestrator.run.judged_runs import JudgedRun
-from orchestrator.system import store
+from orchestrator.run.judged_runs import Basis, JudgedRun, JudgedRuns
+from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
+from orchestrator.system import run_folders, store
 from orchestrator.units import counted, format_seconds
 
 SILENT_S = 900.0
@@ -23,57 +24,74 @@ ENDED = "it has ended: `tierbench report` shows what was found"
 def described(folder: Path, now_s: float) -> Iterator[str]:
     """Of a whole campaign, for who was away: every run that has ended, then that in progress."""
     basis = judged_runs.basis_of(folder)
-    campaign = store.load(folder, tables=False)
-    ended: list[model.Record] = []
-    read_now: list[str] = []
-    for run in campaign.runs:
-        if _is_read(run.record):
-            read_now.append(run.record.run.slug)
-        else:
-            ended.append(run.record)
-    planned = counted(len(campaign.plan.runs), "run")
+    campaign = store.load_without_runs(folder)
+    planned = campaign.plan.runs
     kept = judged_runs.kept(folder)
-    yield f"{folder.resolve()}: {len(ended)} of {planned}"
-    for record in ended:
-        judged = kept.of_run(record.run.slug, basis, results.machine_cpus(campaign))
-        if judged is None:
-            judged = _judged(folder / "runs" / record.run.slug, campaign)
-        yield status_lines.line_of_run(record, campaign, judged)
+    judged = list(_judged_runs(folder, campaign, kept, basis))
+    outlines: list[RunOutline] = []
+    ended: list[JudgedRun] = []
+    for run in judged:
+        outlines.append(run.outline)
+        if not _is_read(run.outline):
+            ended.append(run)
+    yield f"{folder.resolve()}: {len(ended)} of {counted(len(planned), 'run')}"
+    for run in ended:
+        yield status_lines.line_of_run(run, len(planned))
     decided = kept.lines(basis)
     if decided is None:
-        decided = _decided_by_records(campaign)
-    written_s = campaign_time.last_written_s(campaign, folder) or now_s
+        decided = _decided_by_records(folder)
+    outline = CampaignOutline(campaign.name, campaign.plan, campaign.gates, outlines)
+    written_s = campaign_time.last_written_s(outline, folder) or now_s
     report = folder / "report.md"
-    if report.is_file() and len(ended) >= len(campaign.plan.runs):
-        yield status_lines.time_and_cost(campaign, written_s)
+    if report.is_file() and len(ended) >= len(planned):
+        yield status_lines.time_and_cost(outline, written_s)
         yield from decided
         yield ENDED
         return
     silent_s = max(0.0, now_s - written_s)
     if silent_s > SILENT_S:
-        yield status_lines.time_and_cost(campaign, written_s, is_going=False)
+        yield status_lines.time_and_cost(outline, written_s, is_going=False)
     else:
-        yield status_lines.time_and_cost(campaign, now_s)
+        yield status_lines.time_and_cost(outline, now_s)
     yield from decided
     going = store.in_progress(folder)
     if going is not None:
         yield f"in progress: {going.name}"
-    for slug in read_now:
-        yield f"in progress: {slug}, which is measured and is being read"
+    for run in judged:
+        if _is_read(run.outline):
+            slug = run.outline.run.slug
+            yield f"in progress: {slug}, which is measured and is being read"
     yield _last_written(silent_s)
 
 
-def _judged(folder: Path, campaign: results.Results) -> JudgedRun:
-    """Of the run in a folder, from its tables."""
+def _judged_runs(
+    folder: Path, campaign: results.Results, kept: JudgedRuns, basis: Basis
+) -> Iterator[JudgedRun]:
+    """Those with a record: as they were kept, else from their records and tables."""
+    cpus = results.machine_cpus(campaign)
+    for run_folder in run_folders.present(folder, campaign.plan, []):
+        judged = kept.of_run(run_folder.path.name, basis, cpus)
+        if judged is not None:
+            yield judged
+            continue
+        record = store.record_in(run_folder)
+        if record is not None:
+            yield _judged(record, run_folder.path, campaign)
+
+
+def _judged(record: Record, folder: Path, campaign: results.Results) -> JudgedRun:
+    outline = of_record(record)
+    if _is_read(outline):
+        return JudgedRun(outline, "", 0)  # its tables are not there yet
     from orchestrator.run import judging
 
     return judging.judged_run(store.load_run(folder), campaign)
 
 
-def _decided_by_records(campaign: results.Results) -> tuple[str, ...]:
+def _decided_by_records(folder: Path) -> tuple[str, ...]:
     from orchestrator.run import judging
 
-    return judging.decided_by_records(campaign)
+    return judging.decided_by_records(store.load(folder, tables=False))
 
 
 def _last_written(silent_s: float) -> str:
@@ -83,11 +101,9 @@ def _last_written(silent_s: float) -> str:
     return words
 
 
-def _is_read(record: model.Record) -> bool:
-    """Whether its raw files are being read: `recording` saves it before.
+def _is_read(outline: RunOutline) -> bool:
+    """Whether the raw files of a run are being read: `recording` saves its record before.
 
     An interrupt ends that phase; after a kill its folder is no longer written to.
     """
-    if record.outcome != "interrupted" or not record.phases:
-        return False
-    return record.phases[-1].name == "read"
+    return outline.outcome == "interrupted" and outline.last_phase == "read"

@@ -308,12 +308,23 @@ def decisions(campaign: Path) -> tuple[Decision, ...]:
 def load(campaign: Path, tables: bool = True) -> Results:
     """Reads a campaign from its files. UsageError if it is none. `tables`: with intervals,
     samples and transactions."""
+    remarks = _Remarks()
+    read = _without_runs(campaign, remarks)
+    runs = tuple(_runs(campaign, read.plan, tables, remarks))
+    return replace(read, plan=_with_notes(read.plan, campaign, remarks), runs=runs)
+
+
+def load_without_runs(campaign: Path) -> Results:
+    """Reads a campaign as `load` does, but no run, and says nothing of what is passed over."""
+    return _without_runs(campaign, _Remarks())
+
+
+def _without_runs(campaign: Path, remarks: _Remarks) -> Results:
     if plain_files.kind_of(campaign / "plan.json") == "nothing":
         raise UsageError(
             f"{campaign} is not a results folder: it has no plan.json",
             advice="name a folder under results/, or results/latest",
         )
-    remarks = _Remarks()
     plan = _plan(campaign, remarks.changed)
     fingerprints: list[dict[str, Any]] = []
     for part in range(1, 2 + interruptions(plan)):
@@ -325,13 +336,12 @@ def load(campaign: Path, tables: bool = True) -> Results:
         campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
     )
     remarks.left_out.extend(extension_files.not_shown(campaign / _PREDICTIONS))
-    runs = tuple(_runs(campaign, plan, tables, remarks))
     verified = _whole(partial(_verified, campaign, remarks.changed), None, remarks)
     return Results(
         campaign.resolve().name,
-        _with_notes(plan, campaign, remarks),
+        plan,
         fingerprints[0],
-        runs,
+        (),
         gates,
         predictions=predictions,
         later_fingerprints=tuple(fingerprints[1:]),
@@ -360,16 +370,27 @@ def _runs(
     campaign: Path, plan: Plan, tables: bool, remarks: _Remarks
 ) -> Iterator[RunData]:
     for folder in run_folders.present(campaign, plan, remarks.left_out):
-        if not plain_files.is_file(folder.path / run_folders.RECORD):
-            continue
-        record = _whole(partial(_record, folder.path, remarks.changed), None, remarks)
-        if record is None:
-            continue
-        unlike = run_folders.unlike(record, folder)
-        if unlike:
-            remarks.left_out.append(unlike)
-        else:
+        record = _record_in(folder, remarks)
+        if record is not None:
             yield _run_data(record, folder.path, tables, remarks)
+
+
+def record_in(folder: run_folders.RunFolder) -> Record | None:
+    """The record of a planned run; None if there is none, or `load` would leave it out."""
+    return _record_in(folder, _Remarks())
+
+
+def _record_in(folder: run_folders.RunFolder, remarks: _Remarks) -> Record | None:
+    if not plain_files.is_file(folder.path / run_folders.RECORD):
+        return None
+    record = _whole(partial(_record, folder.path, remarks.changed), None, remarks)
+    if record is None:
+        return None
+    unlike = run_folders.unlike(record, folder)
+    if unlike:
+        remarks.left_out.append(unlike)
+        return None
+    return record
 
 
 def _kept_tuple(

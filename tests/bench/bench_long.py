@@ -19,7 +19,6 @@ with its parts imported and before each fiftieth run; its peak is before the rep
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import shutil
@@ -46,6 +45,7 @@ from orchestrator.planning.plan import make_plan
 from orchestrator.platforms.dry import DryPlatform
 from orchestrator.powers import World
 from orchestrator.run import experiment, schedule
+from orchestrator.system import run_folders, stored_json
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.tiers.dry import DryTier
 from tests import ROOT
@@ -238,7 +238,8 @@ def a_long_plan(asked: argparse.Namespace) -> Plan:
 def repeat(campaign: Path, times: int) -> None:
     """Makes each run of a campaign `times` as often: the same files as further repetitions. What
     they cost to judge is what other runs would; their figures say nothing."""
-    plan = json.loads((campaign / "plan.json").read_text())
+    plan_file = campaign / "plan.json"
+    plan = stored_json.plain(plan_file)
     made = list(plan["runs"])
     for more in range(1, times):
         for run in made:
@@ -251,15 +252,20 @@ def repeat(campaign: Path, times: int) -> None:
             before = campaign / "runs" / Run(**run).slug
             _repeat_run(before, campaign / "runs" / Run(**further).slug, further)
     plan["repetitions"] *= times
-    (campaign / "plan.json").write_text(json.dumps(plan))
+    _write_sealed(plan_file, plan)
 
 
 def _repeat_run(before: Path, after: Path, run: dict[str, Any]) -> None:
     """The same files under another number, but for the record."""
     shutil.copytree(before, after, copy_function=os.link)
-    record = json.loads((before / "record.json").read_text())
-    (after / "record.json").unlink()
-    (after / "record.json").write_text(json.dumps({**record, "run": run}))
+    file = after / run_folders.RECORD
+    _write_sealed(file, {**stored_json.plain(file), "run": run})
+
+
+def _write_sealed(file: Path, content: dict[str, Any]) -> None:
+    """Over what was there, with the checksum of this content."""
+    del content[stored_json.CHECKSUM]
+    stored_json.write(file, content)
 
 
 def resident_mb() -> float:

@@ -25,7 +25,7 @@ from orchestrator.model import (
 from orchestrator.report.blocks import Stamp
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import closed, sentence, some
-from orchestrator.units import listed
+from orchestrator.units import first_few, listed
 
 STUDY_NODES = 3
 
@@ -100,11 +100,21 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     readings = [sentence(note.text) for note in notes if note.kind == "reading"]
     if readings:
         yield Stamp("As read here", " ".join(readings), "")
+    yield from _about_files(index)
+    about_files = frozenset(results.left_out(index.campaign))
     doubted = {doubt.kind for doubt in index.verdict.doubts}
     for note in notes:
-        if not _is_said_elsewhere(note, doubted):
+        if note.text not in about_files and not _is_said_elsewhere(note, doubted):
             label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
             yield Stamp(label, _shared(index, [str(note)]), "")
+
+
+def _about_files(index: ReportIndex) -> Iterator[Stamp]:
+    """Those that were passed over or changed: one stamp, as they may be all of a campaign."""
+    texts = first_few(results.left_out(index.campaign))
+    if texts:
+        sentences = [index.opening(text) for text in texts]
+        yield Stamp(_LABEL_OF_OTHER_NOTES, " ".join(sentences), "")
 
 
 def _is_said_elsewhere(note: Note, doubted: set[str]) -> bool:

@@ -26,7 +26,7 @@ from orchestrator.errors import (
 )
 from orchestrator.facts import Pause
 from orchestrator.model import Note, Plan
-from orchestrator.run import campaign_time, datasets, status, status_lines
+from orchestrator.run import campaign_time, datasets, outlines, status, status_lines
 from orchestrator.system import files, store
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.shell import SystemShell
@@ -332,7 +332,7 @@ def test_a_pause_is_no_part_of_time_and_cost(tmp_path: Path) -> None:
     for text in said_by(app):
         assert "240 h" not in text and "480.00 USD" not in text
     loaded = store.load(left)
-    lasted_s = campaign_time.elapsed_s(loaded, app.clock.now())
+    lasted_s = campaign_time.elapsed_s(outlines.of_campaign(loaded), app.clock.now())
     assert HOUR_S <= lasted_s < 2 * HOUR_S
 
 
@@ -354,7 +354,8 @@ def test_the_dates_of_a_copied_campaign_are_not_its_time(
         os.utime(file, (date_s, date_s))
     loaded = store.load(left, tables=False)
     now_s = BEGAN_S + 240 * HOUR_S
-    assert campaign_time.elapsed_before_s(loaded, left, now_s) == HOUR_S
+    outline = outlines.of_campaign(loaded)
+    assert campaign_time.elapsed_before_s(outline, left, now_s) == HOUR_S
     said = list(status.described(left, now_s))
     assert any("about 2.00 USD so far" in text for text in said)
     assert "is it still running?" in said[-1]
@@ -365,7 +366,7 @@ def test_time_left_is_told_from_where_the_campaign_goes_on(tmp_path: Path) -> No
     app = ten_days_later(tmp_path, Failing("warm", KeyboardInterrupt(), (1,)))
     tierbench(app, *words(app, "resume", "latest"))
     loaded = store.load(left, tables=False)
-    first = status_lines.time_and_cost(loaded, app.clock.now())
+    first = status_lines.time_and_cost(outlines.of_campaign(loaded), app.clock.now())
     assert "about 0 " not in first and " left, until 20" in first
 
 

@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judging, status, status_lines
-from orchestrator.system import store
+from orchestrator.system import store, stored_json
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def line_of_the_first(campaign: Results) -> str:
     run = campaign.runs[0]
     judged = judging.judged_run(run, campaign)
-    return status_lines.line_of_run(run.record, campaign, judged)
+    return status_lines.line_of_run(judged, len(campaign.plan.runs))
 
 
 def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
@@ -190,6 +190,11 @@ def times_read(folder: Path) -> int:
     return calls.get("runs", 0)
 
 
+def records_read(folder: Path) -> int:
+    """How many records are read, parsed and checked until `status` has answered."""
+    return calls_of({"records": store._record}, lambda: told(folder)).get("records", 0)
+
+
 def told(folder: Path) -> list[str]:
     return list(status.described(folder, BEGAN_S + 3600))
 
@@ -201,6 +206,23 @@ def test_a_run_that_was_judged_is_read_no_more(folder: Path) -> None:
     conclude(folder)
     assert times_read(folder) == 0
     assert told(folder)[:4] == before[:4]
+
+
+def test_of_a_thousand_records_only_those_that_changed_are_read(folder: Path) -> None:
+    before = told(folder)
+    conclude(folder)
+    assert records_read(folder) == 0, "each costs as much as all that is kept"
+    after = told(folder)
+    assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
+    first, *_ = sorted((folder / "runs").iterdir())
+    other = stored_json.plain(first / "record.json")
+    del other[stored_json.CHECKSUM]
+    other["outcome"] = "failed"
+    other["failure"] = "the client was killed"
+    stored_json.write(first / "record.json", other)
+    assert told(folder)[1] == (
+        "run 1 of 4, premium × insert: failed: the client was killed"
+    )
 
 
 def test_what_was_decided_is_kept_as_the_verdict_has_it(folder: Path) -> None:

@@ -1,0 +1,88 @@
+"""What is said of a campaign that goes on, as far as it has come: of each run an outline, which is
+kept beside its record, so that a thousand records need not be read to say how long is left."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator.analysis import results
+from orchestrator.model import Plan, Record, Run
+from orchestrator.tier import Gate
+from orchestrator.units import format_quantity
+
+
+@dataclass(frozen=True)
+class RunOutline:
+    """A run whose record is there.
+
+    outcome, failure: as the record has them.
+    figures: its main ones, a phrase each.
+    began_s, ended_s: of its phases, in Unix time; None if it came to none.
+    last_phase: its name, or empty."""
+
+    run: Run
+    outcome: str
+    failure: str
+    figures: tuple[str, ...]
+    began_s: float | None
+    ended_s: float | None
+    last_phase: str
+
+
+@dataclass(frozen=True)
+class CampaignOutline:
+    """A campaign and those of its runs whose records are there. `name`: of its folder."""
+
+    name: str
+    plan: Plan
+    gates: Sequence[Gate]
+    runs: Sequence[RunOutline]
+
+    @property
+    def began_s(self) -> float | None:
+        """When its first run began, in Unix time; None if no run did."""
+        begins_s: list[float] = []
+        for run in self.runs:
+            if run.began_s is not None:
+                begins_s.append(run.began_s)
+        return min(begins_s, default=None)
+
+
+def of_campaign(campaign: results.Results) -> CampaignOutline:
+    """From its records."""
+    runs: list[RunOutline] = []
+    for run in campaign.runs:
+        runs.append(of_record(run.record))
+    return CampaignOutline(campaign.name, campaign.plan, campaign.gates, runs)
+
+
+def of_record(record: Record) -> RunOutline:
+    began_s: float | None = None
+    ended_s: float | None = None
+    last_phase = ""
+    if record.phases:
+        began_s = record.phases[0].start_s
+        ended_s = record.phases[-1].end_s
+        last_phase = record.phases[-1].name
+    return RunOutline(
+        record.run,
+        record.outcome,
+        record.failure or "",
+        tuple(_figures(record)),
+        began_s,
+        ended_s,
+        last_phase,
+    )
+
+
+def _figures(record: Record) -> Iterator[str]:
+    """The main figures of a run, as far as it has them."""
+    figures: dict[str, float] = {}
+    for measurement in record.measurements:
+        if measurement.scope == "all":
+            figures[measurement.metric] = measurement.value
+    if "throughput_per_s" in figures:
+        yield f"{format_quantity(figures['throughput_per_s'], '')}/s"
+    if "nopm" in figures:
+        yield f"{format_quantity(figures['nopm'], '')} NOPM"
+    if "latency_p99_s" in figures:
+        yield f"p99 {format_quantity(figures['latency_p99_s'], 's')}"
