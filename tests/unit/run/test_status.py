@@ -15,7 +15,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
 from orchestrator.model import Phase, Record, Run
-from orchestrator.run import judging, status, status_lines
+from orchestrator.run import judging, outlines, status, status_lines
 from orchestrator.system import store, stored_json
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
@@ -117,7 +117,8 @@ def test_what_is_left_is_what_runs_took_less_what_has_passed_since_the_last(
     phases = ended[-1].record.phases
     assert phases[-1].end_s - phases[0].start_s == 150.0
     now_s = phases[-1].end_s + since_last_s
-    elapsed, left, until, *_ = status_lines.time_and_cost(campaign, now_s).split(", ")
+    outline = outlines.of_campaign(campaign)
+    elapsed, left, until, *_ = status_lines.time_and_cost(outline, now_s).split(", ")
     began_s = ended[0].record.phases[0].start_s
     assert elapsed == f"{format_seconds(now_s - began_s)} so far"
     assert left == f"about {format_seconds(left_s)} left"
