@@ -84,8 +84,9 @@ class MarkedFolder:
             place = f"{self.place} of {self.machine}"
         if self.unmarked:
             return (
-                f"{place} {self.foreign}, so it is left alone; if an earlier release made it and "
-                f"nobody needs it: rm -r --one-file-system -- {shlex.quote(self.place)}"
+                f"{place} {self.foreign}, so it is left alone. If an earlier "
+                "release made it and nobody needs it: rm -r --one-file-system -- "
+                f"{shlex.quote(self.place)}"
             )
         if self.foreign:
             return f"{place} {self.foreign}: it is left alone"

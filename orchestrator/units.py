@@ -86,7 +86,7 @@ def _refuse_decimal_comma(text: object) -> None:
 
 def _possible(quantity: float, text: object) -> float:
     if not quantity < MOST:
-        raise ValueError(f"nothing is as large as this, got {short(text)}")
+        raise ValueError(f"this is too large: {short(text)}")
     return quantity
 
 
@@ -129,8 +129,8 @@ def parse_bytes_per_s(text: object) -> int:
     if bits_per_s is not None:
         megabytes_per_s = bits_per_s / 8 / 1e6
         raise ValueError(
-            f"{short(text)} is in bits, and disks are sold in bytes: "
-            f"write {megabytes_per_s:g}MB/s, or a capital B if bytes were meant"
+            f"{short(text)} is in bits, but disks are sold in bytes. Write "
+            f"{megabytes_per_s:g}MB/s, or a capital B if you meant bytes"
         )
     match = _BYTE_RATE.fullmatch(unit)
     if match is None:

@@ -34,7 +34,7 @@ class Handle:
 
     def find_machine(self) -> Any:
         if self.machine is None:
-            raise RunError(f"{self.name}: no machine is known that runs it")
+            raise RunError(f"{self.name}: it is not known which machine runs it")
         return self.machine
 
 

@@ -164,7 +164,7 @@ class App:
         both less and more."""
         if quiet and verbose:
             raise UsageError(
-                "--quiet and --verbose are opposites", advice="give one of them"
+                "--quiet and --verbose cannot be combined", advice="give one of them"
             )
         for console in (self.out, self.err):
             console.speak(color, output)
@@ -217,7 +217,7 @@ class App:
         from orchestrator.platforms.dry import UnaskedPlatform
 
         def nobody(*_: object) -> Any:
-            raise NotAsked("the cluster is not connected to")
+            raise NotAsked("a preview does not connect to the cluster")
 
         parts = self.parts(None)
         existing = ExistingCluster(connect=nobody)
@@ -262,12 +262,14 @@ class App:
             owner = machine_caches.owner_of(self.cache.parent.parent)
             if owner:
                 self.progress.note(
-                    f"the cache belongs to {owner.name}: this machine has {self.cache} of it"
+                    f"the cache belongs to {owner.name}; this machine uses {self.cache} "
+                    "in it"
                 )
         if not self.machine.id:
             self.progress.note(
-                f"there is no /etc/machine-id, so the cache is that of any {self.machine.name}: "
-                "give a container a fixed --hostname, or mount the file"
+                "there is no /etc/machine-id, so any machine named "
+                f"{self.machine.name} uses this cache too. Give a container a fixed "
+                "--hostname, or mount the file"
             )
 
     def confirm(self, question: str) -> None:
@@ -399,7 +401,8 @@ class _Signals:
         if not given_up.is_set():
             given_up.set()
             self._world.progress.warn(
-                "logs and files still there are given up; removing goes on"
+                "logs and files that are still there are not collected; removing "
+                "goes on"
             )
         remaining_s, _interval_s = signal.getitimer(signal.ITIMER_REAL)
         if remaining_s == 0:
@@ -412,7 +415,7 @@ class _Signals:
         signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)
 
     def _give_up(self, *_: object) -> None:
-        self._world.progress.warn(f"removing hangs, so something may stay: {_LOOK}")
+        self._world.progress.warn(f"removing hangs, so something may be left: {_LOOK}")
         raise _StepGivenUp
 
 
@@ -428,4 +431,4 @@ def _sweep(world: World) -> None:
             names = ", ".join(kept)
             world.progress.warn(f"rented and kept, at a cost, until removed: {names}")
     except TierbenchError as error:
-        world.progress.warn(f"{error.what}; something may stay: {_LOOK}")
+        world.progress.warn(f"{error.what}; something may be left: {_LOOK}")

@@ -29,8 +29,9 @@ def show(
     files.require_absent(file)
     if profile.cluster.database != ExistingCluster.name:
         raise errors.UsageError(
-            f"{profile.name} is no cluster that others run",
-            "say --db yugabytedb for nodes that the checklist starts, or name the profile of one",
+            f"the profile {profile.name} does not describe an existing cluster",
+            "name the profile of an existing cluster, or give --db yugabytedb, "
+            "whose nodes the checklist starts",
         )
     declared = _declared(profile.cluster)
     cluster = _cluster(declared)
@@ -44,7 +45,7 @@ def show(
         nothing_answers = nothing_answers and bool(answer.unread)
     if nothing_answers:
         raise errors.UnavailableError(
-            f"nothing of the cluster answers: {collected[-1].unread}",
+            f"no part of the cluster answers: {collected[-1].unread}",
             "check hosts, ports, user and the servers' pages under `existing`",
         )
     release = profile.cluster.version or support.release_of(collected)
@@ -169,7 +170,8 @@ def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) ->
             continue
         if not is_yugabytedb:
             raise errors.UsageError(
-                f"the server at {server} is no YugabyteDB",
-                "a bundle is of YugabyteDB's pages: name the profile of one",
+                f"the server at {server} is not YugabyteDB",
+                "a bundle holds the pages of YugabyteDB: name the profile of a "
+                "YugabyteDB cluster",
             )
         return

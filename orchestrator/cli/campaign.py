@@ -135,7 +135,9 @@ def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
         store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
         concluding.conclude(folder, None, app.cache)
     except NotWrittenError as error:
-        app.progress.warn(f"the report of what finished is not kept: {error.what}")
+        app.progress.warn(
+            f"the report of the finished runs was not written: {error.what}"
+        )
 
 
 def begun_since_now(results: Path) -> Callable[[], Path | None]:
@@ -252,7 +254,8 @@ def _check_measured_here(begun: Resumption, folder: Path) -> None:
     """UsageError if figures were published by others, or made up."""
     if any(note.kind in _NOT_MEASURED_HERE for note in begun.plan.notes):
         raise UsageError(
-            f"{folder} holds no campaign that was measured here, so none goes on",
+            f"{folder} holds no campaign that was measured here, so it cannot "
+            "be resumed",
             "`tierbench compare` measures",
         )
 
@@ -275,7 +278,8 @@ def _notes_at_start(
     texts = []
     for disk in standing.reminders(world.platform):
         texts.append(
-            f"other load: {disk}; while something uses it, it takes CPU and disk from here"
+            f"other load: {disk}. What uses that disk takes CPU and disk from "
+            "this campaign"
         )
     texts += checks.short_memory(plan, world)
     texts += expiry.warnings(plan, parts, world)
@@ -296,7 +300,9 @@ def fingerprint(
         machines = world.platform.machines()[1:]
         facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
     except OSError as error:  # then runs are held against the first machine alone
-        world.progress.warn(f"what the other machines are is not recorded: {error}")
+        world.progress.warn(
+            f"the facts of the other machines are not recorded: {error}"
+        )
     facts["engine"] = engine
     return {**facts, **command_given(app)}
 
@@ -338,8 +344,8 @@ def calibrate(
     tier = on_nodes(profile, profile.cluster.nodes).tier
     if profile.cluster.database == EXISTING:
         raise UsageError(
-            f"{profile_name}: the disks of a cluster that others run cannot be measured "
-            "from here",
+            f"{profile_name}: tierbench cannot measure the disks of an existing "
+            "cluster",
             "run fio on its nodes while nothing else uses them",
         )
     if drain:
@@ -393,9 +399,10 @@ def _of_profile(
     cluster = on_database(profile.cluster, PREFERRED)
     if profile.cluster.database == EXISTING:
         raise UsageError(
-            f"{profile.name} is a cluster that others run: the checklist starts nodes of "
-            "its own",
-            "leave out --profile; what a running cluster lacks, a campaign says at once",
+            f"{profile.name} is an existing cluster, but the checklist starts "
+            "its own nodes",
+            "leave out --profile; a campaign says at once what an existing "
+            "cluster lacks",
         )
     if profile.cluster.database not in (AUTO, PREFERRED) or version:
         cluster = replace(cluster, version=version, settings={})
@@ -408,6 +415,7 @@ def _of_profile(
         names = listed(engines)
         raise UsageError(
             f"the checklist starts {spec.nodes} nodes; {profile.name} names {names}",
-            "name a machine for each; or leave out --profile, which goes through it here",
+            "name a machine for each node; or leave out --profile to run the "
+            "checklist here",
         )
     return spec

@@ -53,8 +53,8 @@ def check(
     except RunError as error:  # of the server or of its tables: nothing was evaluated
         raise UnavailableError(
             str(error),
-            "say with --host, --port, --user and --database where the nine tables are; "
-            "the password comes from PGPASSWORD",
+            "name the server and database of the nine tables with --host, "
+            "--port, --user and --database. The password comes from PGPASSWORD",
         ) from error
     lines = []
     for condition in outcome.conditions:

@@ -32,8 +32,11 @@ def clean(
     from orchestrator.tiers.common.emulated import standing
 
     if not (yes or dry_run or app.stdin.isatty()):
-        what = "`clean` removes kept data sets and what campaigns left, and nobody can be asked"
-        raise UsageError(what, advice="see them with --dry-run, then say --yes")
+        what = (
+            "`clean` removes kept data sets and what campaigns left, but there "
+            "is no terminal to ask first"
+        )
+        raise UsageError(what, advice="list them with --dry-run, then give --yes")
     if owner is not None:
         _clean_of(app, owner, yes, dry_run)
         return

@@ -138,8 +138,9 @@ def _check_owner(file: Path) -> None:
     caller = int(os.environ.get("SUDO_UID", 0))
     if file.stat().st_uid not in (0, os.geteuid(), caller):
         raise UsageError(
-            f"{file} belongs to another user, who could have a command run as you (`on-end`)",
-            "make it yours, or give the command in another folder",
+            f"{file} belongs to another user, and its `on-end` could run a "
+            "command as you",
+            "change its owner to yourself, or run the command in another folder",
         )
 
 

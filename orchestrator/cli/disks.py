@@ -85,8 +85,8 @@ def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | 
     )
     if not isinstance(tier.disk, Emulated):
         raise UsageError(
-            f"{name} is `enforcement: {tier.disk.enforcement}`, and only an emulated "
-            "disk can be put up",
+            f"{name} has `enforcement: {tier.disk.enforcement}`, but `disk up` "
+            "can only make emulated disks",
             "give `enforcement=emulated` after its name, or take a catalog row",
         )
     return tier, bought_bytes
@@ -98,7 +98,7 @@ def _size(size_bytes: int, title: str, bought_bytes: int | None) -> int:
         bought = format_bytes(bought_bytes)
         raise UsageError(
             f"--size: {title} has {bought}",
-            "give less, or take a larger disk: its limits may be others",
+            "give a smaller size, or take a larger disk, which may have other limits",
         )
     return size_bytes
 
@@ -173,7 +173,8 @@ def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:
     lost = ", ".join(images)
     if not app.stdin.isatty():
         raise UsageError(
-            f"the data of {lost} would be removed, and nobody can be asked here",
+            f"the data of {lost} would be removed, but there is no terminal to "
+            "ask first",
             "say --yes, or --keep-data",
         )
     app.confirm(f"The data of {lost} will be removed (--keep-data keeps them). Go on?")

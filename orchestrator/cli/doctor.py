@@ -93,9 +93,9 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
 def _of_certificate(certificate: powers.CertificateFile) -> Finding:
     end_s = certificates.end_s(certificate)
     if end_s is None:
-        text = "it cannot be read in PEM, so when it ends is not known"
+        text = "it could not be read as PEM, so its expiry is not known"
     else:
-        text = f"it ends at {format_moment(end_s)}, and must outlive a campaign"
+        text = f"it expires at {format_moment(end_s)}; a campaign must end before that"
     return Finding(certificate.what, None, text)
 
 
@@ -106,7 +106,7 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
         wrong = platform.images.mismatch(tag)
         return Finding(subject, not wrong, wrong or "there")
     if isinstance(platform, DockerMachines):
-        text = "`tierbench setup` builds it; a campaign brings it"
+        text = "`tierbench setup` builds it; a campaign copies it there"
         return Finding(subject, None, text)
     ways = platform.images.ways_to_get(tag)
     text = f"`tierbench setup` builds it; elsewhere: {ways}"
@@ -149,7 +149,9 @@ def _of_machine(app: App) -> Iterator[Finding]:
     free = format_bytes(machine.free_bytes(str(app.cache)))
     pressure = "sampled"
     if not machine.exists("/proc/pressure/io"):
-        pressure = "not in this kernel (psi=1 turns it on): runs do without"
+        pressure = (
+            "this kernel does not have it (psi=1 turns it on): runs do not record it"
+        )
     yield Finding(
         "processors", True, f"{facts.cpus} (all nodes and the client share them)"
     )

@@ -28,10 +28,13 @@ from orchestrator.tier import as_written
 # What a look ahead leaves to others.
 NEVER_CHECKED = (
     "images: `tierbench doctor` looks at them",
-    "what only a run can tell: whether disks are as fast as their tiers declare (a gate measures "
-    "that first), and whether this machine limits the load",
+    (
+        "only a run can tell whether disks are as fast as their tiers "
+        "declare, and whether this machine limits the load. A disk check "
+        "measures the disks first"
+    ),
 )
-_OFFLINE = "--offline: neither engines nor machines nor clusters were asked whether they answer"
+_OFFLINE = "--offline: no engine, machine or cluster was asked whether it answers"
 
 _MOST_ROUNDS = 12  # so many have a line each
 _ROUNDS_SHOWN = 10  # of more than that

@@ -78,7 +78,7 @@ def _read(
     )
     if read.cluster.database == EXISTING or read.tier.disk.storage_class is None:
         raise errors.UsageError(
-            f"{name} is a cluster that others run: there is nothing to make",
+            f"{name} is an existing cluster: there is nothing to make",
             "name a profile whose nodes tierbench starts",
         )
     return read, read.tier.disk.storage_class

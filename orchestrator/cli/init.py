@@ -114,7 +114,7 @@ def _check_nothing_asked(options: Wanted) -> None:
         if value:
             given.append(f"--{key.replace('_', '-')}")
     if given:
-        raise UsageError(f"{listed(given)} say what a profile is: give its name")
+        raise UsageError(f"{listed(given)} describe a profile: give its name too")
 
 
 def _profile(
@@ -173,7 +173,8 @@ def _check_one_disk(wanted: Wanted) -> None:
         )
     if wanted.hosts and (wanted.cluster or wanted.vm):
         raise UsageError(
-            "--cluster and --vm are of nodes that are started, and --existing has its own"
+            "--cluster and --vm describe nodes that tierbench starts; leave "
+            "them out with --existing"
         )
 
 

@@ -216,7 +216,7 @@ def show_doctor(
 
     if db is None and version is not None:
         raise errors.UsageError(
-            "--version is of the checklist: say --db yugabytedb too"
+            "--version belongs to the checklist: give --db yugabytedb too"
         )
     if db is None and bundle is not None:
         raise typer.Exit(_write_bundle(app, bundle, profile, platform))
@@ -236,9 +236,9 @@ def _write_bundle(
 
     if profile is None:
         raise errors.UsageError(
-            "--bundle is of a running cluster",
-            "give the profile of one with --profile; or --db yugabytedb, whose nodes are "
-            "started for it",
+            "--bundle reads a running cluster",
+            "name the profile of an existing cluster with --profile, or give "
+            "--db yugabytedb, which starts nodes",
         )
     return bundle.show(app, file, plans.placed(app, profile, platform))
 
@@ -327,7 +327,7 @@ def _require_current_folder() -> None:
         Path.cwd()
     except FileNotFoundError as error:
         raise errors.UnavailableError(
-            "the current folder is not there any more", "change to another folder"
+            "the current folder no longer exists", "change to another folder"
         ) from error
 
 
@@ -384,7 +384,8 @@ def _unnamable(error: UnicodeEncodeError) -> errors.UnavailableError:
     """Of a file whose name the locale has no letters for."""
     letters = error.object[error.start : error.end]
     return errors.UnavailableError(
-        f"no file can be named with {letters!r}: the locale has {error.encoding} alone",
+        f"no file name can hold {letters!r}, because the locale knows only "
+        f"{error.encoding}",
         "set LC_ALL=C.UTF-8",
     )
 
@@ -400,8 +401,9 @@ def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
     if "observe" in words[:1]:
         return errors.InterruptedByUser(
             "interrupted",
-            "the same command goes on in the same folder, if it reads live, until "
-            "`--last` is over; `--file` with that folder judges what was read so far",
+            "the same command goes on in the same folder until `--last` is "
+            "over, if it reads live. `--file` with that folder judges what was "
+            "read so far",
         )
     advice = ""
     for campaign in app.campaigns:
@@ -428,6 +430,6 @@ def _complain_of_words(error: Exception, app: App) -> None:
     _print_defaults(defaults.given(getattr(error, "ctx", None)), app)
     if "unexpected extra argument" in str(error):
         app.err.print(
-            '  → several names go in quotation marks, as "premium ultra", and a file '
-            "or a value behind the name of its option"
+            '  → put several names in quotation marks, as "premium ultra". Put '
+            "a file or a value after the name of its option"
         )

@@ -23,7 +23,7 @@ def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
     token = _token(environment)
     if token and names_a_user(url):
         raise UsageError(
-            "a token and a user are both given, and a request takes one of them",
+            "a token and a user are both given, but a request can carry only one",
             f"unset {TOKEN} and {TOKEN_FILE}, or take the user out of --prometheus",
         )
     if token:
@@ -35,7 +35,7 @@ def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
     for value in sent.values():
         if not value.isascii() or not value.isprintable():
             raise UsageError(
-                f"{TOKEN} or {TENANT} has other signs than printable ones of ASCII",
+                f"{TOKEN} or {TENANT} holds a character that is not printable ASCII",
                 "set it to the value alone, without line breaks",
             )
     return sent

@@ -99,7 +99,8 @@ def _source_limits(app: App, options: Read) -> Limits | None:
     tier, _holds_bytes = project_files.bought(app.root, options.source)
     if options.striped and tier.count > 1:
         raise UsageError(
-            f"--source {options.source} is a stripe, and --striped sums its devices",
+            f"--source {options.source} is a stripe already, but --striped sums "
+            "single devices",
             "name one device: --source without count",
         )
     return tier.limits
@@ -115,11 +116,11 @@ def _size_bytes(app: App, options: Read) -> int:
         size_bytes = _bytes_of_its_disk(profile, options.striped)
         if size_bytes:
             size = units.format_bytes(size_bytes)
-            app.progress.note(f"a disk has to hold {size}, as that of {profile.name}")
+            app.progress.note(f"each disk must hold {size}, as that of {profile.name}")
             return size_bytes
     raise UsageError(
-        "how large a disk has to be is not known, because counters do not tell it",
-        "say what the disk holds, or will: --size 250GiB",
+        "the disk size that is needed is not known, because counters do not show it",
+        "give what each disk holds, or will hold: --size 250GiB",
     )
 
 

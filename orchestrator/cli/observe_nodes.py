@@ -59,7 +59,7 @@ def _machines(
         if _is_here(declared):
             return Watched((), [LocalMachine()])
         raise UsageError(
-            f"nothing shows the disks of the hosts of {profile.name}",
+            f"the disks of the hosts of {profile.name} cannot be seen",
             "declare their `node_exporters` in its `cluster.existing`",
         )
     world = _world(app, profile)

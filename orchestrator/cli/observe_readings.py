@@ -57,12 +57,12 @@ def no_such_disk(device: str, readings: ObservedReadings) -> UsageError:
     names = units.listed(readings.devices)
     if not names:
         return UsageError(
-            "no two readings of a disk follow each other, so nothing is known of any",
+            "no disk has two readings in a row, so nothing can be said of any disk",
             "read for longer, or give files with more readings",
         )
     if not device:
         return UsageError(
-            f"no reading of {names} is one that a disk can have done",
+            f"every reading of {names} is impossible for a disk",
             "check how its counters were read: units, and sums or means",
         )
     return UsageError(
@@ -98,8 +98,8 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
 def _nothing_read(misses: Sequence[str]) -> UnavailableError:
     return UnavailableError(
         f"nothing was read: {units.listed(misses)}",
-        "check what is named and --device; the first reading of each disk must be "
-        "whole, later ones may fail",
+        "check the names that you gave, and --device. The first reading of "
+        "each disk must be whole; later ones may fail",
     )
 
 
@@ -110,8 +110,9 @@ def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> N
     if not options.reads_live or count * piece_s > length_s / 4:
         raise UsageError(
             f"--calibrate {options.calibrate} has no effect here",
-            "--calibrate goes with --exporter or --profile, and takes a quarter of --last "
-            "at most; of what was read already, pieces are another --file",
+            "--calibrate needs --exporter or --profile, and takes at most a "
+            "quarter of --last. If the readings are in files, give the pieces "
+            "as another --file",
         )
 
 
@@ -178,7 +179,7 @@ class _Gaps:
             reasons.add(reason)
         for reason in reasons - self._warned - {""}:
             self._app.progress.warn(
-                f"{reason}: a gap until it answers again; is it up, and the way there? "
-                "Reading goes on"
+                f"{reason}: the readings have a gap until it answers again. Check "
+                "that it runs and can be reached; reading goes on"
             )
             self._warned.add(reason)

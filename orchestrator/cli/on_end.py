@@ -50,7 +50,9 @@ def kept(app: App, command: str | None) -> str:
     try:
         return confirmed.keep_command(command, app.state)
     except UnavailableError as error:
-        app.progress.warn(f"--on-end will not hold over `resume`: {error.what}")
+        app.progress.warn(
+            f"`resume` will not run the command of --on-end: {error.what}"
+        )
         return ""
 
 
@@ -64,7 +66,7 @@ def of_resumed(app: App, plan: Plan, given: str | None) -> str:
     command = confirmed.command(plan.on_end, app.state)
     if command is None:
         raise UsageError(
-            "the campaign was begun with a command of --on-end that is not known here",
+            "the campaign was started with an --on-end command that is not known here",
             "give --on-end again, or --on-end '' for none",
         )
     return command

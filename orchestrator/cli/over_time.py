@@ -49,10 +49,12 @@ def history(
     from orchestrator.report.rendering.terminal import TableView
 
     if show_trend and not (profile and workload):
-        raise UsageError("--trend is of one --profile and --workload: name both")
+        raise UsageError(
+            "--trend shows one profile and one workload: give --profile and --workload"
+        )
     if (fail_if_worse or across_machines) and not show_trend:
         raise UsageError(
-            "--fail-if-worse and --across-machines are of a --trend: give it too"
+            "--fail-if-worse and --across-machines belong to --trend: give it too"
         )
     since_s = _since(since, app.clock.now())
     entries = []
@@ -127,7 +129,7 @@ def _since(text: str | None, now_s: float) -> float | None:
         return day.timestamp()
     except ValueError as error:
         raise UsageError(
-            f"--since {text!r} is no day", "write 2026-11-21, or 30d for days ago"
+            f"--since {text!r} is not a day", "write 2026-11-21, or 30d for days ago"
         ) from error
 
 
@@ -169,8 +171,8 @@ def compare_results(
     compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
         raise UsageError(
-            f"{before.name} and {after.name} have no tier and workload in common whose "
-            "figures are compared",
+            f"{before.name} and {after.name} share no tier and workload with "
+            "figures that can be compared",
             "`tierbench history` lists what each measured",
         )
     table = comparison_table.comparison(compared)

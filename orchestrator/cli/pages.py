@@ -12,7 +12,7 @@ def where_the_page_is(folder: Path, saved: SavedVerdict) -> str:
     page = folder / report.PAGE
     again = f"`tierbench analyze {folder}`"
     if not page.is_file():
-        return f"report: none is written; {again} writes it"
+        return f"report: none was written; {again} writes it"
     line = f"report: {page.resolve()}"
     if saved == "another":
         return f"{line} does not have this answer; {again} writes it again"

@@ -189,9 +189,9 @@ def _with_more_repetitions(
 def _probes_note(quiet: Sequence[Workload]) -> Note:
     names = listed([load.name for load in quiet])
     text = (
-        f"{names}: one session for {format_seconds(probes.PROBE_S)} on each tier, from "
-        "which `tierbench predict` takes its delay; it enters no verdict, no decision "
-        "and no figure of a tier"
+        f"{names}: one session runs for {format_seconds(probes.PROBE_S)} on "
+        "each tier, and `tierbench predict` takes its delay from it. It "
+        "enters no verdict, no decision and no figure of a tier"
     )
     return Note("probes", text)
 
@@ -236,9 +236,9 @@ def _finds(plan: Plan, time: str) -> Note:
     change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
     repetitions = counted(n, "repetition")
     text = (
-        f"{repetitions} of windows of {windows} end within {time} by the "
-        f"longest estimate; where runs of one tier vary by {NOISE_PCT:g} %, they find a "
-        f"change of {change_pct:.0f} % four times in five"
+        f"{repetitions} of windows of {windows} end within {time}, by the "
+        f"longest estimate. If runs of one tier vary by {NOISE_PCT:g} %, "
+        f"they find a change of {change_pct:.0f} % four times in five"
     )
     return Note("planned in time", text)
 
@@ -265,8 +265,7 @@ def _looks(request: Request) -> Mapping[int, float]:
     if request.until is None:
         if request.most_repetitions is not None:
             raise UsageError(
-                "--max-repeats says how far --until decided may go, which was not asked "
-                "for",
+                "--max-repeats limits --until decided, which was not given",
                 advice="give both; or --repeats alone, for a fixed number",
             )
         return {}
@@ -317,7 +316,7 @@ def _check_placings(profiles: Sequence[Profile]) -> None:
     if any(placing != profiles[0].placing for placing in placings.values()):
         names = ", ".join(placings)
         raise UsageError(
-            f"the profiles {names} say different things under `kubernetes` or `machines`",
+            f"the profiles {names} differ in `kubernetes` or `machines`",
             advice="tiers are compared on the same machines: write the same in each",
         )
 
@@ -335,8 +334,10 @@ def _no_storage_class(profiles: str, platform: str) -> UsageError:
     return UsageError(
         f"the disks of {profiles} are volumes of a StorageClass, which {platform} does "
         "not have",
-        advice="say --platform kubernetes (PLATFORM=kubernetes) or `platform: kubernetes` "
-        "in the profile, or another --enforcement",
+        advice=(
+            "give --platform kubernetes (PLATFORM=kubernetes), or `platform: "
+            "kubernetes` in the profile, or another --enforcement"
+        ),
     )
 
 
@@ -365,9 +366,13 @@ def _windows(
 
 def _no_interval(profile: str, database: str) -> UsageError:
     return UsageError(
-        f"{profile} runs on {database}, which says no checkpoint interval beforehand",
-        advice="--windows checkpoints is for PostgreSQL that is started here; elsewhere "
-        "give the workload a `measure` that holds two flushes or checkpoints",
+        f"{profile} runs on {database}, and its checkpoint interval is not "
+        "known beforehand",
+        advice=(
+            "--windows checkpoints needs a PostgreSQL that tierbench starts. "
+            "Elsewhere give the workload a `measure` that holds two flushes or "
+            "checkpoints"
+        ),
     )
 
 

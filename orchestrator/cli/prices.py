@@ -103,6 +103,6 @@ def pages(
         if not further:
             return
         if not further.startswith(url):
-            raise OSError(f"its next page is elsewhere: {further}")
+            raise OSError(f"its next page is at another address: {further}")
         answer = get(further)
     raise OSError(f"more than {MAX_PAGES} pages")

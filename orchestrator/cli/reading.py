@@ -50,7 +50,8 @@ def read(app: App, request: Request) -> PlanDraft:
     _check_one_way(given, values)
     if request.offline and not request.dry_run:
         raise UsageError(
-            "--offline goes with --dry-run: a campaign reaches what it runs on",
+            "--offline needs --dry-run: a campaign must reach the machines "
+            "that it runs on",
             advice="leave it out, or add --dry-run",
         )
     if not request.profiles or not request.workloads:
@@ -109,10 +110,12 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
 
 def _asked_twice(option: str, others: Sequence[str]) -> UsageError:
     return UsageError(
-        f"{option} does not go with {', '.join(others)}: each plans which runs are made, "
-        "or how often",
-        advice="make a campaign of each, or leave one out; `--sweep rate=…` may have the "
-        "rate of --latency-at, and --repeats says how often instead of --until",
+        f"{option} cannot be combined with {', '.join(others)}: each of "
+        "them plans which runs are made, or how often",
+        advice=(
+            "make a campaign for each, or leave one out. `--sweep rate=…` can "
+            "hold the rate of --latency-at, and --repeats can replace --until"
+        ),
     )
 
 
@@ -282,9 +285,9 @@ def _check_sizes_differ(option: str, loads: Sequence[Workload]) -> None:
 
 
 _DATA_ALIKE = (
-    "two values give the same data (its tables are empty when a load begins, or the least "
-    "size is one warehouse): name sizes that differ, or vary what a load writes, as "
-    "batch=1000,10000"
+    "two values give the same data, because its tables start empty or "
+    "because one warehouse is the least. Name sizes that differ, or "
+    "vary what a load writes, as batch=1000,10000"
 )
 
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import TierRow, VmRow
     from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
 
-_NONE = "the catalog has none such; `tierbench tiers list`, without words and limits, shows all"
+_NONE = (
+    "no row of the catalog matches; `tierbench tiers list`, without "
+    "words and limits, shows all"
+)
 RateOption = Annotated[
     str | None, Option(callback=options.read_by(units.parse_bytes_per_s))
 ]
@@ -69,7 +72,8 @@ def show(
         limits_of_disks = (min_throughput, max_latency, burst)
         if any(limit is not None for limit in limits_of_disks):
             raise UsageError(
-                "--min-throughput, --max-latency and --burst choose disks, not --vms"
+                "--min-throughput, --max-latency and --burst select disks: leave "
+                "them out with --vms"
             )
         sizes = tier_catalog.vms(rows, provider, min_iops, text)
         names = [size.name for size in sizes]
@@ -133,7 +137,8 @@ def set_limits(
     if not disks:
         raise UsageError(
             f"{folder.name} has no emulated disk at this moment",
-            "try again when it measures; other tiers' limits cannot be changed",
+            "try again when it measures; only the limits of emulated disks can "
+            "be changed",
         )
     if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
         raise UsageError(

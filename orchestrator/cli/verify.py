@@ -80,8 +80,8 @@ def keep(folder: Path, differences: int, now_s: float) -> None:
         store.save_verified(folder, verified)
     except OSError as error:
         raise UnavailableError(
-            f"that {folder} was verified cannot be kept: {error.strerror}",
-            "what was found stands above; leave out --keep, or verify a copy",
+            f"the result cannot be written to {folder}: {error.strerror}",
+            "the result is shown above; leave out --keep, or verify a copy",
         ) from error
 
 
@@ -126,8 +126,8 @@ def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator
         if not math.isclose(in_file, anew, rel_tol=_ROUNDING):
             metric, scope = key
             yield (
-                f"{file}: {metric} ({scope}) is {_in_words(in_file)}, "
-                f"from {source} {_in_words(anew)}"
+                f"{file}: {metric} ({scope}) is {_in_words(in_file)}, but "
+                f"{_in_words(anew)} from {source}"
             )
 
 
@@ -226,7 +226,7 @@ def _unlike_transactions(
         counts.add(table)
     if counts.rows != count:
         rows = counted(counts.rows, "transaction")
-        yield f"latencies.parquet: has {rows}, raw/ {count}"
+        yield f"latencies.parquet has {rows}, but raw/ has {count}"
     again = {}
     in_record = {}
     for key, value in counts.figures().items():
@@ -238,9 +238,9 @@ def _unlike_transactions(
         rank = stats.rank(max(counts.ranked, 1), PERCENTILES[name])
         if not counts.faster[name] < rank <= counts.as_fast[name]:
             yield (
-                f"record.json: {name} (all) is {value:.10g}; it would be the {rank}th of "
-                f"{counts.ranked} in latencies.parquet, where {counts.faster[name]} are "
-                f"faster and {counts.as_fast[name]} as fast or faster"
+                f"record.json: {name} (all) is {value:.10g}. In latencies.parquet "
+                f"it would be rank {rank} of {counts.ranked}: {counts.faster[name]} "
+                f"are faster, and {counts.as_fast[name]} as fast or faster"
             )
 
 

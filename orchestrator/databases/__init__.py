@@ -78,7 +78,9 @@ def choose(
         return name, None
     raise UsageError(
         unknown("database", name, choices),
-        advice="another may be of an extension that is not installed: `tierbench list`",
+        advice=(
+            "an extension that is not installed may bring others: `tierbench list`"
+        ),
     )
 
 
@@ -102,7 +104,10 @@ def _choose_automatically(
 
 def _no_stand_in(why: str, real_place: str) -> UnavailableError:
     return UnavailableError(
-        f"--db auto takes YugabyteDB alone on {real_place}, and {why}",
-        advice="`tierbench doctor --db yugabytedb --profile …` gets the image, or says how, and "
-        "runs the checklist; --db postgresql measures PostgreSQL instead",
+        f"on {real_place}, --db auto takes only YugabyteDB, and {why}",
+        advice=(
+            "`tierbench doctor --db yugabytedb --profile …` gets the image and "
+            "runs the checklist, or says how to get it. --db postgresql "
+            "measures PostgreSQL instead"
+        ),
     )

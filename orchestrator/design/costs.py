@@ -287,8 +287,8 @@ def _prices_in_words(obstacle: str, doubt: str) -> str:
             f"a tier will be chosen by declared limits, not by price: {obstacle}"
         )
     return (
-        f"{consequence}; give `price` or `region` in the tier, or a list of one day "
-        "(`tierbench prices update`, --prices)"
+        f"{consequence}. Give `price` or `region` in the tier, or a list of "
+        "one day (`tierbench prices update`, --prices)"
     )
 
 
@@ -308,8 +308,8 @@ def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
         )
     amount = total_in_words(things)
     text = (
-        f"the campaign itself costs, for at most {units.format_seconds(longest_s)} "
-        f"at list price, {units.listed(priced)}: {amount}"
+        f"for at most {units.format_seconds(longest_s)} the campaign itself "
+        f"costs, at list price for {units.listed(priced)}: {amount}"
     )
     if unpriced:
         text += f"; the price of {units.listed(unpriced)} is not known"
@@ -362,9 +362,12 @@ def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
 
 def _cost_unknown(limit: str, unpriced: str) -> UsageError:
     return UsageError(
-        f"what the campaign costs cannot be held under {limit}: no price of {unpriced}",
-        advice="give `price` in the profile's tier or a region, and `vm_price` in its "
-        "cluster for its machines (docs/OPTIONS.md)",
+        f"what the campaign costs cannot be held under {limit}, because no "
+        f"price is known for {unpriced}",
+        advice=(
+            "give `price` or a region in the profile's tier, and `vm_price` in "
+            "its cluster for its machines (docs/OPTIONS.md)"
+        ),
     )
 
 
@@ -387,8 +390,10 @@ def _too_expensive(
         )
     return UsageError(
         what,
-        advice="take fewer repetitions, tiers or nodes or a smaller scale; --dry-run "
-        "shows what makes the cost",
+        advice=(
+            "take fewer repetitions, tiers or nodes, or a smaller scale. "
+            "--dry-run shows what makes the cost"
+        ),
     )
 
 

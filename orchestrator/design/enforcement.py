@@ -12,13 +12,14 @@ def unlike_disks(profiles: Sequence[Profile]) -> str:
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:
         return (
-            f"the disks of {listed(real)} are real and those of {listed(others)} are not: "
-            "part of each difference is this machine's, and not the tier's"
+            f"the disks of {listed(real)} are real and those of "
+            f"{listed(others)} are not. Part of each difference comes from this "
+            "machine, and not from the tier"
         )
     ways = dict.fromkeys(profile.tier.disk.enforcement for profile in profiles)
     if len(ways) > 1:
         return (
-            f"tiers are held to their limits in different ways ({', '.join(ways)}): part "
-            "of each difference may be the way"
+            "tiers are held to their limits in different ways "
+            f"({', '.join(ways)}). Part of each difference may come from that"
         )
     return ""

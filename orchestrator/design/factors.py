@@ -48,7 +48,7 @@ STAGES: Mapping[str, Stage] = {stage: stage for stage in get_args(Stage)}
 _COUNTED = re.compile(r"([\d,._ ]*\d) +([a-z_]+)")  # `20,30 tables`
 _TIMES = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*x")
 _RATE = re.compile(r"(\d+(?:\.\d+)?)(?:/s)?$")
-_NO_VALUES = "is no factor with its values, two or more, each once"
+_NO_VALUES = "must name a factor with two or more values, each once"
 _OPTIONS: Mapping[Question, str] = {
     "factor": "--vary",
     "load": "--sweep",
@@ -224,8 +224,10 @@ def _values(factor: str, text: str, question: Question) -> list[Varied]:
     if factor == "host_cache":
         raise UsageError(
             "--vary cannot change the host cache of a disk",
-            advice="it is set where a disk is attached: attach one with each setting, "
-            "compare profiles",
+            advice=(
+                "host cache is set where a disk is attached. Attach one disk with "
+                "each setting, and compare profiles"
+            ),
         )
     words = [word.strip() for word in text.split(",")]
     if question == "load" and factor not in _LOADS:
@@ -299,8 +301,8 @@ def _share_or_rate(text: str, share_pct: float, rate: str) -> UsageError:
 
 def _neither_share_nor_rate(text: str) -> UsageError:
     return UsageError(
-        f"--latency-at {text!r} is neither a share of the slowest tier's capacity, "
-        "above 0 and below 100 %, nor a rate",
+        f"--latency-at {text!r} is neither a rate nor a share of the "
+        "slowest tier's capacity, above 0 and below 100 %",
         advice="for example 70%, which is usual, or 120 for 120 transactions/s",
     )
 

@@ -34,12 +34,18 @@ def _mistakes(read: schema.NamedTierYaml, kind: DiskKind) -> Iterator[tuple[str,
     if len(set(read.machines)) < len(read.machines):
         yield (
             "machines",
-            "one is named twice: nodes use the machine's own ports, so one each",
+            (
+                "one is named twice. Nodes use the ports of their machine, so each "
+                "needs its own"
+            ),
         )
     if read.kubernetes:
         yield "machines", "they are engines: leave out `kubernetes`, which names others"
     if read.cluster.existing:
-        yield "machines", "others run this cluster: there is no node to start on them"
+        yield (
+            "machines",
+            "this is an existing cluster: there is no node to start on them",
+        )
     if read.cluster.port is not None:
         yield (
             "cluster.port",

@@ -46,7 +46,8 @@ def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
     of_data = {disks.data for disks in tier.disk.of_nodes.values()}
     if tier.wal and place.wal in of_data - {place.data}:
         yield (
-            "holds data too, and so is not of the tier's `wal`: name a disk of its own"
+            "holds data too, so it cannot be the tier's `wal`: name another "
+            "disk for the WAL"
         )
 
 

@@ -14,8 +14,8 @@ from orchestrator.model import Node, Note, Plan, Profile, Workload
 from orchestrator.tier import NoDisk, Tier
 
 WARNING = (
-    "dry run: nothing was measured; every figure is made up by a model, and none says "
-    "anything about a disk, a database or a load"
+    "dry run: nothing was measured. A model made up every figure, and "
+    "none says anything about a disk, a database or a load"
 )
 NOTE = Note("rehearsal", WARNING)
 # Of a made-up disk that declares none.

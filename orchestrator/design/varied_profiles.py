@@ -53,16 +53,17 @@ def _stays(profile: Profile, stage: str, is_one_engine: bool) -> str:
     """Why that stage cannot be taken away, or an empty text."""
     cluster = profile.cluster
     if cluster.database == factors.EXISTING:
-        return "others run this cluster, so no stage of it can be taken away"
+        return "others run this cluster, so tierbench cannot take a stage of it away"
     if stage == "disk" and not is_one_engine:
         return (
-            "data are kept in memory on one Docker engine alone, where a disk of ours is "
-            "in the memory of the machine that runs the nodes; measure it there"
+            "only one Docker engine can keep data in memory. There a disk of "
+            "ours is in the memory of the nodes' machine. Measure it there"
         )
     if stage == "network" and not is_one_engine:
         return (
-            "clients share the network of a node on one Docker engine alone, elsewhere "
-            "its machine at most; measure it there"
+            "clients share the network of a node on one Docker engine alone. "
+            "Elsewhere they share that of its machine at most. Measure it on "
+            "one engine"
         )
     is_beside = cluster.client == "beside" and not cluster.network_bytes_per_s
     if stage == "network" and is_beside:

@@ -36,7 +36,7 @@ def read(
     if is_larger:
         raise CutError(
             f"{file} is larger than {format_bytes(most_bytes)}",
-            advice="no such file is that large: look at what is in it",
+            advice="files of this kind are smaller: look at what is in it",
         )
     return content
 
@@ -120,7 +120,7 @@ def kind_of(path: Path) -> str:
         raise _not_readable(path) from error
     except OSError:
         return "nothing"
-    return _KINDS.get(stat.S_IFMT(mode), "a thing of no known kind")
+    return _KINDS.get(stat.S_IFMT(mode), "an unknown kind of file")
 
 
 def is_file(path: Path) -> bool:

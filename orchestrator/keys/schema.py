@@ -94,8 +94,8 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
         )
     if name == "cgroup" and name not in kinds:
         raise ValueError(
-            "`cgroup` is gone, because control groups hold neither latency nor burst: "
-            "say `emulated`, or `mounted` for a real disk"
+            "`cgroup` was removed, because control groups hold neither latency "
+            "nor burst. Write `emulated`, or `mounted` for a real disk"
         )
     if str(name) not in kinds:
         names = ", ".join([kind for kind in kinds if kind != DRY])
@@ -303,7 +303,7 @@ class ClusterYaml(Strict):
         for key, value in given_of_started.items():
             if value:
                 raise ValueError(
-                    f"`{key}` is of nodes that are started: leave it out here"
+                    f"`{key}` applies to nodes that tierbench starts: leave it out here"
                 )
 
     @property

@@ -64,7 +64,7 @@ class _Loader(yaml.SafeLoader):
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
         # Written so, `.nan` is refused too, which is not below anything.
         if isinstance(value, (int, float)) and not abs(value) < MOST:
-            raise _at(node, f"nothing here has such a number: {short(node.value)}")
+            raise _at(node, f"no key takes this number: {short(node.value)}")
         return value
 
     def construct_mapping(

@@ -112,8 +112,8 @@ class NodeDisksYaml(Strict):
 def _one_word(value: object) -> object:
     """`snapshots: copy` as a mapping; all else as it is. ValueError for a way that is gone."""
     if value in ("reflink", {"way": "reflink"}):
-        why = "runs wrote to the blocks it shares at a quarter of the rate"
-        raise ValueError(f"`reflink` is gone, because {why}: say `copy`")
+        why = "runs wrote to shared blocks at a quarter of the rate"
+        raise ValueError(f"`reflink` was removed, because {why}: write `copy`")
     if isinstance(value, str):
         return {"way": value}
     return value
@@ -184,8 +184,10 @@ def mistakes(
         users = _users_in_words(_USED_BY[key])
         yield (
             key,
-            f"is of `enforcement: {users}; here it is `{mechanism}`, which does not use it: "
-            f"{advice}",
+            (
+                f"belongs to `enforcement: {users}; here it is `{mechanism}`, which "
+                f"does not use it: {advice}"
+            ),
         )
 
 
@@ -210,7 +212,7 @@ def of_logs(
     wrong = []
     for key in keys:
         if key in _NOT_OF_LOGS:
-            wrong.append((f"wal.{key}", "is said of both disks, in the tier"))
+            wrong.append((f"wal.{key}", "is set for both disks, in the tier"))
     return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong
 
 

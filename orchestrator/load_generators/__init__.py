@@ -79,9 +79,9 @@ def warmed(workload: Workload, how: str) -> Workload:
     goes_on = set(command_lines.KNOWN) - set(command_lines.ENDS_WITH_WORK)
     if workload.generator != command_lines.NAME or workload.script not in goes_on:
         raise errors.UsageError(
-            f"{workload.name} is run by {workload.generator} ({workload.script}), "
-            "whose warm-up has a fixed time: --warmup steady needs a built-in "
-            "script on sysbench",
+            f"{workload.name} is run by {workload.generator} "
+            f"({workload.script}), and its warm-up has a fixed time. `--warmup "
+            "steady` needs a built-in script on sysbench",
             advice="name other workloads, or leave out --warmup",
         )
     return replace(workload, warmup_most_s=max(10.0 * workload.warmup_s, STEADY_MOST_S))
@@ -95,14 +95,14 @@ def confirmed(workload: Workload, asked: bool) -> Workload:
     if not rules(workload.generator).keeps_transactions:
         raise errors.UsageError(
             f"{workload.name} is run by {workload.generator}, which keeps no "
-            "record of each transaction: --confirm could not tell what a "
-            "change did",
+            "record of each transaction. Without it `--confirm` cannot tell "
+            "what a change did",
             advice="name other workloads, or leave out --confirm",
         )
     if workload.script in command_lines.ENDS_WITH_WORK:
         raise errors.UsageError(
-            f"{workload.name} ends when its work is done: nothing is left "
-            "behind it for --confirm",
+            f"{workload.name} ends when its work is done: no load is left for "
+            "--confirm to measure",
             advice="name other workloads, or leave out --confirm",
         )
     confirm_s = max(CONFIRM_LEAST_S, 2 * workload.measure_s)

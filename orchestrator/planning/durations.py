@@ -353,7 +353,7 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
             total += of_a_disk.times(disks, disks)
         else:  # others may be kept from before
             total += of_a_disk.times(0, disks)
-    return TimedStep("truth gates", total, f"of each disk: {listed(list(sources))}")
+    return TimedStep("disk checks", total, f"of each disk: {listed(list(sources))}")
 
 
 def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:

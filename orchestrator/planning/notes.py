@@ -53,8 +53,10 @@ def of_disks_alone(
         if not tier.disk.is_real or others <= 0:
             continue
         text = (
-            f"{listed(alone)} measures the disk of node-1's data{_first_disk(tier)} and "
-            f"not the {counted(others, 'other disk')} of this tier: another may be slower"
+            f"{listed(alone)} measures the disk of node-1's "
+            f"data{_first_disk(tier)} and not the "
+            f"{counted(others, 'other disk')} of this tier. Another disk may be "
+            "slower"
         )
         yield Note("one disk of several", text, profile.name)
 

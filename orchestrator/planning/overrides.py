@@ -251,8 +251,8 @@ def notes(given: Sequence[Workload], of_files: Sequence[Workload]) -> tuple[Note
         if times > 1:
             text = (
                 f"the data of {load.name} are {times:.3g} times those of its scale "
-                f"{before.scale}, for which the nodes' disks are sized (`disk` in the "
-                "cluster's file)"
+                f"{before.scale}. The nodes' disks are sized for that scale (`disk` "
+                "in the cluster's file)"
             )
             larger.append(Note("other", text))
     return tuple(larger)

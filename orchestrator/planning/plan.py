@@ -179,7 +179,8 @@ def _unknown_baseline(baseline: str, profiles: Sequence[str]) -> UsageError:
 
 def _name_of_the_second(name: str, baseline: str) -> UsageError:
     return UsageError(
-        f"{name!r} is the name of a profile, and --aa needs it for the second {baseline}",
+        f"{name!r} is the name of a profile, but --aa needs it as the name "
+        f"of the second {baseline}",
         advice="give that profile's file another name",
     )
 
@@ -305,7 +306,7 @@ def _no_running_cluster(profile: str) -> UsageError:
 
 def _not_started_here(profile: str, database: str) -> UsageError:
     return UsageError(
-        f"{profile} is a cluster that others run: it cannot be started as {database}",
+        f"{profile} is an existing cluster: it cannot be started as {database}",
         advice="leave out --db: tierbench finds out which database answers there",
     )
 
@@ -327,9 +328,12 @@ def _not_for_this_database(
         return UsageError(what, advice="name workloads that load rows")
     return UsageError(
         what,
-        advice=f"loads of files (hdfs-…) run on {databases} alone, and these take no others: "
-        "say --db hdfs (DB=hdfs) with them, and leave it out with others; "
-        "it goes with stores too, which stay what they are",
+        advice=(
+            f"loads of files (hdfs-…) run on {databases} alone, and these take "
+            "no other loads. Give --db hdfs (DB=hdfs) with such loads, and "
+            "leave it out with others. It can also be given with stores, which "
+            "stay what they are"
+        ),
     )
 
 

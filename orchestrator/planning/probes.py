@@ -65,7 +65,10 @@ def _plain_name(load: Workload) -> str:
 def _no_probe(load: Workload, on_files: FileMembers) -> str:
     """Why one session for a time says nothing of a workload, or an empty text."""
     if load.database or load.generator in on_files.load_generators:
-        return "is no load of a SQL database, of which alone other tiers are predicted"
+        return (
+            "is no load of a SQL database, and only from such a load other "
+            "tiers are predicted"
+        )
     if load.thinks:
         return "its terminals think, so their number sets the pace: set `think: none`"
     if load.settle or load.lost_after_s is not None:

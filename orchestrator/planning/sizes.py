@@ -133,7 +133,8 @@ def _data_bytes(profile: Profile, size: DataSize) -> float:
 
 def _memory_unknown(profile: str, text: str) -> errors.UsageError:
     return errors.UsageError(
-        f"the memory of the nodes of {profile} is not declared, so {text} of it is open",
+        f"the memory of the nodes of {profile} is not declared, so {text} "
+        "of it cannot be computed",
         advice="give --data in bytes, such as 100GiB",
     )
 

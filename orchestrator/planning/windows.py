@@ -90,7 +90,7 @@ def stays(load: Workload) -> str:
         return "its end is the deadline of a rebuild"
     if _window_s(load) < load.measure_s:
         return ""
-    return "its window is as short as may be"
+    return "its window cannot be shorter"
 
 
 def _shorter(load: Workload) -> Workload:

@@ -32,7 +32,10 @@ def reasons(gate: Gate) -> tuple[str, ...]:
     if cpu_pct > BUSY_CPU_PCT:
         texts.append(f"its CPUs were {cpu_pct:.0f} % busy")
     if late_s > LATE_S:
-        texts.append(f"the disk's answers woke {late_s * 1e6:.0f} µs late on average")
+        texts.append(
+            "the threads that answer for the disk woke "
+            f"{late_s * 1000000.0:.0f} µs late on average"
+        )
     if over_pct > OVER_PCT:
         texts.append(
             f"for {over_pct:.0f} % of requests the host itself was slower than the tier"

@@ -317,8 +317,9 @@ def _may_swap(machine: Machine, wanted_bytes: int, available_bytes: int) -> str:
     return (
         f"the nodes on {machine.name or 'this machine'} may use "
         f"{format_bytes(wanted_bytes)} of memory, and what runs beside them "
-        f"{format_bytes(BESIDE_NODES_BYTES)}; available is "
-        f"{format_bytes(available_bytes)}: a node may swap, or be stopped"
+        f"{format_bytes(BESIDE_NODES_BYTES)}. Only "
+        f"{format_bytes(available_bytes)} is available: a node may swap, or "
+        "be stopped"
     )
 
 

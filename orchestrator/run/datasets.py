@@ -165,12 +165,14 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
         if sum(sizes.values()) <= most_bytes or file.parent.name in used:
             continue
         for gone in marked_folders.here([file.parent], world):
-            world.progress.note(f"beyond --cache-max, so removed: {gone}")
+            world.progress.note(f"removed because of --cache-max: {gone}")
         if not file.exists():
             del sizes[file.parent]
     left = sum(sizes.values())
     if left > most_bytes:
-        what = f"kept data sets have {format_bytes(left)}, more than --cache-max"
+        what = (
+            f"kept data sets take {format_bytes(left)}, which is more than --cache-max"
+        )
         world.progress.warn(f"{what}: this campaign's stay")
 
 

@@ -114,7 +114,7 @@ def _swept(world: World) -> RunError | None:
         for line in world.platform.sweep():
             world.progress.note(f"removed a leftover: {line}")
     except RunError as error:
-        world.progress.warn(f"{error.what}; the campaign goes on beside it")
+        world.progress.warn(f"{error.what}; the campaign goes on without removing it")
         return error
     return None
 
@@ -342,7 +342,10 @@ def _cluster(
 
 def _other_addresses(loaded_at: Sequence[str], used: Sequence[str]) -> str:
     taken = ", ".join(loaded_at)
-    return f"the data set's own addresses {taken} are taken; {', '.join(used)} are used"
+    return (
+        f"the addresses of the data set, {taken}, are in use; "
+        f"{', '.join(used)} are used instead"
+    )
 
 
 @contextmanager

@@ -41,6 +41,6 @@ def _ends_too_early(certificate: CertificateFile, end_s: float, latest_s: float)
     end = format_moment(end_s)
     latest = format_moment(latest_s)
     return (
-        f"{certificate.what} ends at {end}, and the campaign may last until {latest}; "
-        "renew it first, or runs after its end fail"
+        f"{certificate.what} expires at {end}, and the campaign may last "
+        f"until {latest}. Renew it first, or runs after its end fail"
     )

@@ -134,8 +134,8 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
         return
     times = more / plan.repetitions
     what = (
-        "then one more repetition at a time of a workload whose decision is open, "
-        f"at most {more} of each ({round(runs * times)} runs)"
+        "then one more repetition at a time for each open workload, at "
+        f"most {more} of each ({round(runs * times)} runs)"
     )
     yield what, windows_s * times
 

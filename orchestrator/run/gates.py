@@ -189,12 +189,13 @@ class Gates:
         except Exception as error:
             self._in_force.pop(_disks_of(tier), None)
             warn(
-                f"the truth gate of {tier.name} after {after} could not be taken: {error}"
+                f"the disk check of {tier.name} after {after} could not be made: "
+                f"{error}"
             )
             return
         if not gate.passed:
             warn(
-                f"after {after} the disk of {tier.name} does not pass its gate any more"
+                f"after {after} the disk of {tier.name} no longer passes its disk check"
             )
 
     def _add(self, tier: Tier, gate: Gate) -> Gate:
@@ -263,7 +264,7 @@ class Gates:
         expected_s = _SHORT_S
         if thorough:
             expected_s = _THOROUGH_S
-        self._world.progress.step(f"truth gate: {question}", expected_s)
+        self._world.progress.step(f"disk check: {question}", expected_s)
         started_s = self._world.clock.monotonic()
         if thorough:
             gate = self._measured(tier, place, thorough, drain)
@@ -333,7 +334,7 @@ class Gates:
             return None
         passed = f"passed {format_seconds(age_s)} ago, nothing changed since"
         self._world.progress.note(
-            f"truth gate of {tier.name}{place.in_words}: {passed}"
+            f"disk check of {tier.name}{place.in_words}: {passed}"
         )
         return replace(gate, tier=tier.name, reused=True)
 
@@ -400,7 +401,10 @@ def _busy_machine(tier: str, misses: str, busy: str) -> errors.GateError:
     return errors.GateError(
         f"the disk of {tier} is not what the tier declares: {misses}. "
         f"This machine was busy during the check: {busy}",
-        advice="stop what else runs here and try again; an honest disk fails on a busy machine",
+        advice=(
+            "stop other programs on this machine and try again; on a busy "
+            "machine a good disk can fail"
+        ),
     )
 
 

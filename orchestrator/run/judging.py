@@ -37,7 +37,7 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
         cpus = results.machine_cpus(stored)
         judged_runs.keep(campaign, basis, {run.slug: judged}, cpus, decided)
     except Exception as error:
-        world.progress.warn(f"how the campaign stands cannot be told: {error}")
+        world.progress.warn(f"the state of the campaign is not known: {error}")
 
 
 def keep(

@@ -36,9 +36,12 @@ def check(profile: Profile, world: World) -> None:
 
 def _no_separate_networks() -> UsageError:
     return UsageError(
-        "`network` shapes networks that nodes have to themselves and a helper can join: "
-        "on several machines they are in their machine's",
-        advice="leave `network` out, and shape the links of the machines by your own means",
+        "`network` needs a network for each node that a helper can join. "
+        "On several machines nodes use the network of their machine",
+        advice=(
+            "leave `network` out, and shape the links of the machines with "
+            "your own tools"
+        ),
     )
 
 
@@ -106,7 +109,10 @@ def _other_link(
     return GateError(
         f"the link of {container} is not limited to {format_link_rate(rate)}: "
         f"the kernel says {named(shown) or 'that it has none'}",
-        advice="did something else change it? `tc qdisc show` in its network says more",
+        advice=(
+            "check whether another program changed it: `tc qdisc show` in its "
+            "network says more"
+        ),
     )
 
 
@@ -145,7 +151,10 @@ def _other_rate(
     return GateError(
         f"a transfer between {client} and {server} is not within "
         f"{TRUE_PCT:g} % of the declared {format_link_rate(rate)}: {', '.join(ways)}",
-        advice="is this machine fast enough for it, and idle? Else declare a slower `network`",
+        advice=(
+            "check that this machine is idle and fast enough, or declare a "
+            "slower `network`"
+        ),
     )
 
 

@@ -58,7 +58,7 @@ class _Before:
             left = content(folder / LOADING)
         if left and data.kept.are_on_nodes(data.snapshots, world):
             world.progress.note(
-                f"a load goes on that did not end before: {left['failure']}"
+                f"an earlier load is continued; it had failed: {left['failure']}"
             )
             return cls(folder, tuple(left["addresses"]), left["failure"])
         list(marked_folders.here([folder], world))
@@ -123,7 +123,7 @@ def _addresses_taken(addresses: tuple[str, ...], folder: Path) -> UnavailableErr
     return UnavailableError(
         "an unfinished load needs the addresses "
         f"{', '.join(addresses)}, which are taken",
-        advice=f"stop what uses them, or load anew: remove {folder}",
+        advice=f"stop what uses them; or remove {folder} to load from the start",
     )
 
 
@@ -151,7 +151,7 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
         if not before.was_ended:
             raise
         world.progress.warn(
-            f"a load that was ended is damaged, so it begins anew: {error}"
+            f"an interrupted load is damaged, so it starts again: {error}"
         )
         before = _Before.prepared(data, world)
         started_s = world.clock.monotonic()
@@ -231,7 +231,9 @@ def _unfinished(
     """Keeps the disks for a later load, unless the one before failed alike."""
     if failure.what == before.failure:
         before.discard(data, world)
-        advice = "it failed twice alike, so the next run loads anew"
+        advice = (
+            "it failed twice for the same cause, so the next run loads from the start"
+        )
     else:
         before.keep(addresses, failure.what)
         advice = "the next run goes on with this load; `tierbench clean` removes it"

@@ -68,7 +68,8 @@ def of_live(
         left_s = first_s + length_s - now_s
         if left_s <= _OVER_SHARE * length_s:
             progress.note(
-                f"{folder} is over: this reads anew; --file {folder} judges that one again"
+                f"the observation in {folder} is over, so a new one begins; --file "
+                f"{folder} judges the old one again"
             )
             break
         with _read_into(folder) as is_alone:
@@ -76,7 +77,7 @@ def of_live(
                 continue
             begin = format_moment(first_s)
             left = format_seconds(left_s)
-            progress.note(f"{folder} goes on: it was begun at {begin}, {left} are left")
+            progress.note(f"{folder} goes on: it began at {begin}, and {left} are left")
             yield folder
             return
     stamp = clock.stamp(now_s)

@@ -96,7 +96,7 @@ def _devices(node: Node) -> list[str]:
 
 def _no_device_to_read(node: str) -> errors.UsageError:
     return errors.UsageError(
-        f"nothing says which disk of {node} to read",
+        f"it is not known which disk of {node} to read",
         advice="name it with --device, as /proc/diskstats does",
     )
 

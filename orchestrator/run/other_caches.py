@@ -30,16 +30,16 @@ class OtherCache:
         age = format_seconds(max(0.0, now_s - self.used_s))
         size = format_bytes(self.size_bytes)
         return (
-            f"{self.folder} is of {self.owner.name}: {size}, used {age} ago "
-            f"(`tierbench clean --owner {self.owner.name}` removes it)"
+            f"{self.folder} belongs to {self.owner.name}: {size}, used {age} "
+            f"ago (`tierbench clean --owner {self.owner.name}` removes it)"
         )
 
     def warning(self, now_s: float) -> str:
         """What is to be said before it is removed. Locks are of one machine alone."""
         age = format_seconds(max(0.0, now_s - self.used_s))
         return (
-            f"{self.owner.name} may be using {self.folder} now, which cannot be seen from here; "
-            f"its newest file changed {age} ago"
+            f"{self.owner.name} may be using {self.folder} now, and this "
+            f"machine cannot see it. Its newest file changed {age} ago"
         )
 
 

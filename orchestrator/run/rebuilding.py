@@ -36,11 +36,11 @@ def _obstacles(
     spec = profile.cluster
     database = parts.databases[spec.member]
     if database.abilities.rebuilt_nodes is None:
-        yield f"`database: {database.name}` cannot rebuild one"
+        yield f"`database: {database.name}` cannot rebuild a node"
     if spec.nodes < 3:
-        yield "of fewer than 3 nodes those left could not commit"
+        yield "with fewer than 3 nodes, those that are left could not commit"
     if not world.is_here:
-        yield "that needs nodes in containers of this computer"
+        yield "only nodes in containers of this computer can be rebuilt"
     if spec.network_bytes_per_s is not None:
         yield "`network` shapes links, which end with a node"
     generator = parts.load_generators[workload.generator]
@@ -50,7 +50,7 @@ def _obstacles(
         yield "`--confirm` changes limits meanwhile"
     after_s = workload.lost_after_s or 0.0
     if not 0 < after_s < workload.measure_s:
-        yield "it is to come within `measure`"
+        yield "`lost_after` must be shorter than `measure`, and above zero"
 
 
 @contextmanager
@@ -91,10 +91,12 @@ def _not_rebuilt(node: str, why: Exception) -> VoidError:
     if isinstance(why, TierbenchError):
         evidence = why.evidence
     return VoidError(
-        f"{node} was lost and not back by the window's end: {why}",
-        advice="look at the log of the node among the raw files of the run, which ends "
-        "with what it waited for, and at its disk in the report; if it was only slow, "
-        "give it a longer `measure`",
+        f"{node} was lost, and was not back when the window ended: {why}",
+        advice=(
+            "look at the log of the node among the raw files of the run. Its "
+            "end says what the node waited for. The report shows its disk. If "
+            "it was only slow, give it a longer `measure`"
+        ),
         evidence=evidence,
     )
 

@@ -90,7 +90,8 @@ class Resumption:
         now = replace(self)
         if now.plan != plan:
             raise UsageError(
-                f"{self.folder.name} went on meanwhile: its plan is another one now",
+                f"another command continued {self.folder.name} meanwhile, and "
+                "changed its plan",
                 "give the same command again",
             )
         return now
@@ -138,7 +139,7 @@ class Resumption:
     def _advice(self, refused: Mapping[str, str]) -> str:
         """What to do if these aspects differ. A file that no version wrote cannot be put back."""
         options = " ".join(f"--despite {aspect}" for aspect in refused)
-        goes_on = f"go on with `{options}`, which is a doubt of the report"
+        goes_on = f"go on with `{options}`, which the report then shows as a doubt"
         never_kept = self._never_kept()
         if never_kept and "machine" in refused:
             names = listed(never_kept)
@@ -160,9 +161,9 @@ class Resumption:
         last_s = campaign_time.last_written_s(outline, self.folder) or now_s
         finished = len(self.finished)
         left = (
-            f"interruption {number}: {finished} of {len(self.plan.runs)} runs were finished, "
-            f"the last file is of {format_moment(last_s)}; "
-            f"it went on at {format_moment(now_s)}"
+            f"interruption {number}: {finished} of {len(self.plan.runs)} runs "
+            f"were finished, and the last file is of {format_moment(last_s)}. "
+            f"The campaign went on at {format_moment(now_s)}"
         )
         return "; ".join([left, *self._read(parts)])
 
@@ -323,7 +324,7 @@ def _unlike_packages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 def _unknown_aspect(name: str) -> UsageError:
     return UsageError(
-        f"--despite {name}: there is nothing of that name to differ",
+        f"--despite {name}: no condition has that name",
         advice=f"name one of {', '.join(ASPECTS)}",
     )
 
@@ -333,7 +334,8 @@ def _other_place(
 ) -> UsageError:
     words = "; ".join(f"{aspect}: {text}" for aspect, text in differences.items())
     return UsageError(
-        f"the rest of {campaign} would not be measured as its runs were: {words}",
+        f"the rest of {campaign} would be measured under other conditions "
+        f"than its runs: {words}",
         advice,
     )
 

@@ -43,8 +43,8 @@ def warnings(plan: Plan, results: Path, finished: Container[int] = ()) -> Iterat
         needed = format_bytes(needed_bytes)
         free = format_bytes(free_bytes)
         yield (
-            f"the transactions of this campaign may take {needed} in {results}, which has {free} "
-            "free: later runs may fail"
+            f"the transactions of this campaign may take {needed} in {results}. "
+            f"Only {free} is free there: later runs may fail"
         )
 
 

@@ -88,7 +88,7 @@ class Schedule:
         what = repr(error)
         if isinstance(error, TierbenchError):
             what = error.what
-        text = f"whether more runs are wanted could not be told: {what}"
+        text = f"it is not known whether more runs are needed: {what}"
         self.warn(text)
         note = Note("other", text)
         return replace(self.plan, notes=(*self.plan.notes, note))
@@ -205,8 +205,8 @@ def _three_failed(
     if isinstance(trouble, UnavailableError):
         kind = UnavailableError
     return kind(
-        "three runs in a row failed for the same cause, so the campaign ends after "
-        f"run {progress}: {why}",
+        "three runs in a row failed for the same cause. The campaign ends "
+        f"after run {progress}: {why}",
         advice=f"{mend}; then go on: `tierbench resume {folder}`; "
         "`tierbench analyze` reports the finished runs",
         evidence=evidence,
@@ -216,7 +216,7 @@ def _three_failed(
 def _engine_stays_away(folder: Path) -> UnavailableError:
     longest = format_seconds(ENGINE_BACK_S)
     return UnavailableError(
-        f"the container engine did not come back within {longest}",
+        f"the container engine did not answer again within {longest}",
         advice="start it (`tierbench setup` does, as root on Debian) and go on: "
         f"`tierbench resume {folder}`",
     )

@@ -40,7 +40,9 @@ def check(
         elif limit.is_certain:
             raise UsageError(what, advice=limit.advice)
         else:
-            world.progress.warn(f"{what}, unless a pooler or a balancer stands between")
+            world.progress.warn(
+                f"{what}, unless a connection pooler or a load balancer is in between"
+            )
 
 
 def _on_a_host(workload: Workload, limit: SessionLimit) -> int:
@@ -55,10 +57,10 @@ def _in_words(workload: Workload, limit: SessionLimit) -> str:
     opened = max(workload.threads, workload.loader_threads)
     with_sampling = ""
     if limit.sampling and opened == workload.threads:
-        with_sampling = f"with {limit.sampling} of tierbench "
+        with_sampling = f" (with {limit.sampling} of tierbench)"
     hosts = counted(limit.hosts, "host")
     return (
-        f"{workload.name} opens {opened} sessions on {hosts}: "
-        f"{with_sampling}{_on_a_host(workload, limit)} on one, which takes {limit.sessions} "
-        f"({limit.setting})"
+        f"{workload.name} opens {opened} sessions on {hosts}. One host gets "
+        f"{_on_a_host(workload, limit)}{with_sampling}, and takes "
+        f"{limit.sessions} ({limit.setting})"
     )

@@ -43,12 +43,14 @@ def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> No
     what = ""
     if generator.abilities.split_load is None:
         what = (
-            f"it is run by {generator.name}, which keeps no record of each "
-            "transaction: counts and percentiles of several clients cannot be "
-            "merged exactly"
+            f"{generator.name} runs it and keeps no record of each transaction. "
+            "Counts and percentiles of several clients could not be merged "
+            "exactly"
         )
     elif workload.threads < spec.clients:
-        what = f"it has {workload.threads} threads: each client needs one of its own"
+        what = (
+            f"it has {workload.threads} threads, and each client needs one of its own"
+        )
     if what:
         raise UsageError(
             f"{workload.name} cannot be carried by {spec.clients} clients: {what}",
@@ -330,8 +332,10 @@ def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
         raise LoadError(
             "the clients never measured at the same time: the last began "
             f"{start_s - end_s:.1f} s after the first had ended",
-            advice="measure for longer, or give the clients machines that start "
-            "programs alike",
+            advice=(
+                "measure for longer, or run the clients on machines that are "
+                "equally fast"
+            ),
         )
     warmup = Phase("warm-up", min(begun_s, start_s), start_s)
     return warmup, Phase("measure", start_s, end_s)

@@ -159,7 +159,9 @@ def _asked(
             yield telling
     finally:
         if began and not answers:
-            late = f"servers had not answered {follower.late_s:g} s after the load"
+            late = (
+                f"servers had not answered {follower.late_s:g} s after the load ended"
+            )
             facts[name] = {"not_read": late}
         for answer in tuple(answers):
             if answer.facts:
@@ -176,7 +178,7 @@ def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
         return _Asked({"not_read": error.what.partition(" LINE ")[0]})
     except UNREADABLE as error:
         kind = type(error).__name__
-        reason = f"the answer has another form than is known: {kind}: {error}"
+        reason = f"the answer has an unknown form: {kind}: {error}"
         return _Asked({"not_read": reason})
 
 

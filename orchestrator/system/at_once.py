@@ -82,7 +82,7 @@ def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
 
     def look() -> None:
         if given_up.is_set():
-            raise RunError("it was given up, as the interrupt asked for")
+            raise RunError("it was stopped, because of the interrupt")
 
     look()
     return within(call, math.inf, look, _LOOK_EVERY_S)

@@ -22,5 +22,6 @@ def not_shown(file: Path) -> Iterator[str]:
     if name and name not in installed:
         how = f"pip install {made_by.get('distribution')}=={made_by.get('version')}"
         yield (
-            f"{file}, which the extension {name} shows: it is not installed here ({how})"
+            f"{file} belongs to the extension {name}, which is not installed "
+            f"here ({how})"
         )

@@ -84,7 +84,7 @@ def get(
                 _refuse_longer(len(body), most_bytes)
                 piece = page.read1(_PIECE)
             if piece or page.length:
-                raise OSError(f"it had not ended when {len(body):,} bytes had come")
+                raise OSError(f"it was still incomplete after {len(body):,} bytes")
         return bytes(body)
 
     with _blamed(url):
@@ -101,9 +101,9 @@ def get_exporter(url: str, timeout_s: float = TIMEOUT_S) -> str:
         if port_of(url) != TSERVER_RPC_PORT or not hung_up(error):
             raise
         raise OSError(
-            f"{error}. Port {TSERVER_RPC_PORT} is the RPC port of a YugabyteDB tablet server: "
-            f"beside one, node_exporter listens at another, {_NODE_EXPORTER_PORT} in YugabyteDB's "
-            "examples"
+            f"{error}. Port {TSERVER_RPC_PORT} is the RPC port of a YugabyteDB "
+            "tablet server. `node_exporter` beside it uses another port, "
+            f"{_NODE_EXPORTER_PORT} in YugabyteDB's examples"
         ) from error
 
 
@@ -289,9 +289,7 @@ def understood(page: str) -> Iterator[None]:
         yield
     except UNREADABLE as error:
         kind = type(error).__name__
-        raise OSError(
-            f"{hidden(page)} has another form than is known: {kind}: {error}"
-        ) from error
+        raise OSError(f"{hidden(page)} has an unknown form: {kind}: {error}") from error
 
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:

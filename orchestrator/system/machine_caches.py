@@ -106,8 +106,8 @@ def sign(cache: Path, machine: MachineIdentity) -> None:
         owner = owner_of(cache)
     if owner and not machine.is_that_of(owner):
         raise UnavailableError(
-            f"the cache {cache} belongs to {owner.name} since this moment",
-            advice="start again: this machine then has a part of its own in it",
+            f"the cache {cache} belongs to {owner.name} since a moment ago",
+            advice="start again: this machine then uses its own part of it",
         )
 
 

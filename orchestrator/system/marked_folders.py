@@ -49,7 +49,7 @@ def make(folder: Path, world: World) -> None:
             folder.rename(aside)
             left = MarkedFolder(str(aside), foreign=marked.UNSAID, unmarked=True)
             world.progress.warn(
-                f"{folder} is set aside, and what was in it is made anew: {left}"
+                f"{folder} was renamed, and what it held is made again: {left}"
             )
         why = marked.make(str(folder), owner(world))
     if why:

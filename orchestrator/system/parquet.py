@@ -68,6 +68,8 @@ def parts(file: Path, categories: Sequence[str] = ()) -> Iterator[pd.DataFrame]:
         except (OSError, ValueError) as error:
             raise CutError(
                 f"{file} is damaged ({error})",
-                advice="bring it back from a copy, or remove it: all else is then judged "
-                "without it; `tierbench verify` names every such file",
+                advice=(
+                    "bring it back from a copy, or remove it: everything else is then "
+                    "judged without it. `tierbench verify` names every such file"
+                ),
             ) from error

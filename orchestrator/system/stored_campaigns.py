@@ -64,7 +64,7 @@ def resolve(results: Path, text: str) -> Path:
     )  # a full path stays as it is
     if plain_files.kind_of(folder / "plan.json") == "nothing":
         raise UsageError(
-            f"the baseline {name} was {folder}, which is no campaign any more",
+            f"the baseline {name} was {folder}, which is no longer a campaign",
             advice=f"`tierbench admin baseline remove {name}`, or set it anew",
         )
     return folder
@@ -113,8 +113,8 @@ def baselines(results: Path) -> dict[str, str]:
         )
     except CutError as error:
         error.advice = (
-            "mend it, or name a campaign anew with `tierbench admin baseline set`: "
-            f"that puts this file aside as {_ASIDE}"
+            "repair it, or set a baseline again with `tierbench admin baseline "
+            f"set`. That renames this file to {_ASIDE}"
         )
         raise
 

@@ -340,7 +340,7 @@ def _check_changes(limits: Mapping[str, float]) -> None:
     for name, value in limits.items():
         if name not in CHANGEABLE:
             raise UsageError(
-                f"{name!r} is no limit that can be changed on a running disk",
+                f"{name!r} is not a limit that can be changed on a running disk",
                 advice=f"there are {', '.join(CHANGEABLE)}",
             )
         if not math.isfinite(value) or value < 0:

@@ -111,7 +111,7 @@ class MountedTier:
             with share.naming():
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(
-                        f"truth gate of {tier.name}: the disk of {place.title}"
+                        f"disk check of {tier.name}: the disk of {place.title}"
                     )
                     shown = real_disk.facts(place, disk, share.world.machine)
                     gate = self._gate_of(
@@ -197,7 +197,7 @@ def host_cache(
     cap_per_s = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap_per_s is None:
         return _CACHE_NOT_TRIED
-    world.progress.step(f"truth gate of {tier.name}: the same region read twice")
+    world.progress.step(f"disk check of {tier.name}: the same region read twice")
     with start(volume, world) as fio:
         passes = fio.run("reread", {"SIZE": _REGION})
     first, second = (fio_jobs.bytes_per_s(job) for job in passes)

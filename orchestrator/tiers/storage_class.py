@@ -154,7 +154,7 @@ class StorageClassTier:
         taken: list[truth_gate.Taken] = []
         with _class(tier, world) as storage_class:
             for node in node_names(_wanted(tier).nodes):
-                world.progress.note(f"truth gate of {tier.name}: a volume for {node}")
+                world.progress.note(f"disk check of {tier.name}: a volume for {node}")
                 name = f"{world.scope}-gate-{len(taken) + 1}"
                 gate = self._gate_of(tier, node, name, storage_class, world, thorough)
                 title = f"{node} ({storage_class.name})"
@@ -183,7 +183,7 @@ def _claims(needed_by: str, world: World) -> Claims:
     claims = world.platform.abilities.claims
     if claims is None:
         raise UnavailableError(
-            f"{needed_by}: volumes of a StorageClass are to be had on Kubernetes only",
+            f"{needed_by}: only Kubernetes has volumes of a StorageClass",
             advice="say PLATFORM=kubernetes, or use `enforcement: emulated`",
         )
     return claims
@@ -200,17 +200,21 @@ def _no_such_class(tier: Tier, name: str, classes: Sequence[str]) -> Unavailable
     return UnavailableError(
         f"{tier.name}: the cluster has no StorageClass {name!r}; it "
         f"has {listed(classes) or 'none'}",
-        advice="name one of these as `storage_class`, or leave that out where the "
-        "tier names a row of the catalog: its class is then made",
+        advice=(
+            "name one of these as `storage_class`. If the tier names a row of "
+            "the catalog, leave `storage_class` out: its class is then made"
+        ),
     )
 
 
 def _retained(tier: Tier, what: str, policy: str) -> UnavailableError:
     return UnavailableError(
-        f"{tier.name}: the {what}: one for each node, run and gate would "
-        "stay and cost money after the campaign",
-        advice=f"name a class whose {policy} is Delete, or say "
-        "`allow_retained_volumes: true` and remove them yourself",
+        f"{tier.name}: the {what}. One for each node, run and disk check "
+        "would stay and cost money after the campaign",
+        advice=(
+            f"name a class that has {policy} Delete, or set "
+            "`allow_retained_volumes: true` and remove the volumes yourself"
+        ),
     )
 
 
@@ -327,8 +331,10 @@ def _given(
         raise GateError(
             f"{tier.name}: the volume of {volume.name} is not what was asked "
             f"for: {wrong}",
-            advice="figures made on it would say nothing about the tier: see the "
-            "class and its driver (`kubectl describe pv`)",
+            advice=(
+                "figures made on it would say nothing about the tier. See the "
+                "class and its driver (`kubectl describe pv`)"
+            ),
         )
     return given
 
@@ -358,7 +364,10 @@ def _differences(
     for name, asked in storage_class.parameters.items():
         value = noted.get(name.lower(), asked)
         if value.lower() != asked.lower():
-            yield f"{node}: the driver notes {name} {value} for its volume, the class has {asked}"
+            yield (
+                f"{node}: the driver reports {name} {value} for its volume, but the "
+                f"class has {asked}"
+            )
 
 
 def _mechanism(storage_class: StorageClass) -> dict[str, Any]:

@@ -232,7 +232,7 @@ class _Quiet:
         if now_s - self._read_s < _UNREADABLE_S:
             return False
         self._world.progress.warn(
-            f"whether files are still merged could not be read: {error}"
+            f"it is not known whether files are still merged: {error}"
         )
         return True
 

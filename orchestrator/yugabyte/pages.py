@@ -188,8 +188,9 @@ def few_in_words(tables: Mapping[str, int]) -> str:
     if len(tables) > 1:
         names = f"{fewest} and {len(tables) - 1} more"
     return (
-        f"tables and indexes have fewer tablets than there are nodes ({names}; {fewest} has "
-        f"{tables[fewest]}): not every node works on them"
+        "tables and indexes have fewer tablets than there are nodes "
+        f"({names}; {fewest} has {tables[fewest]}). Some nodes do not work "
+        "on them"
     )
 
 

@@ -60,7 +60,7 @@ def end_of_support(release: str, today: date) -> str:
     if row is None:
         if _is_newer_than_listed(release):
             return ""
-        what = f"YugabyteDB {release} is of no series that is known to be supported"
+        what = f"YugabyteDB {release} is in no series that is known to be supported"
     elif today + NEAR < row.end_of_life:
         return ""
     elif row.end_of_life <= today:

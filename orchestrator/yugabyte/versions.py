@@ -77,8 +77,9 @@ def _no_release(text: str) -> str:
     newest = releases.newest_long_term().newest
     if text == "latest":
         return (
-            "`latest` is another release every few weeks: write the tag that it stands for, or "
-            f"{newest}, the newest known one with long-term support"
+            "`latest` is another release every few weeks. Write the tag that "
+            f"it stands for, or {newest}, the newest known one with long-term "
+            "support"
         )
     return (
         f"{text!r} is not a release with its build: write the tag of the image, "

@@ -94,7 +94,7 @@ def test_a_taken_port(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["loading", "truth gate", "starting", "measuring"])
+@pytest.mark.parametrize("moment", ["loading", "disk check", "starting", "measuring"])
 def test_interrupt(tmp_path: Path, moment: str) -> None:
     workload = fresh_workload(tmp_path) if moment == "loading" else TINY
     program = Program.start(*run_arguments(tmp_path, workload))
@@ -251,7 +251,7 @@ def test_what_holds_a_volume_of_one_run_does_not_cost_the_next(tmp_path: Path) -
 
 def test_two_campaigns_at_once_are_refused(tmp_path: Path) -> None:
     program = Program.start(*run_arguments(tmp_path))
-    program.until("truth gate")
+    program.until("disk check")
     code, text = tierbench(*run_arguments(tmp_path))
     program.process.send_signal(signal.SIGINT)
     program.end()

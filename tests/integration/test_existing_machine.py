@@ -149,4 +149,7 @@ def test_a_pgbouncer_in_front_is_refused_with_what_to_do_or_noticed(
             else:
                 with pytest.raises(UnavailableError) as raised:
                     ExistingCluster().check(declared.cluster, world)
-                assert "those are a pooler's words (PgBouncer)" in raised.value.advice
+                assert (
+                    "this message comes from a connection pooler (PgBouncer)"
+                    in raised.value.advice
+                )

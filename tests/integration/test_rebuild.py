@@ -88,7 +88,7 @@ def test_a_node_that_is_not_back_in_time_makes_the_run_void(tmp_path: Path) -> N
     (run,) = campaign.runs
     assert code != 0
     assert run.record.outcome == "failed" and not run.record.measurements
-    assert "node-3 was lost and not back by the window's end" in (
+    assert "node-3 was lost, and was not back when the window ended" in (
         run.record.failure or ""
     )
     raw = tmp_path / "latest" / "runs" / run.record.run.slug / "raw"

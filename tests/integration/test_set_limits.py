@@ -38,7 +38,7 @@ def test_limits_are_changed_by_command_and_recorded(
     code, text = change("99-other", "iops=3000")
     assert code == 64 and "99-other is not going on" in text
     code, text = change("latest", "iosp=3000")
-    assert code == 64 and "no limit that can be changed" in text.replace("\n", " ")
+    assert code == 64 and "not a limit that can be changed" in text.replace("\n", " ")
     assert program.end() == 2, program.text  # its only run counts for nothing
     code, text = change("latest", "iops=3000")
     assert code == 64 and "no run is going on" in text.replace("\n", " ")

@@ -63,7 +63,7 @@ def each(
 
 
 def _no_counter(metric: str, value: float) -> ValueError:
-    return ValueError(f"{metric} is {value:g}, as no counter or gauge is")
+    return ValueError(f"{metric} is {value:g}, which no counter or gauge can be")
 
 
 def _in_words(error: Exception) -> str:

@@ -201,12 +201,13 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
 def _dead(name: str, state: str, log: str) -> NodeError:
     if "137" in state:
         advice = (
-            "137 is a kill: the kernel's for want of memory, or YugabyteDB's "
-            "own after any failure of its start; its last log lines say which"
+            "exit code 137 is a kill. The kernel did it for want of memory, or "
+            "YugabyteDB itself after a failed start. Its last log lines say "
+            "which"
         )
     else:
         advice = (
-            "its last log lines say why; out of memory means: give nodes more of it"
+            "its last log lines say why. If it ran out of memory, give nodes more of it"
         )
     return NodeError(f"the database node {name} is {state}", advice, evidence=log)
 
@@ -247,7 +248,10 @@ def stopped(
         if last not in log:
             raise NodeError(
                 f"{name} did not stop cleanly ({container.state()})",
-                advice=f"its disk cannot be kept; it had {most_s:g} s to write it",
+                advice=(
+                    f"its disk cannot be kept; the node had {most_s:g} s to write its "
+                    "data"
+                ),
                 evidence=log,
             )
 
@@ -385,5 +389,7 @@ def _wal_elsewhere(node: Node, place: str) -> NodeError:
     return NodeError(
         f"the WAL of {node.name} is at {place}, and the profile's disk for "
         f"it is {node.wal_device}",
-        advice="this is a fault of the program: its figures would be of another disk",
+        advice=(
+            "this is a fault of tierbench: the figures would describe another disk"
+        ),
     )

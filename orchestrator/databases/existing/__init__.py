@@ -172,7 +172,9 @@ class ExistingCluster:
             try:
                 database.drop_left_behind()
             except TierbenchError as error:
-                world.progress.warn(f"{error.what}; the campaign goes on beside it")
+                world.progress.warn(
+                    f"{error.what}; the campaign goes on without removing it"
+                )
             yield
 
     @contextmanager
@@ -305,8 +307,8 @@ def _drop(database: OwnDatabase, world: World) -> None:
         world.progress.warn(f"the database {database.name} is left alone: {error.what}")
     except TierbenchError as error:
         world.progress.warn(
-            f"the database {database.name} may still be there: {error.what}; "
-            "`tierbench clean` drops it if it is still this campaign's"
+            f"the database {database.name} may still be there: {error.what}. "
+            "`tierbench clean` drops it if it still belongs to this campaign"
         )
 
 
@@ -347,10 +349,10 @@ def _not_the_same_there(server: Server, machines: str, failure: str) -> Mistake:
         why = "is this computer"
     return Mistake(
         "cluster.existing.hosts",
-        f"{server} {why}, but the load client runs on {machines}, where it is "
-        f"another or none{failure}: write "
-        f"`hosts: {host.name()}:{server.port}`, or another name or address of "
-        "the server that is the same from both",
+        f"{server} {why}, but the load client runs on {machines}, where "
+        f"that is another server or none{failure}. Write `hosts: "
+        f"{host.name()}:{server.port}`, or another address of the server "
+        "that is the same from both",
     )
 
 
@@ -389,7 +391,7 @@ def clean(
             f"database {declared.database} at {declared.where}, of campaign {campaign}"
         )
         if only_list:
-            yield f"{what}, if it is still there and ours"
+            yield f"{what}, if it still exists and still belongs to tierbench"
             continue
         try:
             yield f"{what}{_dropped(left, world, connect)}"
@@ -430,17 +432,19 @@ def _advice_on_silence(reason: str) -> str:
     """What to do where a cluster does not answer, by the words of libpq or of a pooler."""
     if servers.POOLER_REFUSED in reason:
         return (
-            "those are a pooler's words (PgBouncer): name the database's own "
-            "hosts and ports in `existing.hosts`; or, to measure through the "
-            "pooler, let it have `ignore_startup_parameters = options`"
+            "this message comes from a connection pooler (PgBouncer). Name the "
+            "database's own hosts and ports in `existing.hosts`. To measure "
+            "through the pooler, let it have `ignore_startup_parameters = "
+            "options`"
         )
     if _NO_TLS in reason:
         return (
-            "it would send the password and all data in the clear: let the server offer "
-            "TLS, or, if that is well on this network, write `tls: off` under "
-            "`existing` in the profile"
+            "it would send the password and all data unencrypted. Let the "
+            "server offer TLS. If this network is safe enough, write `tls: "
+            "off` under `existing` in the profile"
         )
     return (
-        "check in the profile, under `existing`: hosts, port, user, password, tls, "
-        "maintenance_database, the servers' pages; and that this machine can reach them"
+        "check hosts, port, user, password, tls, maintenance_database and "
+        "the servers' pages under `existing` in the profile. This machine "
+        "must be able to reach them"
     )

@@ -53,18 +53,17 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
 
 def _not_measured(database: str) -> str:
     return (
-        f"this is {database}, which is not measured: how it loads, "
-        "and where it keeps tables and log, is not as with PostgreSQL or "
-        "YugabyteDB, so its figures would be of something else than these "
-        "nodes' disks"
+        f"this is {database}, which tierbench does not measure. It does not "
+        "load or store data as PostgreSQL or YugabyteDB does. Its figures "
+        "would not describe the disks of these nodes"
     )
 
 
 def _of_no_flavour(banner: str) -> str:
     return (
-        f"the server calls itself {banner!r}, neither "
-        "PostgreSQL nor YugabyteDB: if its storage is that of one of them, "
-        "say which with `flavour`"
+        f"the server calls itself {banner!r}, neither PostgreSQL nor "
+        "YugabyteDB. If it stores data as one of them does, name that one "
+        "with `flavour`"
     )
 
 
@@ -90,7 +89,9 @@ def notes(
     if observed.flavour == YUGABYTEDB and not declared.tservers:
         yield "durability and compactions are not seen: declare `existing.tservers`"
     if declared.tls not in ("verify-full", "verify-ca"):
-        yield f"`tls: {declared.tls}`: nobody checks that it is the declared cluster which answers"
+        yield (
+            f"`tls: {declared.tls}`: nothing verifies that the declared cluster answers"
+        )
     yield from _notes_on_disks(declared, observed)
     if not all(host.waits_counted for host in observed.hosts):
         off = " and ".join(servers.TIMED)
@@ -109,8 +110,8 @@ def _notes_on_disks(declared: Existing, observed: Observation) -> Iterator[str]:
         yield f"the disks of the nodes are not seen: declare `existing.devices`{grant}"
     if any(host.disks.on_root for host in observed.hosts):
         yield (
-            "the servers' directories are taken to be on the machines' root "
-            "disks: if the servers run in containers, declare "
+            "the servers' directories are assumed to be on the machines' root "
+            "disks. If the servers run in containers, declare "
             "`existing.devices`"
         )
 
@@ -131,8 +132,10 @@ def session_limit(
         min(limits),
         hosts,
         setting=f"max_connections for {declared.user}",
-        advice="give the workload fewer `threads`, or name more of the cluster's nodes in "
-        "`existing.hosts`; its owner can raise the limit",
+        advice=(
+            "give the workload fewer `threads`, or name more of the cluster's "
+            "nodes in `existing.hosts`. The cluster's owner can raise the limit"
+        ),
         is_certain=hosts >= spec.nodes and _is_without_pooler(declared, observed),
         sampling=sampling,
     )

@@ -77,7 +77,7 @@ _KEYS = tuple(field.name for field in fields(Existing))
 
 def read(spec: ClusterSpec) -> tuple[Existing, tuple[Mistake, ...]]:
     """The declaration in a profile, and all mistakes in it."""
-    reason = "settings belong to the cluster's owner: keys of `existing` alone are read"
+    reason = "settings belong to the cluster's owner: only keys of `existing` are read"
     foreign = [Mistake(f"cluster.settings.{key}", reason) for key in spec.settings]
     declared, mistakes = read_keys(spec.existing)
     return declared, (*foreign, *mistakes)
@@ -109,8 +109,8 @@ def _unknown_key(name: str) -> Mistake:
     """With the key that was meant. A password in clear would be copied into every result."""
     if name in ("password", "passwd", "pwd"):
         text = (
-            f"`{name}` is no key, because results keep the profile: name `password_env` "
-            "or `password_file`"
+            f"`{name}` is not allowed, because results keep the profile: name "
+            "`password_env` or `password_file`"
         )
         return Mistake("cluster.existing", text, kind="unknown name")
     text = "unknown key"
@@ -178,10 +178,15 @@ def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:
                 key, "write lower-case letters, digits and underscores, no digit first"
             )
     if declared.database == declared.maintenance_database:
-        yield _mistake("database", "must not be the one through which it is created")
+        yield _mistake(
+            "database",
+            "must differ from `maintenance_database`, through which it is created",
+        )
     if declared.database == LEASE_DATABASE:
         yield _mistake(
-            "database", "says which campaign is on the cluster: take another name"
+            "database",
+            "is reserved for the record of which campaign uses the cluster: "
+            "take another name",
         )
 
 
@@ -206,7 +211,7 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
         yield _mistake(
             "tls_root",
             (
-                "servers are verified unless the profile says otherwise: name the "
+                "servers are verified unless the profile says otherwise. Name the "
                 "file of the authority that signed their certificates; for servers "
                 "without TLS write `tls: off`"
             ),

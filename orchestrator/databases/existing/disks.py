@@ -172,7 +172,7 @@ def of_host(
         not_counted += _on_no_disk(disk_of)
     if len(counted) > 1:
         not_counted.append(
-            f"{listed(counted)} hold its data: neither is held to the tier's limits"
+            f"{listed(counted)} hold its data, and no single one has the tier's limits"
         )
     if device and len(data) > 1:
         not_counted.append(

@@ -78,8 +78,10 @@ def drop_begun(session: sql.Session, oid: int) -> bool:
 def _require(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
     if now is None or now.oid != entry.oid:
         raise RunError(
-            f"the database {name} is another one since a moment ago: nothing was dropped",
-            advice="look who made it, and choose another name (`existing.database`)",
+            f"somebody has just replaced the database {name}: nothing was dropped",
+            advice=(
+                "find out who made it, and choose another name (`existing.database`)"
+            ),
         )
 
 

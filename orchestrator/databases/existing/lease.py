@@ -84,8 +84,10 @@ class Lease(owned_database.Place):
             raise UnavailableError(
                 f"{other} is measuring the cluster at {self.declared.where}: each "
                 "would measure the other's load",
-                advice="wait for it to end; if it is gone without a word, it is out of "
-                f"the way {_SILENT_S:g} s after it was last heard of",
+                advice=(
+                    f"wait for it to end. If it died, its claim ends {_SILENT_S:g} s "
+                    "after its last sign of life"
+                ),
             )
         try:
             with self.world.platform.guard.beats.during(self._beat):
@@ -113,11 +115,13 @@ class Lease(owned_database.Place):
                 if attempt:
                     self.world.clock.sleep(_AGAIN_S)
         raise UnavailableError(
-            "whether another campaign is on the cluster at "
-            f"{self.declared.where} cannot be seen: {refusal.what}",
-            advice=f"{self.declared.user} must be allowed to make the database "
-            f"{LEASE_DATABASE}, or to use it as its owner has granted; nothing "
-            "but its table `lease` is in it",
+            "tierbench cannot see whether another campaign is on the cluster "
+            f"at {self.declared.where}: {refusal.what}",
+            advice=(
+                f"{self.declared.user} must be allowed to make the database "
+                f"{LEASE_DATABASE}, or to use it as its owner has granted. It holds "
+                "only its table `lease`"
+            ),
         )
 
     def clear(self) -> str:
@@ -196,7 +200,7 @@ class Lease(owned_database.Place):
             self._remove()
         except TierbenchError as error:
             text = (
-                f"the database {LEASE_DATABASE} may still be there: {error.what}; "
+                f"the database {LEASE_DATABASE} may still be there: {error.what}. "
                 "`tierbench clean` drops it when no campaign is on the cluster"
             )
             self.world.progress.warn(text)

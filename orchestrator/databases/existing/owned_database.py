@@ -131,8 +131,8 @@ class Place:
             if _IN_USE not in str(error):
                 return may_pass(error) and waited_s < PATIENCE_S
             self.world.progress.step(
-                f"waiting until nobody is connected to the database {self.name}: servers that "
-                "pool sessions keep them for minutes",
+                f"waiting until nobody is connected to the database {self.name}. "
+                "Servers that pool sessions keep them for minutes",
                 IN_USE_S - waited_s,
             )
             return True
@@ -172,8 +172,10 @@ class OwnDatabase(Place):
         ):
             raise UsageError(
                 f"the {problem}{age}",
-                advice="choose another name (`existing.database`); or, to have it dropped "
-                f"although it may be in use, add `existing.may_drop: {self.name}`",
+                advice=(
+                    "choose another name (`existing.database`). To have it dropped "
+                    f"although it may be in use, add `existing.may_drop: {self.name}`"
+                ),
             )
         return True
 

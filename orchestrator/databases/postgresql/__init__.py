@@ -280,9 +280,11 @@ def _raise_if_taken(port: int) -> None:
         except OSError as error:
             raise UnavailableError(
                 f"port {port} on 127.0.0.1 is taken ({error.strerror})",
-                advice="free it, choose another `port` in the profile, or leave it out: "
-                "then any free one is used; `tierbench clean` removes what an "
-                "earlier one left",
+                advice=(
+                    "free it, or choose another `port` in the profile. Without `port` "
+                    "any free one is used. `tierbench clean` removes what an earlier "
+                    "campaign left"
+                ),
             ) from error
 
 

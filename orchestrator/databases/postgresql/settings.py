@@ -205,9 +205,9 @@ def _accepted_losses(spec: ClusterSpec) -> set[str]:
 def _gives_up_durability(name: str, value: str) -> errors.Mistake:
     return of_setting(
         name,
-        f"{value!r} gives up durability, so that tiers would be compared "
-        "without the writes that durability costs; if that is the "
-        f"question, add `{ACCEPT_DATA_LOSS}: {name}`",
+        f"{value!r} gives up durability: tiers would be compared without "
+        "the writes that durability costs. If that is the question, add "
+        f"`{ACCEPT_DATA_LOSS}: {name}`",
     )
 
 

@@ -134,8 +134,8 @@ def _require_lasting_disks(platform: Platform) -> None:
     classes = claims.storage_classes()
     if not any(storage_class.is_default for storage_class in classes):
         raise errors.UnavailableError(
-            f"{platform.name} has no default storage class: a node's disk would "
-            "end with the node, and the checklist starts nodes again from "
+            f"{platform.name} has no default storage class, so a node's disk "
+            "would end with the node. The checklist starts nodes again from "
             "their disks",
             advice="make a class the default: annotate it with "
             "storageclass.kubernetes.io/is-default-class=true",

@@ -310,7 +310,8 @@ def _since_begun(cluster: Cluster, handle: _Running) -> dict[str, float | None]:
 def _without_password(at: str) -> UsageError:
     return UsageError(
         "YugabyteDB without TLS has an administrator without a password, "
-        f"at {at}: whoever reaches that can run commands in its containers",
+        f"at {at}. Whoever can reach that address can run commands in its "
+        "containers",
         advice='set `tls: "on"` among the settings of `cluster` in the profile',
     )
 
@@ -428,8 +429,8 @@ def _new(
         if not nodes.PASSWORD.search(error.evidence):
             raise
     world.progress.warn(
-        "yugabyted did not change the administrator's password in time: "
-        "the nodes start once more, on emptied disks"
+        "yugabyted did not change the administrator's password in time. "
+        "The nodes start once more, on emptied disks"
     )
     up.close()
     at_once.each(lambda plan: nodes.empty(plan, world), handle.plans)

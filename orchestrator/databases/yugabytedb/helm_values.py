@@ -37,7 +37,7 @@ def values(
         raise strict_yaml.refused(mistakes)
     if settings.own_wal_directory:
         raise errors.UsageError(
-            "`wal_directory: own` has no place in the chart, which names its "
+            "the chart cannot hold `wal_directory: own`, because it names its "
             "directories itself",
             advice="leave it out for this purpose",
         )

@@ -80,8 +80,8 @@ def advice(settings: Settings, platform: Platform) -> str:
     file = f"{_DOWNLOADS}/releases/{number}/yugabyte-{settings.version}-{build}.tar.gz"
     return (
         f"{ways}; or download {file} and run `make yugabyte-image "
-        "TARBALL=<the file>`. On emulated disks of this machine DB=auto takes "
-        "PostgreSQL instead, and says so first"
+        "TARBALL=<the file>`. On emulated disks of this machine DB=auto "
+        "measures PostgreSQL instead, and says so first"
     )
 
 

@@ -98,15 +98,15 @@ def explain(error: RunError, plans: Sequence[ContainerSpec], world: World) -> No
     text = f"{error.what}\n{error.evidence}"
     if _LITTLE_MEMORY.search(text):
         error.advice = (
-            "give nodes more memory (`cluster.node.memory`): what their "
-            "servers have does not hold what this takes; creating a database "
-            "takes a master up to 500 MB"
+            "give nodes more memory (`cluster.node.memory`): their servers "
+            "have too little for this. Creating a database takes a master up "
+            "to 500 MB"
         )
     if PASSWORD.search(text):
         error.advice = (
-            "yugabyted ends if the administrator's passwords are not changed "
-            'within a minute each, as on a slow disk: take `tls: "off"`, nodes '
-            "with more CPUs, or a faster tier"
+            "yugabyted ends if a change of an administrator's password takes "
+            'over a minute, as on a slow disk. Take `tls: "off"`, nodes with '
+            "more CPUs, or a faster tier"
         )
 
 

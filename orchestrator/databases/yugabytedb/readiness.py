@@ -209,7 +209,9 @@ class Readiness:
         if not wait_until(
             ready, deadline_s=deadline_s, clock=self._world.clock, every_s=1.0
         ):
-            text = f"after {deadline_s:g} s leaders are still not at rest and even"
+            text = (
+                f"after {deadline_s:g} s leaders still move, or are not spread evenly"
+            )
             self._world.progress.warn(f"{text}: {leaders.uneven}")
         return leaders
 
@@ -273,8 +275,8 @@ def check_flags(
         if node.wal_device and wal_dirs != flags.WAL_DISK_DIR:
             place = wal_dirs or "the directory of its data"
             raise NodeError(
-                f"{node.name} has its WAL in {place} and not on its own disk, which "
-                f"is at {flags.WAL_DISK_DIR}",
+                f"{node.name} has its WAL in {place}, and not on its own disk at "
+                f"{flags.WAL_DISK_DIR}",
                 advice="look at `fs_wal_dirs` among the flags of its tablet server",
             )
     return servers
@@ -325,9 +327,11 @@ def _check_masters(
                 raise NodeError(
                     f"the master of {name} runs with {flag}={value}; the profile says "
                     f"{wanted}",
-                    advice="from 2024.1 on yugabyted sets some flags of masters itself, "
-                    f"behind the profile's: write `tserver.{flag}` if tablet servers "
-                    "alone shall have it, or leave it out",
+                    advice=(
+                        "from 2024.1 on yugabyted sets some flags of masters itself, after "
+                        f"those of the profile. Write `tserver.{flag}` if only tablet "
+                        "servers need it, or leave it out"
+                    ),
                 )
 
 

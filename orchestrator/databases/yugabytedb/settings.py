@@ -30,7 +30,8 @@ _YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` an
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
 _NO_SYNC = (
-    "no commit waits for a sync: only with `durability: durable` can that be taken away"
+    "without `durability: durable` no commit waits for a sync, so "
+    "there is nothing to take away"
 )
 _DURABLE = (
     "it decides what survives a power cut: use `durability: default` or `durable`"

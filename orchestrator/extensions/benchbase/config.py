@@ -195,9 +195,11 @@ def _contradictions(settings: BenchBaseSettings) -> Iterator[tuple[str, str]]:
     if settings.terminals > MAX_TERMINALS:
         yield (
             "threads",
-            f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}: "
-            "BenchBase gives each a thread and a connection; the built-in "
-            "workload shares connections",
+            (
+                f"{settings.terminals:,} terminals are more than {MAX_TERMINALS:,}, "
+                "and BenchBase gives each a thread and a connection. The built-in "
+                "workload shares connections"
+            ),
         )
 
 

@@ -26,9 +26,9 @@ IMAGE_VARIABLE = "BENCHBASE_IMAGE"
 _BY_DIGEST = re.compile(r"\S+@sha256:[0-9a-f]{64}")
 _RUNTIME = "benchbase"  # our image
 _WAYS = (
-    f"set {HOME_VARIABLE} to the directory of an unpacked distribution (the one with "
-    f"benchbase.jar; docs/WORKLOADS.md says how to build it), or {IMAGE_VARIABLE} to an "
-    "image by its digest"
+    f"set {HOME_VARIABLE} to the directory of an unpacked distribution, "
+    "which holds benchbase.jar. docs/WORKLOADS.md says how to build "
+    f"it. Or set {IMAGE_VARIABLE} to an image by its digest"
 )
 _JAR = "benchbase.jar"
 # BenchBase is started from the first of these and reads the others from its working directory.
@@ -108,7 +108,8 @@ def _checked(image: str | None) -> str:
         raise _unavailable(f"neither {HOME_VARIABLE} nor {IMAGE_VARIABLE} is set")
     if not _BY_DIGEST.fullmatch(image):
         raise errors.UsageError(
-            f"{IMAGE_VARIABLE}={image} names no digest, so it may be another program tomorrow",
+            f"{IMAGE_VARIABLE}={image} names no digest, so it may be another "
+            "program later",
             advice="write NAME@sha256:…, as `docker inspect --format '{{index .RepoDigests 0}}' "
             f"{image}` prints it after a pull",
         )

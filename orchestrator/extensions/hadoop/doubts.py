@@ -35,7 +35,9 @@ def _copies_differ(
         "copies differ",
         f"{where}: {format_bytes(written_bytes)} were written, {format_change(off_pct)} "
         f"against the {format_bytes(wanted_bytes)} that copies and checksums take",
-        advice="more: something else wrote to the disk; less: it was still in memory, a copy "
-        "is missing, or a counter lies; with little data the file system's own writes are as "
-        "much",
+        advice=(
+            "if it is more, something else wrote to the disk. If it is less, "
+            "data were still in memory, a copy is missing, or a counter is "
+            "wrong. With little data the file system's own writes are as much"
+        ),
     )

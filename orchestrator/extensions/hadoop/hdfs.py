@@ -105,8 +105,10 @@ class Hdfs(Database):
         if state:
             raise RunError(
                 f"HDFS has not all copies of all blocks: {state}",
-                advice="see the name node's log; disks need room for all copies and a "
-                "block of each file beside",
+                advice=(
+                    "see the name node's log. Disks need room for all copies, and for "
+                    "one more block of each file"
+                ),
             )
         self.begin_measuring(cluster, world)
 

@@ -57,10 +57,13 @@ class Store(Database):
         if trouble:
             url = spec.existing["url"]
             raise UnavailableError(
-                f"the store {url} does not answer, "
-                "or not to what the environment signs in with",
-                advice="look at the driver's words below; the container or bucket must exist, "
-                "and the store must be reached from this computer's containers",
+                f"the store {url} does not answer, or not with the credentials of "
+                "the environment",
+                advice=(
+                    "read the driver's message below. The container or bucket must "
+                    "exist, and this computer's containers must be able to reach the "
+                    "store"
+                ),
                 evidence=trouble,
             )
 

@@ -146,8 +146,8 @@ def _nothing_seen(step: str, done: Completed) -> LoadError:
 
 def _not_in_time(workload: Workload, took_s: float) -> LoadError:
     return LoadError(
-        f"{workload.name} took {format_seconds(took_s)}: its work was not done within "
-        "`measure`, which is no rate",
+        f"{workload.name} took {format_seconds(took_s)}: its work was not "
+        "done within `measure`, so it has no rate",
         advice="give it a longer `measure`, or less `bytes`",
     )
 
@@ -278,9 +278,11 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
     if state:
         raise LoadError(
             f"when the last job ended, not every block had all its copies: {state}",
-            advice="the run is void, as writes with fewer copies are cheaper: see the "
-            "name node's log; disks need room for all copies and a block of "
-            "each file beside",
+            advice=(
+                "the run is void, because writes with fewer copies are cheaper. "
+                "See the name node's log. Disks need room for all copies, and for "
+                "one more block of each file"
+            ),
         )
 
 

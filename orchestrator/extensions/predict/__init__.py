@@ -15,8 +15,11 @@ EXTENSION = Extension(
         ),
         "predict": CommandEntry(
             "orchestrator.extensions.predict.commands:predict",
-            help="Predicts from a run what other tiers would do; without --tier those that were "
-            "measured beside it, with what they did, and all of the catalog.",
+            help=(
+                "Predicts from a run what other tiers would do. Without --tier: "
+                "those measured beside it, with what they did, and all of the "
+                "catalog."
+            ),
             panel=_PANEL,
             example="predict latest/03-ultra-tpcc-r1 --tier azure/P30",
         ),

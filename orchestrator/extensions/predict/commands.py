@@ -312,7 +312,8 @@ def _bytes_of_its_disk(tier: Tier) -> int:
 
 def _size_unknown(profile: str) -> UsageError:
     return UsageError(
-        f"how much the disks of {profile} hold is not known, and so not which disks to look at",
+        f"it is not known how much the disks of {profile} hold, and "
+        "therefore which disks to look at",
         advice="say what each node's disk must hold: --size 250GiB",
     )
 

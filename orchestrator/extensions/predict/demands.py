@@ -315,17 +315,21 @@ def _lacks_a_stage(run: str, stage: str) -> UsageError:
 
 def _at_a_cap(run: str, at_cap_pct: float) -> UsageError:
     return UsageError(
-        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its time, "
-        "which hides what else takes it",
-        advice="predict from a run on the fastest tier, or measure one session too, at which "
-        "no cap holds back: the same command with --probe",
+        f"{run} was at a cap of its disk for {at_cap_pct:.0f} % of its "
+        "time. That hides what else takes time",
+        advice=(
+            "predict from a run on the fastest tier. Or measure one session "
+            "too, which no cap holds back: the same command with --probe"
+        ),
     )
 
 
 def _no_mix(run: str) -> UsageError:
     return UsageError(
-        "what was observed does not tell reads and writes apart, or has no writes, "
-        f"or {run} wrote nothing",
-        advice="observe with node_exporter, iostat or a CSV, because sar counts reads and "
-        "writes together; and advise from a run whose workload writes",
+        "the observation does not tell reads and writes apart, or has no "
+        f"writes; or {run} wrote nothing",
+        advice=(
+            "observe with node_exporter, iostat or a CSV, because sar counts "
+            "reads and writes together. Advise from a run whose workload writes"
+        ),
     )

@@ -287,6 +287,6 @@ def log_normal(p50_s: float, p99_s: float) -> Quantiles:
 
 def _no_latency(tier: str, way: str) -> UsageError:
     return UsageError(
-        f"nothing says how long a {way} of {tier} takes",
-        advice=f"give its {way}_latency, or measure it with a gate",
+        f"it is not known how long a {way} of {tier} takes",
+        advice=f"give its {way}_latency, or measure it with a disk check",
     )

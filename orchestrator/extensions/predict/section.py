@@ -101,8 +101,8 @@ def _by_price(predictions: Sequence[Prediction]) -> Iterator[Charts]:
     maps = tuple(_maps(predictions, colours))
     if maps:
         caption = (
-            "Each point a tier of the catalog, both axes logarithmic; of tiers that were measured "
-            "too a line ends at what they did."
+            "Each point is a tier of the catalog; both axes are logarithmic. "
+            "If a tier was measured too, a line ends at what it did."
         )
         yield Charts(maps, (), caption, bands=colours)
 

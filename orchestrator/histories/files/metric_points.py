@@ -14,12 +14,13 @@ from orchestrator.histories.files.times import unix_s
 
 _FLEXIBLE_SERVER = "read_iops write_iops read_throughput write_throughput"
 _NOTHING_READ = (
-    "of machines ask Azure for Data Disk Read Operations/Sec and its sisters, of flexible servers "
-    f"for {_FLEXIBLE_SERVER}; CloudWatch for VolumeReadOps or ReadIOPS and theirs"
+    "for machines ask Azure for Data Disk Read Operations/Sec and the "
+    f"metrics beside it, for flexible servers {_FLEXIBLE_SERVER}. Ask "
+    "CloudWatch for VolumeReadOps or ReadIOPS and those beside it"
 )
 _ONE_NAME_EACH = (
-    "give each a name of its own: of CloudWatch in its Label; ask Azure for one machine with "
-    "--filter \"LUN eq '*'\" alone"
+    "give each its own name. With CloudWatch use the Label. With Azure "
+    "ask for one machine at a time, with --filter \"LUN eq '*'\" alone"
 )
 _DISK = ["node", "device"]
 _PLACE = [*_DISK, "begin_s"]

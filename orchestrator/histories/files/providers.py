@@ -182,7 +182,7 @@ def _check_whole(content: Any, results: Any) -> None:
 def _place_of_label(words: Sequence[str], name: str, storage: str = "") -> DiskPlace:
     """`storage`: the device where the label names a node alone; "" if that is the device."""
     if not words:
-        raise FormError(f"{name} is of no volume", f"ask with the Label {LABEL}")
+        raise FormError(f"{name} does not name a volume", f"ask with the Label {LABEL}")
     if len(words) == 2:
         return DiskPlace(node=words[0], device=words[1])
     node = " ".join(words)

@@ -85,7 +85,7 @@ def _check_name(disk: Any) -> None:
         name = disk.get(key, "")
         if not isinstance(name, str):
             raise FormError(
-                f"`{key}` is {name!r}, which is no name of a disk",
+                f"`{key}` is {name!r}, which cannot be the name of a disk",
                 "give the file as sysstat wrote it",
             )
 
@@ -101,7 +101,7 @@ def _no_disks(content: Any) -> FormError:
     if any(_is_of_iostat(entry) for entry in entries):
         return FormError(
             "it has one reading of iostat, which is since the start of the machine",
-            f"let iostat go on for two or more: {_AGAIN} 3600",
+            f"let iostat write two or more: {_AGAIN} 3600",
         )
     return FormError(
         "it has no disks",
@@ -201,8 +201,8 @@ def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
     if is_of_sectors and not is_as_named:
         unit = label.removesuffix("/s")
         remark(
-            f"its {unit} are sectors of 512 bytes, as iostat up to 12.2.0 writes them: so they "
-            "are read"
+            f"its {unit} are read as sectors of 512 bytes, as iostat up to "
+            "12.2.0 writes them"
         )
         return _SECTOR
     return named_bytes

@@ -57,7 +57,7 @@ def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     if script in ENDS_WITH_WORK and workload.warmup_s:
         yield f"scales.{workload.scale}.warmup", "is 0s: the work is done once"
     if workload.statements_per_transaction and not _counts_statements(taken):
-        what = f"the transactions of {script} have no given number of statements"
+        what = f"the transactions of {script} have no fixed number of statements"
         yield "statements_per_transaction", what
 
 

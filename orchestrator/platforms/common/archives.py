@@ -42,7 +42,8 @@ class Arriving(tempfile.SpooledTemporaryFile[bytes]):
             raise _untrusted(f"gives more than {self._most_bytes:,} bytes")
         if length > self._room_bytes:
             raise RunError(
-                f"{self._target} has room for {self._room_bytes:,} bytes, and more came",
+                f"{self._target} has room for {self._room_bytes:,} bytes, but more "
+                "arrived",
                 advice="make room there, or write results to a larger disk: --results",
             )
         return super().write(piece)
@@ -51,7 +52,7 @@ class Arriving(tempfile.SpooledTemporaryFile[bytes]):
 def _untrusted(what: str) -> RunError:
     return RunError(
         f"a container {what}",
-        advice="its image is not to be trusted: nothing was brought back",
+        advice="its image cannot be trusted: no file was copied from it",
     )
 
 

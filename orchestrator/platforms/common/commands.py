@@ -113,7 +113,7 @@ class LineConversation:
         try:
             at_once.within(lambda: self._streams.send(data), self.send_s)
         except OSError as error:
-            what = f"{self._doing}: it takes no line: {error}"
+            what = f"{self._doing}: it does not accept input: {error}"
             raise RunError(what, evidence=self._output.tail()) from error
 
     def receive(self, timeout_s: float) -> str:
@@ -157,7 +157,10 @@ def to_its_end(
         if clock.monotonic() >= started_s + timeout_s:
             raise RunError(
                 f"{container.name} did not end within {timeout_s:g} s",
-                advice="is the disk under the cache, or the tier's path, very busy?",
+                advice=(
+                    "check whether the disk under the cache, or the tier's path, is "
+                    "very busy"
+                ),
                 evidence=container.logs(tail=20),
             )
         clock.sleep(_POLL_S)

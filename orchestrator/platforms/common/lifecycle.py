@@ -78,9 +78,8 @@ class Answering:
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
             self._is_gone = True
             raise UnavailableError(
-                f"{self.who} does not answer: it was asked after the signal, and is "
-                "not asked any more",
-                advice="see that it is reached from here again",
+                f"{self.who} does not answer after the signal, and is not asked again",
+                advice="check that it can be reached from here again",
             )
 
 
@@ -128,17 +127,22 @@ def lives(process_mark: str, is_young: Callable[[], bool]) -> bool:
 def refused_beat(by: str, error: Exception) -> errors.GuardLostError:
     return errors.GuardLostError(
         f"{by} refuses this campaign's sign of life: {error}",
-        advice="another campaign takes it for dead now: sign in again, or ask for "
-        "the right",
+        advice=(
+            "another campaign now takes this one for dead: sign in again, or "
+            "ask for the right"
+        ),
     )
 
 
 def taken_over(place: str, campaign: str, host: str) -> errors.GuardLostError:
     """The error of a beat that finds another campaign's guard."""
     return errors.GuardLostError(
-        f"{place} has been taken over by the campaign {campaign} on {host} "
-        "since this one was silent: each measures the other's load",
-        advice="run again when it has ended; was this machine suspended, or cut off?",
+        f"the campaign {campaign} on {host} took over {place}, because this "
+        "one was silent. Each measures the other's load",
+        advice=(
+            "run again when it has ended. Check whether this machine was "
+            "suspended, or cut off"
+        ),
     )
 
 
@@ -150,8 +154,10 @@ def refusal(
     return UnavailableError(
         f"another campaign is running on this {on}: process {process} on "
         f"{its_host}, {more}",
-        advice="wait for it to end, or stop it with Ctrl-C where it runs; if that "
-        f"machine is gone for good, `{drop}`",
+        advice=(
+            "wait for it to end, or stop it with Ctrl-C where it runs. If that "
+            f"machine is gone for good, `{drop}`"
+        ),
     )
 
 

@@ -82,7 +82,7 @@ def connect(
             environment.pop(name, None)
     advice = _START
     if engine:
-        advice = f"does it run, and is it reached from here? {_TRY}"
+        advice = f"check that it runs and can be reached from here: {_TRY}"
     with engine_errors(f"connecting to {engine or host}", advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
         # With a version it asks for none, as it would before it is told the following.
@@ -139,8 +139,8 @@ def _keep_alive(api: Any) -> None:
 
 def _without_tls(host: str) -> UsageError:
     return UsageError(
-        f"{host} is asked without TLS: whoever can reach it is root there, "
-        "and what goes to it can be read and changed on its way",
+        f"{host} is contacted without TLS. Whoever can reach it is root "
+        "there, and can read and change what is sent",
         advice="use ssh://…, or certificates (DOCKER_TLS_VERIFY=1 and "
         "DOCKER_CERT_PATH)",
     )

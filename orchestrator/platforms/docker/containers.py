@@ -265,7 +265,7 @@ class DockerContainer:
 
     def find_machine(self) -> Machine:
         if self.machine is None:
-            raise RunError(f"{self.name}: no machine is known that runs it")
+            raise RunError(f"{self.name}: it is not known which machine runs it")
         return self.machine
 
     def _get(self) -> Any:

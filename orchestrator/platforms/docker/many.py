@@ -329,8 +329,7 @@ def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     if local and len(engines) > 1:
         raise UsageError(
             f"machines: the engine {local[0]} is reached over a socket or the "
-            "loopback of this computer, so the other nodes have no address for "
-            "it",
+            "loopback of this computer. The other nodes have no address for it",
             advice="name it by the address that the others reach: tcp://… or ssh://…",
         )
     names_at: dict[str, list[str]] = {}

@@ -41,7 +41,7 @@ class Tunnel:
         match = _ADDRESS.fullmatch(url)
         if match is None:
             raise UsageError(
-                f"{url} is no address of an engine behind ssh",
+                f"{url} is not an address of an engine behind ssh",
                 advice="write ssh://[user@]host[:port], and a path if its socket is "
                 "elsewhere",
             )
@@ -116,8 +116,10 @@ class Tunnel:
         ssh = " ".join(self._command("-o", "BatchMode=yes"))
         return UnavailableError(
             f"{self._url}: ssh does not connect: {why}",
-            advice=f"`{ssh} docker version` must work without a question: a key that "
-            "needs no passphrase or is in an agent, a known host",
+            advice=(
+                f"`{ssh} docker version` must work without a question. The key "
+                "needs no passphrase or is in an agent, and the host is known"
+            ),
         )
 
     def _keep(self) -> None:

@@ -109,8 +109,10 @@ class ClusterLeftovers:
             listed = ", ".join(names)
             raise RunError(
                 f"what {namespace} rented is not gone after {_GONE_S:g} s: {listed}",
-                advice="look with `kubectl get pv,volumesnapshotcontent`, and for the "
-                "disks at the provider: they may cost money until they are removed",
+                advice=(
+                    "look with `kubectl get pv,volumesnapshotcontent`, and for the "
+                    "disks at the provider. They may cost money until they are removed"
+                ),
             )
 
     def rented(

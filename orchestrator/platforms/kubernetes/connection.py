@@ -85,8 +85,10 @@ def cluster_errors(doing: str) -> Iterator[None]:
     except Unanswered as error:
         raise UnavailableError(
             f"{doing}: the Kubernetes cluster does not answer ({error})",
-            advice="look with `kubectl cluster-info`; KUBECONFIG and the context, the "
-            "profile's or the current one, decide which cluster is meant",
+            advice=(
+                "look with `kubectl cluster-info`. KUBECONFIG and the context, the "
+                "profile's or the current one, decide which cluster is used"
+            ),
         ) from error
 
 
@@ -334,10 +336,12 @@ def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str
 def _no_cluster(error: Exception) -> UnavailableError:
     return UnavailableError(
         f"no Kubernetes cluster is configured here: {error}",
-        advice="set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-        "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
-        "clusters get-credentials`), and choose the context with `kubectl "
-        "config use-context`",
+        advice=(
+            "set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
+            "clusters get-credentials`). Choose the context with `kubectl "
+            "config use-context`"
+        ),
     )
 
 

@@ -213,8 +213,8 @@ class KubernetesPlatform:
 
     def stand(self, spec: ContainerSpec) -> NoReturn:
         raise UnavailableError(
-            f"{spec.name} cannot stay when this program ends: on Kubernetes all "
-            "of a campaign goes with its namespace",
+            f"{spec.name} cannot stay when this program ends. On Kubernetes a "
+            "campaign's namespace is removed with all that is in it",
             advice="disks that stay need a Docker engine",
         )
 

@@ -175,8 +175,10 @@ class LeaseGuard:
             raise UnavailableError(
                 f"{self._space.namespace} has no service account within "
                 f"{_ACCOUNT_S:g} s",
-                advice="is there such a namespace, and the cluster's controller manager "
-                "running?",
+                advice=(
+                    "check that the namespace exists, and that the cluster's "
+                    "controller manager runs"
+                ),
             )
 
 

@@ -183,7 +183,7 @@ class Placement:
                 return self.machine_names[placement]
             names = [name_of(machine) for machine in self.find_machines((placement,))]
             if not names:
-                raise _no_machine("no machine of the cluster can run pods of ours")
+                raise _no_machine("no machine of the cluster can run tierbench's pods")
             if len(names) > 1 and not placement:
                 raise _no_machine(
                     "a device is on one machine, and it is not known on which"

@@ -170,7 +170,7 @@ class Pod:
         why = f" {frames.message}".rstrip()
         return RunError(
             f"{doing}: the connection ended before the command did{why}",
-            advice="was the API server, or a proxy before it, restarted?",
+            advice="check whether the API server, or a proxy before it, was restarted",
             evidence=output.tail(),
         )
 
@@ -299,7 +299,7 @@ class Pod:
             if name:
                 self._machine = self._machine_named(str(name))
         if self._machine is None:
-            raise RunError(f"{self.name}: no machine is known that runs it")
+            raise RunError(f"{self.name}: it is not known which machine runs it")
         return self._machine
 
     def logs(self, tail: int | None = None) -> str:

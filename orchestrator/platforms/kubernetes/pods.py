@@ -229,7 +229,7 @@ class ClusterImages:
         return (
             "push it to a registry that the cluster can reach (`docker tag "
             f"{tag} REGISTRY/{tag}`, `docker push REGISTRY/{tag}`) and set "
-            f"{own_images.REGISTRY_VARIABLE}=REGISTRY, or import it on each "
+            f"{own_images.REGISTRY_VARIABLE}=REGISTRY. Or import it on each "
             "machine (`ctr -n k8s.io images import`)"
         )
 

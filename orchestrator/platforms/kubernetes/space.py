@@ -211,8 +211,10 @@ class Space:
             why = "; ".join(reasons) or "it says no reason"
             raise RunError(
                 f"{kind} {name} could not be removed within {deadline_s:g} s: {why}",
-                advice=f"`kubectl describe` it (in {self.namespace}, unless it is in none), "
-                "which says what holds it, then `tierbench clean`",
+                advice=(
+                    f"`kubectl describe` says what holds it (in {self.namespace}, "
+                    "unless it has no namespace); then `tierbench clean`"
+                ),
             )
 
     def machine_trouble(self, pod: Thing) -> str:

@@ -77,8 +77,8 @@ def _of_container(
         why = _last(events[::-1], ("Failed",)) or text
         return Trouble(
             f"its image cannot be pulled ({reason}): {why}",
-            "push the image to a registry that the cluster can reach, and say "
-            "where with TIERBENCH_REGISTRY; a private one needs a pull secret",
+            "push the image to a registry that the cluster can reach, and name "
+            "that with TIERBENCH_REGISTRY. A private one needs a pull secret",
             lasting_s=0.0,
         )
     if reason in _SETTING:
@@ -104,8 +104,8 @@ def _of_placement(
     if grows(events):
         return Trouble(what, "the cluster adds a machine: wait for it")
     advice = (
-        "give nodes less CPU and memory in the profile, or the cluster more machines; "
-        "`kubectl describe nodes` shows what is taken"
+        "give nodes less CPU and memory in the profile, or the cluster "
+        "more machines. `kubectl describe nodes` shows what is taken"
     )
     return Trouble(what, advice)
 

@@ -181,9 +181,11 @@ class Volumes:
             why = trouble.volume_trouble(events) or "its provisioner says nothing"
             raise RunError(
                 f"the claim {claim} got no volume within {timeout_s:g} s: {why}",
-                advice="is its storage class right, and its driver running? A class that "
-                "waits for its first consumer gives a volume only to a container "
-                "that uses it",
+                advice=(
+                    "check its storage class, and that its driver runs. A class that "
+                    "waits for its first consumer gives a volume only to a container "
+                    "that uses it"
+                ),
             )
         return manifests.described_volume(volume)
 
@@ -252,8 +254,8 @@ class Volumes:
 
 def _keeps_volumes(storage_class: StorageClass) -> UnavailableError:
     return UnavailableError(
-        f"the default storage class {storage_class.name} keeps its volumes: one "
-        "for each node and run would stay, and cost money",
+        f"the default storage class {storage_class.name} keeps its volumes. "
+        "One for each node and run would stay, and cost money",
         advice="make one the default whose reclaimPolicy is Delete, or declare "
         "the nodes' disks in the profile",
     )

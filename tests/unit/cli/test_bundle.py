@@ -417,7 +417,7 @@ def test_a_name_that_is_taken_meanwhile_is_refused(tmp_path: Path) -> None:
 def test_a_postgresql_is_refused(app: App, tmp_path: Path) -> None:
     urls = dict.fromkeys(("master", "tserver", "ysql"), "http://127.0.0.1:9")
     connect = connecting(Session("PostgreSQL 16.4 on x86_64-pc-linux-gnu"))
-    with pytest.raises(UsageError, match="is no YugabyteDB"):
+    with pytest.raises(UsageError, match="is not YugabyteDB"):
         bundle_command.show(app, tmp_path / "bundle.txt", profile(urls), connect)
 
 
@@ -431,7 +431,7 @@ def test_a_postgresql_is_refused_also_where_its_first_host_is_down(
         yield Session("PostgreSQL 16.4 on x86_64-pc-linux-gnu")
 
     urls = dict.fromkeys(("master", "tserver", "ysql"), "http://127.0.0.1:9")
-    with pytest.raises(UsageError, match=f"{HOSTS[1]}.* is no YugabyteDB"):
+    with pytest.raises(UsageError, match=f"{HOSTS[1]}.* is not YugabyteDB"):
         bundle_command.show(app, tmp_path / "bundle.txt", profile(urls), connect)
 
 
@@ -445,7 +445,7 @@ def test_a_cluster_of_which_nothing_answers_leaves_no_file(
 
     urls = dict.fromkeys(("master", "tserver", "ysql"), "http://127.0.0.1:9")
     file = tmp_path / "bundle.txt"
-    with pytest.raises(UnavailableError, match="nothing of the cluster answers"):
+    with pytest.raises(UnavailableError, match="no part of the cluster answers"):
         bundle_command.show(app, file, profile(urls), connect)
     assert not file.exists()
 
@@ -474,8 +474,11 @@ def test_pages_alone_make_a_bundle(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--bundle", "b.txt"), "--bundle is of a running cluster"),
-        (("--bundle", "b.txt", "--profile", "ultra"), "no cluster that others run"),
+        (("--bundle", "b.txt"), "--bundle reads a running cluster"),
+        (
+            ("--bundle", "b.txt", "--profile", "ultra"),
+            "does not describe an existing cluster",
+        ),
     ],
 )
 def test_a_bundle_needs_a_running_cluster(
@@ -504,7 +507,7 @@ def test_the_documented_command_is_taken(
         text = text.replace(f":{port}", ":9").replace(f" {port}", " 9")
     (tmp_path / "my-cluster.yaml").write_text(text)
     assert tierbench(app, *words[1:]) == 69
-    assert "nothing of the cluster answers" in capsys.readouterr().err.replace(
+    assert "no part of the cluster answers" in capsys.readouterr().err.replace(
         "\n", " "
     )
     assert words[-1] == "bundle.txt" and not (tmp_path / "bundle.txt").exists()

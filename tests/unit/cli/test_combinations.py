@@ -48,7 +48,7 @@ TABLE = {
 UNFIT = re.compile(
     "StorageClass, which docker does not have"
     "|disks of several machines are|others run this cluster|measures a disk by itself"
-    "|cluster that others run|hdfs runs on one Docker engine or on Kubernetes"
+    "|is an existing cluster|hdfs runs on one Docker engine or on Kubernetes"
 )
 GENERATORS: dict[str, dict[str, Any]] = {
     "sysbench": {"workloads": ("tpcc",)},

@@ -143,7 +143,7 @@ def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> No
         (["up", "azure/P15", "--at", "/x", "--size", "300GiB"], "P15 has 256 GiB"),
         (
             ["up", "azure/P15", "enforcement=existing", "--at", "/x"],
-            "only an emulated disk can be",
+            "can only make emulated disks",
         ),
         (["up", "azure/P15", "--at", "/x", "--size", "much"], "--size"),
         (["down"], "name a disk, or say --all"),

@@ -293,7 +293,7 @@ def test_the_checklist_examines_the_image_that_a_profile_runs(
             ("--platform", "kubernetes", "--db", "yugabytedb"),
             "whose engines kubernetes",
         ),
-        (THEIRS, ("--db", "yugabytedb"), "a cluster that others run"),
+        (THEIRS, ("--db", "yugabytedb"), "an existing cluster"),
     ],
 )
 def test_what_cannot_run_there_is_refused_and_runs_nowhere(

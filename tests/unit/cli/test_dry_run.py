@@ -80,7 +80,7 @@ def test_order_time_space_and_cost_are_shown(
         "114.03 USD for 3 nodes",  # 3 x 38.01
         "list prices of premium (eastus, as of 2026-09-23; Microsoft, Azure Retail Prices API",
         "not verified: `tierbench prices update` asks the provider",
-        "not checked --offline: neither engines nor machines nor clusters were asked",
+        "not checked --offline: no engine, machine or cluster was asked",
         "Nothing was started.",
     ):
         assert said in text
@@ -158,7 +158,7 @@ def test_the_time_for_trials_of_limits_is_shown_where_there_are_any(
         ),
         (
             ["--until", "decided", "--max-repeats", "6"],
-            "whose decision is open, at most 4 of each (16 runs)",
+            "open workload, at most 4 of each (16 runs)",
             2.0,
         ),
     ],
@@ -277,7 +277,9 @@ def test_a_cluster_that_others_run_is_not_connected_to(
     (tmp_path / "theirs.yaml").write_text(re.sub(r"hosts: \S+", hosts, text))
     assert dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert") == EXIT_DONE
     text = " ".join(capsys.readouterr().out.split())
-    assert "theirs: database existing: the cluster is not connected to" in text
+    assert (
+        "theirs: database existing: a preview does not connect to the cluster" in text
+    )
     assert "is loaded once" in text and "not known" in text
     assert (
         dry("run", "-p", str(tmp_path / "theirs.yaml"), "-w", "insert", "--output=json")

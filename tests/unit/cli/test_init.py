@@ -257,8 +257,8 @@ def test_a_dry_run_says_where_real_and_emulated_disks_are_compared(
     main.exit_code([*words, "--output=json"], planned)
     notes = json.loads(capfd.readouterr().out)["plan"]["notes"]
     assert [note["text"] for note in notes if note["kind"] == "unlike disks"] == [
-        "the disks of mine are real and those of premium and ultra are not: part of each "
-        "difference is this machine's, and not the tier's"
+        "the disks of mine are real and those of premium and ultra are not. Part of each "
+        "difference comes from this machine, and not from the tier"
     ]
 
 

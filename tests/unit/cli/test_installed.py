@@ -344,7 +344,7 @@ def test_what_an_extension_has_kept_beside_the_runs_is_named_without_it(
     judged = bare.run("analyze", str(folder))
     assert judged.returncode in (0, 2), judged.stderr
     page = (folder / "report.md").read_text()
-    assert "predictions.json, which the extension predict shows" in page
+    assert "predictions.json belongs to the extension predict" in page
 
 
 def test_one_that_cannot_be_imported_is_named_with_what_to_do(

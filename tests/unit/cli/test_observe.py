@@ -323,7 +323,7 @@ def test_a_cap_that_readings_alone_show_leaves_larger_disks_untold(
             ("--file", "nowhere.json"),
             "nowhere.json cannot be read: No such file or directory",
         ),
-        (("disk.csv",), "a file or a value behind the name of its option"),
+        (("disk.csv",), "a file or a value after the name of its option"),
         (("--file", str(CSV), "--at-cap", "100"), "it is a percentage"),
         (("--file", str(CSV), "--device", "sdc"), "no readings of sdc"),
         (("--file", str(CSV), "--device", "("), "'--device': missing )"),
@@ -343,7 +343,7 @@ def test_a_cap_that_readings_alone_show_leaves_larger_disks_untold(
             "http://prom:9090",
         ),
         (("--exporter", "db-1:9100"), "write --exporter http://db-1:9100"),
-        (("--exporter", "http://a:1"), "nothing says which disk of a:1 to read"),
+        (("--exporter", "http://a:1"), "it is not known which disk of a:1 to read"),
         (
             ("--file", str(CSV), "--calibrate", "24x5m"),
             "--calibrate 24x5m has no effect here",
@@ -376,7 +376,7 @@ def test_what_cannot_be_done_is_refused(
     assert what in " ".join(capsys.readouterr().err.split())
 
 
-UNSIZED = "how large a disk has to be is not known, because counters do not tell it"
+UNSIZED = "the disk size that is needed is not known, because counters do not show it"
 
 
 @pytest.mark.parametrize(
@@ -543,7 +543,7 @@ def test_disks_of_this_computer_are_not_taken_for_those_of_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for keys, said in (
-        ({}, "nothing shows the disks of the hosts of ours"),
+        ({}, "the disks of the hosts of ours cannot be seen"),
         ({"node_exporter": "http://10.0.0.21:9100"}, "unknown key"),
     ):
         file = a_profile(tmp_path, hosts="10.0.0.21", **keys)

@@ -102,7 +102,10 @@ def test_a_probe_is_of_the_same_script_data_and_cluster_as_its_load() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"workloads": ("disk-matrix",)}, "of which alone other tiers are predicted"),
+        (
+            {"workloads": ("disk-matrix",)},
+            "only from such a load other tiers are predicted",
+        ),
         ({"workloads": ("tpcc",), "scale": "study"}, "set `think: none`"),
         ({"workloads": ("bulk-load",)}, "until its work is done"),
         (

@@ -89,7 +89,7 @@ def test_an_engine_elsewhere_that_does_not_answer_is_a_problem_below_the_plan(
     assert f"problem connecting to tcp://{CLOSED}: the Docker engine does not" in text
     assert "→" in text
     assert dry(real(tmp_path), profile(tmp_path, TIER, OURS), "--offline") == EXIT_DONE
-    assert "not checked --offline: neither engines nor" in text_of(capsys)
+    assert "not checked --offline: no engine, machine or" in text_of(capsys)
 
 
 def test_where_no_docker_is_a_dry_run_ends_well_and_says_what_only_a_run_can_tell(
@@ -99,7 +99,7 @@ def test_where_no_docker_is_a_dry_run_ends_well_and_says_what_only_a_run_can_tel
     text = text_of(capsys)
     assert "not checked connecting to unix:///nowhere/docker.sock" in text
     assert "problem" not in text
-    assert "what only a run can tell: whether disks are as fast as their tiers" in text
+    assert "only a run can tell whether disks are as fast as their tiers" in text
 
 
 def test_each_machine_that_does_not_answer_is_named(
@@ -164,7 +164,7 @@ def test_each_host_of_others_that_does_not_answer_is_named(
     text = text_of(capsys)
     for host in (CLOSED, "127.0.0.2:1"):
         assert f"problem the existing cluster does not answer: {host}:" in text
-    assert "database existing: the cluster is not connected to" in text
+    assert "database existing: a preview does not connect to the cluster" in text
     assert dry(real(tmp_path), file, "--offline") == EXIT_DONE
 
 

@@ -88,7 +88,7 @@ def test_of_two_machines_that_begin_at_the_same_moment_one_is_refused(on: On) ->
     with apps["vm2"].at_work():
         pass
     first = apps["vm1"]
-    with pytest.raises(UnavailableError, match="belongs to vm2 since this moment"):
+    with pytest.raises(UnavailableError, match="belongs to vm2 since a moment ago"):
         first.at_work().__enter__()
     assert on("vm1").cache == first.cache / "machines" / "vm1"
 
@@ -160,7 +160,7 @@ def test_of_two_that_take_it_over_at_the_same_moment_one_is_refused(
     first, second = on("vm1", "1"), on("vm1", "2")
     assert first.cache == second.cache == cache
     signed(second)
-    with pytest.raises(UnavailableError, match="belongs to vm1 since this moment"):
+    with pytest.raises(UnavailableError, match="belongs to vm1 since a moment ago"):
         first.at_work().__enter__()
 
 
@@ -220,7 +220,7 @@ def test_what_another_owner_left_is_removed_after_asking(
         app = replace(on("vm2", "2"), stdin=Terminal(answer))
         exit_code(["clean", "--owner", "gone"], app)
         said = " ".join("".join(capsys.readouterr()).split())
-        assert "gone may be using" in said and "its newest file changed " in said
+        assert "gone may be using" in said and "Its newest file changed " in said
         assert theirs.exists() == stays
 
 

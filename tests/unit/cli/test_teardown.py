@@ -102,7 +102,7 @@ def test_a_removal_that_hangs_is_given_up_in_the_end_and_what_may_stay_is_said(
     log.at_hang = lambda: None
     said = carry_out(log, tmp_path, teardown_s=0.5)
     assert log.words[-1] == "sweep"
-    (stays,) = [line for line in said if "something may stay" in line]
+    (stays,) = [line for line in said if "something may be left" in line]
     assert "`tierbench clean`, with the same --profile or --platform" in stays
 
 

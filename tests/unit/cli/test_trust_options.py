@@ -36,7 +36,7 @@ def test_the_interval_is_the_one_that_the_server_will_have() -> None:
 
 
 def test_a_database_without_such_an_interval_is_refused() -> None:
-    with pytest.raises(UsageError, match="no checkpoint interval"):
+    with pytest.raises(UsageError, match="checkpoint interval is not known"):
         planned("premium", "insert", database="yugabytedb", windows="checkpoints")
 
 

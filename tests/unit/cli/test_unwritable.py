@@ -84,7 +84,7 @@ def test_report_says_where_the_page_is_or_how_it_is_written(
 ) -> None:
     assert tierbench(app, "report", str(folder)) == EXIT_DONE
     shown = capsys.readouterr().out
-    assert f"report: none is written; `tierbench analyze {folder}` writes it" in shown
+    assert f"report: none was written; `tierbench analyze {folder}` writes it" in shown
     assert tierbench(app, "analyze", str(folder)) == EXIT_DONE
     capsys.readouterr()
     assert tierbench(app, "report", str(folder)) == EXIT_DONE
@@ -344,6 +344,6 @@ def test_a_folder_that_was_removed_is_said_to_be(tmp_path: Path) -> None:
     )
     assert ended.returncode == EXIT_UNAVAILABLE
     assert ended.stderr.splitlines() == [
-        "tierbench: the current folder is not there any more",
+        "tierbench: the current folder no longer exists",
         "  → change to another folder",
     ]

@@ -168,7 +168,7 @@ def test_keys_of_an_existing_cluster_are_judged_beside_other_mistakes(
         "p.yaml:4: cluster.replication_factor: this key is missing",
         "p.yaml:4: cluster.existing.port: '99999' is not a port",
         "p.yaml:4: cluster.existing.usr: unknown key: did you mean user?",
-        "p.yaml:4: cluster.existing: `password` is no key, because results keep the profile: "
+        "p.yaml:4: cluster.existing: `password` is not allowed, because results keep the profile: "
         "name `password_env` or `password_file`",
     ]
 

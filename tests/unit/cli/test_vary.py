@@ -106,9 +106,9 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
             "'--vary warehouses=2', what=\"unknown key of insert",
         ),
         ("data=200,400", {}, "with its unit"),
-        ("data=0.5x,2x", {"workloads": ("bulk-load",)}, "tables are empty"),
+        ("data=0.5x,2x", {"workloads": ("bulk-load",)}, "tables start empty"),
         ("data=1MB,2MB", {"workloads": ("tpcc",)}, "one warehouse"),
-        ("host_cache=none,read-only", {}, "attach one with each setting"),
+        ("host_cache=none,read-only", {}, "Attach one disk with each setting"),
         ("threads=1,2", {"sweep": "threads=1,2"}, "--sweep"),
         (
             "",
@@ -134,7 +134,7 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         (
             "",
             {"without": "disk", "platform": "kubernetes", "database": "postgresql"},
-            "on one Docker engine alone",
+            "only one Docker engine can keep",
         ),
         (
             "",
@@ -157,10 +157,14 @@ def test_each_factor_is_planned_on_each_database(text: str, database: str) -> No
         (
             "",
             {"without": "disk", "sweep": "threads=1,2"},
-            "--without does not go with --sweep",
+            "--without cannot be combined with --sweep",
         ),
-        ("threads=1,2", {"without": "disk"}, "--without does not go with --vary"),
-        ("warmup=30s,60s", {}, "--vary does not go with --warmup"),
+        (
+            "threads=1,2",
+            {"without": "disk"},
+            "--without cannot be combined with --vary",
+        ),
+        ("warmup=30s,60s", {}, "--vary cannot be combined with --warmup"),
     ],
 )
 def test_what_cannot_be_varied_is_refused_with_what_to_do(

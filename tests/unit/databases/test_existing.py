@@ -427,7 +427,7 @@ def test_what_took_its_name_in_the_last_moment_is_not_dropped() -> None:
         replaced_before(server, "ALTER DATABASE")
     assert server.databases == {"postgres": set(), "tierbench": {"payroll"}}
     (text,) = progress.said
-    assert "is another one since a moment ago: nothing was dropped" in text
+    assert "somebody has just replaced the database" in text
     server.before = lambda _statement: None
     (line,) = existing.clean(world(), server.connect)
     assert "left alone, because somebody else has made one" in line
@@ -486,7 +486,7 @@ def test_cleaning_drops_what_is_remembered() -> None:
     (listed,) = existing.clean(world(), server.connect, only_list=True)
     assert "tierbench" in server.databases
     (line,) = existing.clean(world(), server.connect)
-    assert listed == f"{line}, if it is still there and ours"
+    assert listed == f"{line}, if it still exists and still belongs to tierbench"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases
@@ -578,6 +578,6 @@ def test_a_database_that_cannot_be_dropped_is_said_and_hides_no_failure() -> Non
         server.unreachable = HOSTS
         raise RunError("the run itself failed")
     assert progress.said == [
-        "the database tierbench may still be there: SQL at 10.0.0.11: no; `tierbench clean` drops "
-        "it if it is still this campaign's"
+        "the database tierbench may still be there: SQL at 10.0.0.11: no. `tierbench clean` drops "
+        "it if it still belongs to this campaign"
     ]

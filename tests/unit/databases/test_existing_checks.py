@@ -51,7 +51,7 @@ def test_a_host_that_is_another_one_where_the_client_runs_is_refused(name: str) 
         database(server).check(given, replace(own, platform=far))
     found = raised.value.mistakes[0].what
     assert (
-        f"write `hosts: {host.name()}:5433`" in found
+        f"Write `hosts: {host.name()}:5433`" in found
         and "the load client runs on" in found
     )
 
@@ -82,7 +82,7 @@ def test_hosts_are_tried_from_where_the_client_runs() -> None:
     assert mistake.what.startswith(
         "10.0.0.12:5433 answers here, but the load client runs on"
     )
-    assert "another or none: connect: Connection refused: write" in mistake.what
+    assert "another server or none: connect: Connection refused. Write" in mistake.what
 
 
 def test_where_one_engine_has_the_client_only_its_machine_counts() -> None:
@@ -250,7 +250,7 @@ def test_other_databases_are_refused_by_name(
     """Banners and names as real ones were seen to say them: servers.py names the sources."""
     server = Server(banner=banner, has=has)
     (mistake,) = mistakes_of(server, spec(flavour="postgresql")).values()
-    assert mistake.startswith(f"this is {name}, which is not measured: ")
+    assert mistake.startswith(f"this is {name}, which tierbench does not measure. ")
     assert not [
         text for text in server.statements if text.startswith(("DROP", "CREATE"))
     ]
@@ -280,7 +280,7 @@ def test_a_page_of_another_form_is_unavailable_and_named(key: str) -> None:
         declared = {"node_exporters": f"{url} {url} {url}", key: f"{url} {url} {url}"}
         asked = replace(spec(), existing={**spec().existing, **declared})
         with pytest.raises(
-            UnavailableError, match=r"(/api/v1/\S+|/metrics) has another form"
+            UnavailableError, match=r"(/api/v1/\S+|/metrics) has an unknown form"
         ):
             database(Server()).check(asked, world())
 
@@ -326,7 +326,11 @@ def test_of_a_postgresql_no_node_behind_its_address_is_known() -> None:
         ({"hosts": ""}, "hosts", "at least one host"),
         ({"port": "5433x"}, "port", "is not a port"),
         ({"user": "robert'); --"}, "user", "letters, digits"),
-        ({"database": "yugabyte"}, "database", "must not be the one"),
+        (
+            {"database": "yugabyte"},
+            "database",
+            "must differ from `maintenance_database`",
+        ),
         ({"tservers": "http://a:9000"}, "tservers", "1 for 3 hosts"),
         ({"masters": "10.0.0.11:7000"}, "masters", "write http://host:port"),
         ({"devices": "sdb sdc"}, "devices", "one for all hosts, or one for each"),

@@ -157,7 +157,7 @@ def test_a_directory_is_on_the_disk_of_its_mount_as_counters_name_it(
         ({}, disks.Places(("/mnt/d0",), ("/mnt/log",)), disks.HostDisks(("nvme1n1",), "dm-0")),
         ({}, disks.Places(("/mnt/d0", "/mnt/d1"), ("/mnt/d0", "/mnt/d1")),
          disks.HostDisks(("nvme1n1", "sdb"), None,
-                     "nvme1n1 and sdb hold its data: neither is held to the tier's limits")),
+                     "nvme1n1 and sdb hold its data, and no single one has the tier's limits")),
         ({}, disks.Places(("/mnt/d0",), ("/tank/wal",)),
          disks.HostDisks(("nvme1n1",), None,
                      "/tank/wal is on no disk that its node_exporter shows, and does not count")),

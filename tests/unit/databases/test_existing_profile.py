@@ -236,7 +236,7 @@ def request(folder: Path, **changes: Any) -> Request:
 
 
 def test_another_database_cannot_be_asked_of_it(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="theirs is a cluster that others run"):
+    with pytest.raises(UsageError, match="theirs is an existing cluster"):
         plans.make_plan(an_app(NO_CACHE), request(tmp_path, database="postgresql"))
     with pytest.raises(
         UsageError, match="premium names no running cluster to attach to"
@@ -257,7 +257,7 @@ def test_its_disks_cannot_be_measured_by_themselves(
 
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
     (name,) = request(tmp_path).profiles
-    with pytest.raises(UsageError, match="others run"):
+    with pytest.raises(UsageError, match="existing cluster"):
         campaign.calibrate(an_app(tmp_path), name, "smoke", False, False)
 
 

@@ -118,7 +118,7 @@ def test_a_server_that_keeps_it_elsewhere_is_refused(directory: str) -> None:
     with serving({FLAGS: listed(own)}) as url:
         node = replace(NODE, sources={pages.TSERVER: url})
         with pytest.raises(
-            NodeError, match=f"not on its own disk, which is at {flags.WAL_DISK_DIR}"
+            NodeError, match=f"not on its own disk at {flags.WAL_DISK_DIR}"
         ):
             readiness.check_flags([node], chosen, Unread(fake_world()), 1)
     own["fs_wal_dirs"] = flags.WAL_DISK_DIR

@@ -120,7 +120,9 @@ def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() ->
     assert costs.rented(made)[1:] == (costs.RentedItem("azure/D8", 3, 1.0, None),)
     (note,) = costs.notes(made)
     assert "0.60 USD; the price of 3 × azure/D8 is not known" in note.text
-    with pytest.raises(UsageError, match="no price of 3 × azure/D8") as refused:
+    with pytest.raises(
+        UsageError, match="no price is known for 3 × azure/D8"
+    ) as refused:
         costs.check(made, "500 USD")
     assert "`vm_price`" in refused.value.advice
 
@@ -144,7 +146,10 @@ def test_each_cluster_that_others_run_has_its_own_machines() -> None:
 def test_the_note_says_amount_and_what_is_not_known() -> None:
     (note,) = costs.notes(plan_of(MOUNTED, hours=2.0))
     assert note.kind == "campaign cost"
-    assert "for at most 2 h at list price, 3 × disk of p: 0.60 USD" in note.text
+    assert (
+        "for at most 2 h the campaign itself costs, at list price for 3 × disk of p: 0.60 USD"
+        in note.text
+    )
     (note,) = costs.notes(plan_of(UNPRICED))
     assert "is not known: no price of 3 × disk of p" in note.text
 
@@ -161,7 +166,11 @@ def test_a_plan_within_the_limit_passes() -> None:
         ({}, "5 EUR", "prices in USD"),
         ({}, "5", "no amount with its currency"),
         ({}, "USD 5", "no amount with its currency"),
-        (UNPRICED, "5 USD", "cannot be held under 5 USD: no price of 3 × disk of p"),
+        (
+            UNPRICED,
+            "5 USD",
+            "cannot be held under 5 USD, because no price is known for 3 × disk of p",
+        ),
     ],
 )
 def test_a_limit_that_does_not_hold_or_cannot_be_told_is_refused(
@@ -193,14 +202,14 @@ IN_EUROS = Price(50.0, "EUR", "eastus", "2026-09", "a list")
         (
             TEN_CENTS,
             None,
-            "chosen by declared limits, not by price: no price is known for q;",
+            "chosen by declared limits, not by price: no price is known for q.",
         ),
         (
             None,
             None,
-            "chosen by declared limits, not by price: no price is known for p and q;",
+            "chosen by declared limits, not by price: no price is known for p and q.",
         ),
-        (TEN_CENTS, IN_EUROS, "not by price: prices are in USD and EUR;"),
+        (TEN_CENTS, IN_EUROS, "not by price: prices are in USD and EUR."),
         (
             TEN_CENTS,
             OTHER_REGION,

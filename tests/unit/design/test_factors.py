@@ -46,14 +46,14 @@ def test_values_are_in_rising_order_unless_they_are_words(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("nodes", "no factor with its values"),
-        ("=1,2", "no factor with its values"),
-        ("nodes=3", "no factor with its values"),
-        ("nodes=3,3", "no factor with its values"),
-        ("nodes=3,,6", "no factor with its values"),
+        ("nodes", "must name a factor with two or more values"),
+        ("=1,2", "must name a factor with two or more values"),
+        ("nodes=3", "must name a factor with two or more values"),
+        ("nodes=3,3", "must name a factor with two or more values"),
+        ("nodes=3,,6", "must name a factor with two or more values"),
         ("nodes=0,3", "no whole number from 1 to"),
-        ("without=nothing", "no factor with its values"),
-        ("without=disk,disk", "no factor with its values"),
+        ("without=nothing", "must name a factor with two or more values"),
+        ("without=disk,disk", "must name a factor with two or more values"),
         ("without=cpu", "a stage is nothing or disk"),
         ("nodes=three,6", "three is no whole number"),
         ("memory=2,4", "with its unit"),
@@ -259,7 +259,7 @@ def test_the_full_run_and_that_without_a_stage_have_the_same_data() -> None:
 @pytest.mark.parametrize(
     ("stage", "changes", "is_one_engine", "said"),
     [
-        ("disk", {}, False, "on one Docker engine alone"),
+        ("disk", {}, False, "only one Docker engine can keep"),
         ("network", {}, False, "on one Docker engine alone"),
         ("commit", {}, False, ""),
         ("network", {"client": "beside"}, True, "network already"),

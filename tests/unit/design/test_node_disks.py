@@ -149,7 +149,7 @@ def test_every_mistake_at_once_and_in_its_place() -> None:
             "enforcement: none",
             "file_system: xfs",
             "tier.file_system",
-            "is of `enforcement: mounted`",
+            "belongs to `enforcement: mounted`",
         ),
         ("enforcement: mounted", f"paths: {EACH}", "tier.paths", "unknown key"),
     ],

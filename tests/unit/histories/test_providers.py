@@ -187,7 +187,7 @@ def test_a_label_may_name_the_node_and_the_device_as_other_files_do(
         ),
         (
             amazon(lambda text: text.replace(f"{VOLUME} ", "")),
-            "is of no volume: ask with the Label .*VolumeId",
+            "does not name a volume: ask with the Label .*VolumeId",
         ),
         (amazon(MetricDataResults=[]), "does not tell what a disk read"),
         (

@@ -72,9 +72,9 @@ def test_a_log_with_limits_of_its_own() -> None:
         ("azure/P10", "'/mnt/d{node}'", "tier.disks.node-{node}.wal", "is missing"),
         ("azure/P9999", DISKS, "tier.wal.type", "unknown"),
         ("{iopses: 9}", DISKS, "tier.wal.iopses", "unknown key"),
-        ("{iops: 9, path: /a}", DISKS, "tier.wal.path", "of both disks"),
+        ("{iops: 9, path: /a}", DISKS, "tier.wal.path", "for both disks"),
         ("{iops: 9, size: 9GiB}", DISKS, "tier.wal.size", "does not use it"),
-        ("{iops: 9, wal: azure/P10}", DISKS, "tier.wal.wal", "of both disks"),
+        ("{iops: 9, wal: azure/P10}", DISKS, "tier.wal.wal", "for both disks"),
         (
             "azure/P10",
             "{node-1: {data: /a, wal: /b}, node-2: {data: /b, wal: /c}}",

@@ -216,11 +216,11 @@ def test_slow_epochs_of_the_file_are_in_the_model() -> None:
         ),
         (
             "{recorded: disks/p15.json, enforcement: mounted, path: /mnt/a}",
-            "tier.recorded: is of `enforcement: emulated`",
+            "tier.recorded: belongs to `enforcement: emulated`",
         ),
         (
             "{recorded: disks/p15.json, enforcement: none}",
-            "tier.recorded: is of `enforcement: emulated`",
+            "tier.recorded: belongs to `enforcement: emulated`",
         ),
         ("{recorded: 5}", "tier.recorded"),
     ],

@@ -226,8 +226,8 @@ def test_how_snapshots_are_kept(written: str, snapshots: Snapshots) -> None:
     ("written", "words"),
     [
         ("sometimes", "'copy' or 'none'"),
-        ("reflink", "say `copy`"),
-        ("{way: reflink}", "say `copy`"),
+        ("reflink", "write `copy`"),
+        ("{way: reflink}", "write `copy`"),
         ("{save: a}", "`save` and `restore` belong together"),
         ("{path: /mnt/other, save: a, restore: b}", "give `copy`"),
         ("{}", "give `copy`"),
@@ -244,7 +244,7 @@ def test_snapshots_that_cannot_be_meant(written: str, words: str) -> None:
     )
     assert (
         mistake.where.endswith("snapshots")
-        and "is of `enforcement: mounted`" in mistake.what
+        and "belongs to `enforcement: mounted`" in mistake.what
     )
 
 
@@ -256,7 +256,7 @@ def test_a_key_of_nodes_that_are_started_is_refused_on_those_of_others(
         "database: existing\nreplication_factor: 1\nexisting: {hosts: db.example}\n"
     )
     text = profile_text("{enforcement: existing}", "{}")
-    words = f"`{key.partition(':')[0]}` is of nodes that are started"
+    words = f"`{key.partition(':')[0]}` applies to nodes that tierbench starts"
     for cluster, refused in ((others + key, True), (others, False)):
         try:
             read_profile(

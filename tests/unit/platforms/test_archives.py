@@ -127,7 +127,7 @@ def test_an_archive_has_a_limit_of_bytes(tmp_path: Path) -> None:
         content.write(b"x" * 1000)
         with pytest.raises(RunError, match="gives more than 1,000 bytes") as refused:
             content.write(b"x")
-    assert "not to be trusted" in str(refused.value.advice)
+    assert "cannot be trusted" in str(refused.value.advice)
 
 
 def test_records_that_the_disk_has_no_room_for_are_no_fault_of_the_image(

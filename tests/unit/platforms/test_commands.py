@@ -98,7 +98,7 @@ def test_a_guard_that_is_lost_stays_lost() -> None:
     with guard.during(beat):
         for _ in range(2):
             with pytest.raises(
-                GuardLostError, match="taken over by the campaign c9 on vm-7"
+                GuardLostError, match="the campaign c9 on vm-7 took over"
             ):
                 guard.renew()
     with pytest.raises(GuardLostError):

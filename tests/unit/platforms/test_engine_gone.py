@@ -95,7 +95,7 @@ def test_an_engine_that_is_not_there_is_not_waited_for(peer: Peer) -> None:
     """Unlike one without a signal, which is asked for a minute."""
     platform = ended(peer)
     peer.go()
-    with pytest.raises(UnavailableError, match="is not asked any more"):
+    with pytest.raises(UnavailableError, match="is not asked again"):
         platform.container("x").remove(60)
 
 

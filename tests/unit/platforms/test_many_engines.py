@@ -104,7 +104,7 @@ def test_no_tick_asks_an_engine_or_starts_threads_for_one() -> None:
     cluster = Cluster("postgresql", "", databases, (), "network")
     nodes = watched(cluster, Disks((), {}), (), together)
     assert [node.machine for node in nodes] == ["vm1", "vm2", "", "vm1", "vm2"]
-    with pytest.raises(RunError, match="lost: no machine is known"):
+    with pytest.raises(RunError, match="lost: it is not known which machine"):
         together.container("lost").find_machine()
     machines = together.machines()
     assert set(asked) == {"vm1", "vm2", "this computer"}
@@ -168,7 +168,7 @@ def test_the_record_names_every_engine() -> None:
 
 def test_containers_of_another_program_are_known_when_they_are_found() -> None:
     together, _ = platform("vm1", "vm2")
-    with pytest.raises(RunError, match="old-vm2: no machine is known"):
+    with pytest.raises(RunError, match="old-vm2: it is not known which machine"):
         together.container("old-vm2").find_machine()
     assert "old-vm2" in [entry.name for entry in together.find_containers()]
     assert together.container("old-vm2").logs() == "old-vm2 on vm2"

@@ -217,7 +217,7 @@ PEERS = {
     "a page": (page(0, {}), "/metrics: timed out"),
     "a page that trickles": (
         page(0.01, _ENDLESS),
-        "had not ended when .* bytes had come",
+        "was still incomplete after .* bytes",
     ),
     "its head that trickles": (
         page(0.01, {"/metrics": _HEAD}),

@@ -123,5 +123,5 @@ def test_the_words_of_ssh_are_passed_on(
 
 @pytest.mark.parametrize("url", ["ssh://", "ssh://vm1:port", "ssh://bench:secret@vm1"])
 def test_what_is_no_address_is_refused(url: str, log: Path) -> None:
-    with pytest.raises(UsageError, match="no address of an engine behind ssh"):
+    with pytest.raises(UsageError, match="not an address of an engine behind ssh"):
         Tunnel(url)

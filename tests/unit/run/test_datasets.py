@@ -331,7 +331,7 @@ def test_a_data_set_whose_mark_was_cut_is_set_aside_and_loaded_anew(
     (aside,) = folder.parent.glob(f"{folder.name}-aside-*")
     assert (aside / "dataset.json").read_text() == "{"
     assert isinstance(campaign.world.progress, QuietProgress)
-    (said,) = [text for text in campaign.world.progress.said if "set aside" in text]
+    (said,) = [text for text in campaign.world.progress.said if "was renamed" in text]
     assert (
         said.startswith(str(folder)) and f"rm -r --one-file-system -- {aside}" in said
     )

@@ -178,7 +178,9 @@ def test_the_doctor_says_when_they_end(signed: Signed) -> None:
     certificate = CertificateFile("the client certificate", signed.file("user.crt"))
     found = doctor.examine_platform(Reached([certificate]), ROOT)
     texts = {finding.subject: finding.text for finding in found}
-    assert texts["the client certificate"].endswith("UTC, and must outlive a campaign")
+    assert texts["the client certificate"].endswith(
+        "UTC; a campaign must end before that"
+    )
 
 
 def test_a_serial_number_of_zero_in_a_bundle_is_no_fault_of_ours(

@@ -58,7 +58,7 @@ def test_a_killed_load_goes_on_from_its_disks(make: Make) -> None:
     (note.parent / "loaded").write_text("half of it")
     campaign = make()
     assert (ensure(campaign) / "loaded").read_text() == "half of it"
-    assert "a load goes on that did not end before: its program was ended" in said(
+    assert "an earlier load is continued; it had failed: its program was ended" in said(
         campaign
     )
     assert not note.exists()
@@ -93,7 +93,7 @@ def test_one_that_the_kill_damaged_begins_anew_and_says_so(
     (note.parent / "loaded").write_text("damaged")
     campaign = make(Failing(word, error, (1,)))
     folder = ensure(campaign)
-    assert f"is damaged, so it begins anew: {error}" in said(campaign)
+    assert f"is damaged, so it starts again: {error}" in said(campaign)
     assert not (folder / "loaded").exists()
     assert json.loads((folder / "dataset.json").read_text())["addresses"]
 

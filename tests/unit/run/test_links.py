@@ -174,9 +174,9 @@ def test_machines_whose_network_all_share_are_refused() -> None:
     here, _ = world(Links())
     links.check(a_profile(), here)
     apart = replace(a_profile(), placing=Placing(machines=("ssh://vm1",)))
-    with pytest.raises(UsageError, match="they are in their machine's"):
+    with pytest.raises(UsageError, match="use the network of their machine"):
         links.check(apart, here)
-    with pytest.raises(UsageError, match="networks that nodes have to themselves"):
+    with pytest.raises(UsageError, match="needs a network for each node"):
         links.check(a_profile(), fake_world(platform=ApartPlatform()))
 
 

@@ -131,7 +131,7 @@ def test_the_estimate_counts_every_gate_and_draining() -> None:
     def gates(tier: Tier, nodes: int = 1, **more: Any) -> Span:
         profile = replace(a_profile(nodes=nodes), tier=tier)
         plan = make_plan("x", [profile], [a_workload()], **given, **more)  # type: ignore[arg-type]
-        return next(step.total for step in steps(plan) if step.what == "truth gates")
+        return next(step.total for step in steps(plan) if step.what == "disk checks")
 
     least_s, most_s = ONE_GATE.span.least_s, ONE_GATE.span.most_s
     assert gates(a_profile().tier) == Span(0.0, most_s), "it may be kept from before"

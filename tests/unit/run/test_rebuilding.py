@@ -99,7 +99,7 @@ def test_one_that_is_not_back_at_the_windows_end_makes_the_run_void(
 ) -> None:
     here, _ = run_of(tmp_path, takes_s=46.0)
     end_s = here.world.clock.now() - LOST_AFTER_S + 60.0
-    with pytest.raises(VoidError, match="node-3 was lost and not back") as raised:
+    with pytest.raises(VoidError, match="node-3 was lost, and was not back") as raised:
         carried(here, lambda world: world.window_begins(end_s - 60.0))
     assert "1 of 2 standbys" in raised.value.what and raised.value.evidence == "its log"
     assert (
@@ -137,7 +137,7 @@ def test_other_workloads_lose_nothing(tmp_path: Path) -> None:
     ("why", "changes"),
     [
         (
-            "`database: postgresql` cannot rebuild one",
+            "`database: postgresql` cannot rebuild a node",
             {"database": FakeDatabase(Log())},
         ),
         ("fewer than 3 nodes", {"nodes": 2}),
@@ -148,8 +148,8 @@ def test_other_workloads_lose_nothing(tmp_path: Path) -> None:
             {"generator": fake_parts(Log()).load_generators},
         ),
         ("`--confirm`", {"confirm_s": 24.0}),
-        ("within `measure`", {"lost_after_s": 60.0}),
-        ("within `measure`", {"lost_after_s": 0.0}),
+        ("shorter than `measure`", {"lost_after_s": 60.0}),
+        ("shorter than `measure`", {"lost_after_s": 0.0}),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_starts(

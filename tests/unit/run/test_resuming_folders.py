@@ -173,7 +173,7 @@ def test_a_plan_that_grew_while_this_one_waited_is_not_written_over(
 
     go_on(make(), following=[following])
     campaign = make()
-    with pytest.raises(UsageError, match="went on meanwhile"):
+    with pytest.raises(UsageError, match="meanwhile, and changed its plan"):
         experiment.execute(
             waiting.plan,
             campaign.parts,

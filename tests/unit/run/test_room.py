@@ -39,7 +39,7 @@ def test_rates_that_will_fill_the_disk_are_said(
     results = tmp_path / "not" / "there yet"
     texts = list(room.warnings(writing(share * free_bytes), results))
     assert len(texts) == warned
-    assert all(f"in {results}, which has " in text for text in texts)
+    assert all(f"in {results}. Only " in text for text in texts)
 
 
 def test_runs_that_are_finished_write_nothing_more(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world
 from tests.plans import a_plan
 
-OTHER_FORM = "the answer has another form than is known: KeyError: 'kept_s'"
+OTHER_FORM = "the answer has an unknown form: KeyError: 'kept_s'"
 LOCKED = {"samples": 240, "locked_pct": 78.0, "events": []}
 
 

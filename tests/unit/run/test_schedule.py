@@ -86,7 +86,7 @@ def test_judging_that_fails_skips_neither_the_last_gate_nor_the_report(
     assert [record.outcome for record in records] == ["done"]
     assert len(kept(campaign)) == 2  # before the first run and after the last
     (note,) = store.load(campaign.results / "latest").plan.notes
-    assert "whether more runs are wanted could not be told" in note.text
+    assert "it is not known whether more runs are needed" in note.text
     assert str(error) in note.text
     progress = campaign.world.progress
     assert isinstance(progress, QuietProgress) and note.text in progress.said

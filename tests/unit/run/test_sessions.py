@@ -45,7 +45,9 @@ def test_more_sessions_than_a_node_takes_are_refused_with_numbers() -> None:
     with pytest.raises(UsageError) as raised:
         told(YugabyteDB(), ours(SMALL, 1), opening(600))
     assert "tpcc opens 600 sessions on 1 host" in raised.value.what
-    assert "600 on one, which takes 300 (ysql_max_connections)" in raised.value.what
+    assert (
+        "One host gets 600, and takes 300 (ysql_max_connections)" in raised.value.what
+    )
     assert "tserver.ysql_max_connections" in raised.value.advice
     assert told(YugabyteDB(), ours(SMALL, 3), opening(600)) == []
     assert told(YugabyteDB(), ours(SMALL, 1), opening(287)) == []
@@ -59,7 +61,7 @@ def test_sessions_that_nobody_opens_are_no_reason_to_refuse() -> None:
         (warning,) = told(YugabyteDB(), ours(SMALL, 1), opening(threads))
         left = f"{300 - threads} are left for monitoring"
         assert left in warning and "pooler" not in warning
-    with pytest.raises(UsageError, match="301 on one, which takes 300"):
+    with pytest.raises(UsageError, match="One host gets 301, and takes 300"):
         told(YugabyteDB(), ours(SMALL, 1), opening(301))
 
 
@@ -68,12 +70,12 @@ def test_the_session_that_samples_a_postgresql_counts() -> None:
     (warning,) = told(PostgreSQL(), ours(SMALL, 1), opening(199))
     assert "0 are left" in warning
     with pytest.raises(
-        UsageError, match="with 1 of tierbench 201 on one, which takes 200"
+        UsageError, match=r"One host gets 201 \(with 1 of tierbench\), and takes 200"
     ):
         told(PostgreSQL(), ours(SMALL, 1), opening(200))
     # A loader is not sampled.
     (warning,) = told(PostgreSQL(), ours(SMALL, 1), opening(8, loader_threads=200))
-    assert "200 on one, which takes 200" in warning and "with 1" not in warning
+    assert "One host gets 200, and takes 200" in warning and "with 1" not in warning
 
 
 def test_superusers_may_take_those_that_are_kept_for_them() -> None:
@@ -105,7 +107,7 @@ def test_a_connection_manager_may_take_more(pooled: str) -> None:
     given = {"tserver.enable_ysql_conn_mgr": pooled}
     (warning,) = told(YugabyteDB(), ours(SMALL, 1, **given), opening(600))
     assert "tpcc opens 600 sessions on 1 host" in warning
-    assert "unless a pooler or a balancer stands between" in warning
+    assert "unless a connection pooler or a load balancer is in between" in warning
     off = {"tserver.enable_ysql_conn_mgr": "false"}
     with pytest.raises(UsageError):
         told(YugabyteDB(), ours(SMALL, 1, **off), opening(600))
@@ -130,11 +132,11 @@ def test_a_cluster_of_others_is_refused_where_its_own_limit_surely_counts(
         if pooled is None:
             cluster = spec()
         if refused:
-            with pytest.raises(UsageError, match="300 on one, which takes 297"):
+            with pytest.raises(UsageError, match="One host gets 300, and takes 297"):
                 told(database(Server()), cluster, opening(900))
         else:
             (warning,) = told(database(Server()), cluster, opening(900))
-            assert "300 on one" in warning and "a pooler or a balancer" in warning
+            assert "gets 300" in warning and "a load balancer" in warning
     assert told(database(Server()), spec(), opening(600)) == []
 
 

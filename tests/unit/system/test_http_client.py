@@ -127,7 +127,7 @@ def test_json_that_is_nested_without_end_is_no_traceback() -> None:
         with pytest.raises(OSError, match="not JSON"):
             http_client.get_json(address)
         with (
-            pytest.raises(OSError, match="another form"),
+            pytest.raises(OSError, match="unknown form"),
             http_client.understood(address),
         ):
             json.loads(http_client.get(address))

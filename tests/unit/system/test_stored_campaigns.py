@@ -174,7 +174,7 @@ def test_names_that_lead_nowhere_are_refused(tmp_path: Path) -> None:
     one, _ = two_weeks(tmp_path)
     stored_campaigns.save_baseline(tmp_path, "weekly", one.name)
     shutil.rmtree(one)
-    with pytest.raises(UsageError, match="which is no campaign any more"):
+    with pytest.raises(UsageError, match="which is no longer a campaign"):
         stored_campaigns.resolve(tmp_path, "weekly")
     with pytest.raises(UsageError, match="no baseline; baselines: weekly"):
         stored_campaigns.resolve(tmp_path, "nothing")

@@ -140,7 +140,7 @@ def test_another_type_is_a_warning_and_other_figures_are_differences(
     assert answer.differences[0] == contradiction
     rest = " ".join(answer.differences[1:])
     assert (
-        "host caching is ReadOnly" in rest
+        "host caching ReadOnly" in rest
         and "65,280 IOPS; the profile says 20,000" in rest
     )
     assert "bytes/s" not in rest, "979 MB/s are the declared 1 GB/s"

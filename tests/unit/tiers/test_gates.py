@@ -319,10 +319,10 @@ def test_a_busy_machine_is_named_as_the_likely_cause() -> None:
     with pytest.raises(GateError) as raised:
         require_passed(failed_gate(host_cpu_pct=97.0, late_s=0.0004))
     assert raised.value.what.endswith(
-        "This machine was busy during the check: its CPUs were 97 % busy and the disk's answers "
-        "woke 400 µs late on average"
+        "This machine was busy during the check: its CPUs were 97 % busy and the threads "
+        "that answer for the disk woke 400 µs late on average"
     )
-    assert "stop what else runs" in raised.value.advice
+    assert "stop other programs" in raised.value.advice
 
 
 # ------------------------------------------------------------------ rights of the disk's container

@@ -286,7 +286,7 @@ def test_a_second_pass_that_no_disk_can_be_as_fast_as(
 @pytest.mark.parametrize(
     ("expected", "words"),
     [
-        ({"file_system": "ext4"}, "disk has xfs, and the profile expects ext4"),
+        ({"file_system": "ext4"}, "disk has xfs, but the profile expects ext4"),
         ({"mount_options": ("noatime", "discard")}, "is not mounted with discard"),
     ],
 )

@@ -178,7 +178,7 @@ def test_disks_whose_machines_are_not_told_need_one_machine(
     tier: Tier, world: World
 ) -> None:
     disks = {node: replace(one, machine="") for node, one in tier.disk.of_nodes.items()}
-    with pytest.raises(UnavailableError, match="nodes are spread over vm1 and vm2"):
+    with pytest.raises(UnavailableError, match="nodes are on several: vm1 and vm2"):
         MountedTier().check(changed(tier, disks=disks), world)
 
 

@@ -238,7 +238,7 @@ def test_what_a_driver_notes_otherwise_is_a_difference(
     rents.change = {"attributes": {"IOPS": "250"}}
     differences = attach(NAMED, world).facts["cloud"]["differences"]
     assert differences[0] == (
-        "node-1: the driver notes iops 250 for its volume, the class has 500"
+        "node-1: the driver reports iops 250 for its volume, but the class has 500"
     )
     rents.change = {"attributes": {"IOPS": "500", "pool": "b"}}
     assert "cloud" not in attach(NAMED, world).facts

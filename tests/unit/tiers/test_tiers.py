@@ -339,7 +339,7 @@ def test_load_is_the_growth_of_counters() -> None:
     assert load == {"host_cpu_pct": 95.0, "late_s": 0.003, "over_pct": 25.0}
     assert busy_machines.reasons(Gate("premium", 0.0, (), load)) == (
         "its CPUs were 95 % busy",
-        "the disk's answers woke 3000 µs late on average",
+        "the threads that answer for the disk woke 3000 µs late on average",
         "for 25 % of requests the host itself was slower than the tier",
     )
 

@@ -67,7 +67,7 @@ def world_of(*machines: Machine) -> World:
 def test_real_disks_by_path_need_one_machine() -> None:
     tier = changed(REAL, path=None, disks={"node-1": NodeDisks("/mnt/p15")})
     with pytest.raises(
-        UnavailableError, match="nodes are spread over vm1, vm2 and vm3"
+        UnavailableError, match="nodes are on several: vm1, vm2 and vm3"
     ):
         MountedTier().check(
             tier, world_of(*(Vm(name, {}) for name in ("vm1", "vm2", "vm3")))

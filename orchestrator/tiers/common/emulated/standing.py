@@ -156,7 +156,7 @@ def prepared(
     changed, if the disk cannot be put up there."""
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a disk",
+            f"{name!r} cannot be the name of a disk",
             advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
         )
     others = {standing.disk.name: standing for standing in standing_disks(world)}
@@ -317,8 +317,10 @@ def _mount(device: str, at: str, world: World) -> None:
     if done.exit_code != 0:
         raise RunError(
             f"{device} could not be mounted at {at}: {done.err.strip()}",
-            advice="this needs root, on the machine and in the name space of the "
-            "containers' engine; a file given with --data must hold an XFS",
+            advice=(
+                "this needs root, on the machine and in the name space of the "
+                "containers' engine. A file given with --data must hold an XFS"
+            ),
         )
 
 
@@ -365,8 +367,10 @@ def _require_unused(disk: StandingDisk, mount: mounts.MountPoint, world: World) 
         _mount(mount.source, disk.at, world)
         raise RunError(
             f"the disk {disk.name} is in use: it is also mounted for {users}",
-            advice="stop what uses it (a container that was given its path?), then "
-            "again",
+            advice=(
+                "stop what uses it (perhaps a container that was given its path), "
+                "then try again"
+            ),
         )
 
 
@@ -377,7 +381,7 @@ def _unmount(at: str, world: World) -> None:
     why = done.err.strip().rstrip(".")
     raise RunError(
         f"{at} could not be unmounted: {why}{_users_of_path(at, world)}",
-        advice="end what uses it, then again; nothing was taken down",
+        advice="stop what uses it and try again; nothing was taken down",
     )
 
 

@@ -34,7 +34,7 @@ def checks(
             fios.append(up.enter_context(start(volume, apart)))
         at_once.each(lambda fio: fio.run("prepare", _SETTINGS), fios)
         for quantity, title, block_bytes in _SIZES:
-            world.progress.step(f"truth gate of {tier.name}: {len(fios)} disks at once")
+            world.progress.step(f"disk check of {tier.name}: {len(fios)} disks at once")
             per_s = _reads_per_s(tier, fios, block_bytes)
             limit = f"{title}, {len(fios)} disks at once"
             yield _check(tier, quantity, limit, len(fios), per_s, block_bytes)

@@ -133,7 +133,7 @@ class _Measuring:
 
     def job(self, name: str, least_s: float = 0.0, **more: str) -> Jobs:
         """Runs a job for as long as the effort says, and for no less than `least_s`."""
-        self.world.progress.step(f"truth gate of {self.base.name}: {name}")
+        self.world.progress.step(f"disk check of {self.base.name}: {name}")
         runtime_s = max(parse_seconds(self.effort.runtime), least_s)
         settings = {
             "SIZE": self.effort.size,
@@ -235,7 +235,7 @@ def _block_sizes(disk: _Measuring) -> Iterator[GateCheck]:
 
 def _integrity(disk: _Measuring) -> GateCheck:
     verify_s = disk.effort.verify_s or None
-    disk.world.progress.step(f"truth gate of {disk.base.name}: integrity", verify_s)
+    disk.world.progress.step(f"disk check of {disk.base.name}: integrity", verify_s)
     verified = disk.fio.verified(_verify_settings(disk.base, disk.effort))
     verdict: GateWord = "failed"
     if verified:

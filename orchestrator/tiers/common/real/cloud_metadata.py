@@ -210,7 +210,10 @@ def _of_another_type(tier: Tier, answer: Answer) -> Iterator[str]:
 def _otherwise(tier: Tier, answer: Answer, alone: bool) -> Iterator[str]:
     caching = str(answer.get("caching") or "None")
     if caching != "None":
-        yield f"whose host caching is {caching}: reads may come from the host and not from the disk"
+        yield (
+            f"with host caching {caching}: reads may come from the host and not "
+            "from the disk"
+        )
     if not alone or tier.origin.vm_caps:
         return
     limits = tier.limits

@@ -147,11 +147,13 @@ def require_one_machine(tier: Tier, world: powers.World) -> None:
     names = [machine.name for machine in world.platform.machines()]
     if len(names) > 1:
         raise errors.UnavailableError(
-            f"{tier.name} names disks by their paths on one machine, but nodes "
-            f"are spread over {listed(names)}",
-            advice="take `enforcement: storage-class` on Kubernetes, or `existing` "
-            "for a cluster that runs already; or name an engine for each node: "
-            "`machines` in the profile",
+            f"{tier.name} names disks by their paths on one machine, but the "
+            f"nodes are on several: {listed(names)}",
+            advice=(
+                "take `enforcement: storage-class` on Kubernetes, or `existing` "
+                "for a cluster that runs already. Or name an engine for each node: "
+                "`machines` in the profile"
+            ),
         )
 
 

@@ -196,14 +196,18 @@ def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> No
         raise UsageError(
             f"{path} is not a mount point: it is a directory of "
             f"{disk.mount.path} (on {disk.node})",
-            advice="is the disk mounted? Give its mount point, or say "
-            "`allow_root_disk: true` to take whatever disk is there",
+            advice=(
+                "check that the disk is mounted, and give its mount point. Or set "
+                "`allow_root_disk: true` to take whatever disk is there"
+            ),
         )
     if mounts.on_root_disk(disk, machine):
         raise UsageError(
             f"{path} is on {disk.whole}, the disk of the system itself",
-            advice="take another disk, or say `allow_root_disk: true`: the system's "
-            "own writes are then part of what is measured",
+            advice=(
+                "take another disk, or set `allow_root_disk: true`. The system's "
+                "own writes are then part of what is measured"
+            ),
         )
 
 
@@ -212,7 +216,7 @@ def _require_mounted_so(disk: mounts.RealDisk, expected: RealDisks) -> None:
     kind = disk.mount.kind
     if expected.file_system not in (None, kind):
         raise UsageError(
-            f"{disk.path} has {kind}, and the profile expects {expected.file_system}",
+            f"{disk.path} has {kind}, but the profile expects {expected.file_system}",
             advice="mount the file system that is meant, or correct `file_system`",
         )
     options = disk.mount.options.split(",")

@@ -170,8 +170,9 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         if free_bytes < needed_bytes:
             free = format_bytes(free_bytes)
             share.world.progress.note(
-                f"each run loads its data: {path} has {free} free, and data with a "
-                f"copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: snapshots)"
+                f"each run loads its data. {path} has {free} free, and data with a "
+                f"copy may need {format_bytes(needed_bytes)} (docs/TIERS.md: "
+                "snapshots)"
             )
             return False
     return True

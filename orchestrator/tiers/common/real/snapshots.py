@@ -174,7 +174,7 @@ def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
         roots,
         world,
         failure=f"data could not be copied from {source} to {target}",
-        advice="is there room? `tierbench clean` removes all snapshots",
+        advice="check the free space; `tierbench clean` removes all snapshots",
     )
 
 

@@ -182,7 +182,7 @@ def test_pages_that_are_no_pages_of_hadoop() -> None:
     for page, read in (("/jmx", pages.live_nodes), ("/fsck", pages.lacking)):
         with (
             serving({page: '{"beans": []}'}) as at,
-            pytest.raises(OSError, match="another form"),
+            pytest.raises(OSError, match="unknown form"),
         ):
             read(at)
 

@@ -148,7 +148,7 @@ def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
         cluster.add_machine("vm-2")
         pod["spec"]["nodeName"] = "vm-2"
 
-    with pytest.raises(RunError, match="runs: no machine is known"):
+    with pytest.raises(RunError, match="runs: it is not known which machine"):
         platform.container("runs").find_machine()
     cluster.started = on_a_new_machine
     with platform.running(spec()):
@@ -163,7 +163,7 @@ def test_the_machine_of_a_pod_is_asked_for_once_and_never_guessed(
             platform.container("runs").find_machine().name == "vm-2"
             and asked(cluster) == []
         )
-    with pytest.raises(RunError, match="runs: no machine is known"):
+    with pytest.raises(RunError, match="runs: it is not known which machine"):
         platform.container("runs").find_machine()
 
 
