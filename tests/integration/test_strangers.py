@@ -12,6 +12,7 @@ import pytest
 
 from tests import ROOT
 from tests.installed import STRANGER, Installed, install
+from tests.integration.conftest import measured
 
 pytestmark = [
     pytest.mark.docker,
@@ -20,6 +21,7 @@ pytestmark = [
 ]
 
 
+@measured  # a truth gate holds the disk to its tier before the run
 def test_a_strangers_load_runs_on_his_database_to_a_report(tmp_path: Path) -> None:
     site = tmp_path / "site"
     for project in (ROOT, STRANGER):
