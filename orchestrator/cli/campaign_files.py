@@ -48,6 +48,10 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
     options_by_key: dict[str, list[Any]] = {}
     for key, option in by_key.items():
         options_by_key[key] = [option]
+    if _is_profile(file):
+        raise UsageError(
+            f"{file} is a profile, not a campaign", f"give it as `--profiles {file}`"
+        )
     content = defaults.content(file, options_by_key, NOT_OF_A_CAMPAIGN)
     values: dict[str, Any] = {}
     for key, value in content.items():
@@ -55,6 +59,15 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
         values[option.name] = option_values.as_given(_placed(key, value, file), option)
     defaults.take(context, values, file)
     return file
+
+
+def _is_profile(file: Path) -> bool:
+    """Whether it has the two keys that each profile has, and no campaign."""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning.project_files import read_text
+
+    where, text = read_text(file, Path())
+    return {"tier", "cluster"} <= strict_yaml.parse(where, text).keys()
 
 
 def options(command: Any) -> Mapping[str, Any]:

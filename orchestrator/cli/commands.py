@@ -69,11 +69,11 @@ def commands() -> Mapping[str, BroughtEntry[CommandEntry]]:
 FIRST_OPTIONS = {
     "run": (
         *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
-        *("slo", "set", "max_cost", "dry_run", "results", "verbose"),
+        *("slo", "set", "max_cost", "dry_run", "output", "verbose"),
     ),
     "compare": (
         *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
-        *("until", "slo", "margin", "max_cost", "dry_run", "results"),
+        *("until", "slo", "margin", "max_cost", "dry_run", "output"),
     ),
     "observe": (
         *("file", "prometheus", "exporter", "profile", "last", "device"),

@@ -164,3 +164,11 @@ def test_what_init_writes_is_valid_and_is_planned(
     file = write(folder, with_comments.replace("\n# max-repeats", "\nmax-repeats"))
     plan = ask(["compare", file]).plan
     assert max(plan.looks) == 10
+
+
+def test_a_profile_in_the_place_of_a_campaign_is_told_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = str(ROOT / "profiles/ultra.yaml")
+    assert tierbench("compare", file, "--dry-run", "--offline") == EXIT_USAGE
+    assert f"give it as `--profiles {file}`" in said_by(capsys)
