@@ -1,0 +1,159 @@
+"""How many small mistakes the tests of their module find: operators changed by lot, by folder.
+
+One mutant at a time in a copy of the sources: a border, a sign, a constant, `not`, `and` or a
+returned value. The tests are those of the folder of the same name whose text names the module. What
+no test can see, because it changes nothing, has to be told by reading, and is among those alive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests import ROOT
+
+OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+}
+NOT_COPIED = shutil.ignore_patterns(".*", "results", "__pycache__")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`node`: its place among all nodes of the module."""
+
+    module: Path
+    node: int
+
+
+def changed(node: ast.AST) -> bool:
+    """Changes a node in place, if it is of a kind that is changed here."""
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in OPERATORS:
+        node.ops[0] = OPERATORS[type(node.ops[0])]()  # type: ignore[call-overload]
+    elif isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in OPERATORS:
+        node.op = OPERATORS[type(node.op)]()  # type: ignore[assignment]
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        node.operand = ast.UnaryOp(ast.Not(), node.operand)
+    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        node.value = node.value + 1  # type: ignore[operator]
+    elif isinstance(node, ast.Return) and node.value is not None:
+        node.value = ast.Constant(None)
+    else:
+        return False
+    return True
+
+
+def mutants(module: Path) -> Iterator[Mutant]:
+    for place, node in enumerate(ast.walk(ast.parse(module.read_text()))):
+        if changed(node):
+            yield Mutant(module, place)
+
+
+def text_of(mutant: Mutant) -> tuple[str, int]:
+    """The module with its mistake, and the line that has it."""
+    tree = ast.parse(mutant.module.read_text())
+    node = list(ast.walk(tree))[mutant.node]
+    changed(node)
+    return ast.unparse(ast.fix_missing_locations(tree)), getattr(node, "lineno", 0)
+
+
+def tests_of(module: Path) -> list[str]:
+    """The unit tests that name it."""
+    name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
+    package, _, stem = name.rpartition(".")
+    found: list[str] = []
+    for file in sorted((ROOT / "tests" / "unit").rglob("test_*.py")):
+        text = file.read_text()
+        if name in text or (package in text and f" {stem}" in text):
+            found.append(str(file.relative_to(ROOT)))
+    return found
+
+
+def passes(tests: list[str], copy: Path, most_s: float) -> bool:
+    """Whether all of them do in the copy, within their time."""
+    marks = "not docker and not kubernetes and not slow"
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-m", marks]
+    environment = {**os.environ, "PYTHONPATH": str(copy)}
+    try:
+        done = subprocess.run(
+            [*words, *tests],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            timeout=most_s,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def is_found(mutant: Mutant, copy: Path, most_s: float) -> bool:
+    """Whether a test fails with it. Tests that fail without it too end the program."""
+    tests = tests_of(mutant.module)
+    target = copy / mutant.module.relative_to(ROOT)
+    sound = target.read_text()
+    text, _ = text_of(mutant)
+    target.write_text(text)
+    found = not passes(tests, copy, most_s)
+    target.write_text(sound)
+    if found and not passes(tests, copy, most_s):
+        raise SystemExit(f"they do not pass as they are: {' '.join(tests)}")
+    return found
+
+
+def main() -> None:
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("folders", nargs="*", default=["orchestrator/planning"])
+    asked.add_argument("--count", type=int, default=5, help="mutants of each folder")
+    asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument(
+        "--most-s", type=float, default=300.0, help="of a mutant's tests"
+    )
+    options = asked.parse_args()
+    dice = random.Random(options.seed)
+    drawn: Counter[str] = Counter()
+    killed: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="tierbench-mutants-") as folder:
+        copy = Path(folder)
+        shutil.copytree(ROOT, copy, ignore=NOT_COPIED, dirs_exist_ok=True)
+        for name in options.folders:
+            possible: list[Mutant] = []
+            for module in sorted((ROOT / name).rglob("*.py")):
+                if tests_of(module):
+                    possible += mutants(module)
+            for mutant in dice.sample(possible, min(options.count, len(possible))):
+                drawn[name] += 1
+                if is_found(mutant, copy, options.most_s):
+                    killed[name] += 1
+                    continue
+                _, line = text_of(mutant)
+                print(f"alive: {mutant.module.relative_to(ROOT)}:{line}", flush=True)
+    for name, count in drawn.items():
+        print(f"{name}: {killed[name]} of {count} found")
+
+
+if __name__ == "__main__":
+    main()
