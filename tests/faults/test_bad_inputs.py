@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,7 +61,7 @@ COMMANDS = (
     "tiers list azure --provider azure --min-iops 5000 --min-throughput 200MB/s --max-latency 1ms",
     "tiers list --vms",
     "history --results results --profile premium --workload insert --output=json",
-    "compare-results latest latest --margin 5 --p99-margin 20 --results results -o md",
+    "compare-results earlier latest --margin 5 --p99-margin 20 --results results -o md",
     "report latest --results results",
     "verify latest --results results",
     "export latest --format csv --results results",
@@ -90,12 +91,13 @@ def commands(draw: st.DrawFn) -> list[str]:
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CampaignApp]:
-    """In a folder of its own, with a stored campaign."""
+    """In a folder of its own, with a stored campaign, and the same once more as `earlier`."""
     folder, before = tmp_path_factory.mktemp("commands"), Path.cwd()
     made = build_campaign(
         profiles=["premium", "ultra"], workloads=["insert"], measure_s=20.0
     )
-    stored(made, folder / "results")
+    campaign = stored(made, folder / "results")
+    shutil.copytree(campaign, campaign.with_name("earlier"))
     quiet = LastingConsole(file=io.StringIO())
     os.chdir(folder)
     yield an_app(folder, out=quiet, err=quiet)

@@ -44,7 +44,7 @@ def test_rates(text: object, expected: int) -> None:
 def test_a_rate_of_a_disk_in_bits_is_refused_with_its_bytes(
     text: str, bytes: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"is in bits.*write {bytes}, or"):
+    with pytest.raises(ValueError, match=f"is in bits.*Write {bytes}, or"):
         units.parse_bytes_per_s(text)
 
 

@@ -78,8 +78,8 @@ def predict(
     size: SizeOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Predicts from a run what other tiers would do; without --tier those that were measured beside
-    it, with what they did, and all of the catalog."""
+    """Predicts from a run what other tiers would do. Without --tier: those measured beside it, with
+    what they did, and all of the catalog."""
     campaign, predictor = _predictor(app, run, results)
     rows = tier or _catalog_rows(predictor, size, app.root)
     unbounded = list(_predictions(predictor, rows, app.root, may_skip=not tier))

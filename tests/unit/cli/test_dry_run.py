@@ -424,7 +424,7 @@ def test_a_machine_without_a_price_is_shown_and_refused_under_a_limit(
     assert dry(*words) == EXIT_DONE
     assert re.search(r"3 × azure/Standard_D8s_v5 .* not known", capsys.readouterr().out)
     assert dry(*words, "--max-cost", "900 USD") == EXIT_USAGE
-    assert "no price of 3 × azure/Standard_D8s_v5" in " ".join(
+    assert "no price is known for 3 × azure/Standard_D8s_v5" in " ".join(
         capsys.readouterr().out.split()
     )
 

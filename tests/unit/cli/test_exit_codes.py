@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,7 +115,7 @@ def judging(folder: Path, shape: dict[str, Any]) -> CampaignApp:
 CALLS: dict[int, tuple[str, ...]] = {
     EXIT_DONE: ("list",),
     EXIT_WORSE: ("verify", "latest"),
-    EXIT_INCONCLUSIVE: ("compare-results", "latest", "latest"),
+    EXIT_INCONCLUSIVE: ("compare-results", "earlier", "latest"),
     EXIT_USAGE: ("run", "--profile", "nothing-like-it", "--workload", "tpcc"),
     EXIT_UNAVAILABLE: ("check", "--port", "1"),
     EXIT_INTERNAL: ("run", "ultra", "insert", "--dry-run", "--offline"),
@@ -127,7 +128,10 @@ def test_each_code_is_ended_with(code: int, tmp_path: Path) -> None:
     app, words = an_app(tmp_path), CALLS[code]
     if code in (EXIT_WORSE, EXIT_INCONCLUSIVE):
         app = judging(tmp_path, {"profiles": ["premium"], "repetitions": 2})
-        words = (*words, "--results", str(tmp_path / "results"))
+        results = tmp_path / "results"
+        (latest,) = [folder for folder in results.iterdir() if not folder.is_symlink()]
+        shutil.copytree(latest, results / "earlier")
+        words = (*words, "--results", str(results))
     if code in (EXIT_INTERNAL, EXIT_INTERRUPTED):
         error = (
             KeyboardInterrupt() if code == EXIT_INTERRUPTED else RuntimeError("a fault")

@@ -201,7 +201,7 @@ def test_what_another_owner_left_is_shown_and_removed_by_its_marks(
     app = on("vm2", "2")
     assert exit_code(["clean", "--yes"], app) == EXIT_DONE
     said = " ".join(capsys.readouterr().out.split())
-    assert f"{gone.cache} is of gone: 1.01 MiB, used " in said
+    assert f"{gone.cache} belongs to gone: 1.01 MiB, used " in said
     assert "`tierbench clean --owner gone`" in said and theirs.exists()
     assert exit_code(["clean", "--owner", "gone", "--dry-run"], app) == EXIT_DONE
     assert theirs.exists()

@@ -360,7 +360,7 @@ def test_truth_gates_by_hand(
 ) -> None:
     least_s, most_s = GATE
     expected = (least * least_s, most * most_s + drained_s)
-    assert span_of("truth gates", plan) == pytest.approx(expected)
+    assert span_of("disk checks", plan) == pytest.approx(expected)
 
 
 def test_a_volume_is_rented_for_each_run_and_each_gate() -> None:
@@ -370,7 +370,7 @@ def test_a_volume_is_rented_for_each_run_and_each_gate() -> None:
     around = span_of("starting and stopping", plan)
     assert around == pytest.approx((2 * least_s, 2 * (most_s + 180)))
     least_s, most_s = GATE
-    gates = span_of("truth gates", plan)
+    gates = span_of("disk checks", plan)
     assert gates == pytest.approx((3 * 2 * least_s, 3 * 2 * (most_s + 180)))
 
 

@@ -237,7 +237,7 @@ def test_a_load_that_can_go_on_starts_from_its_own_disks(make: Make) -> None:
 
 def test_a_load_that_fails_twice_alike_starts_anew(make: Make) -> None:
     campaign = make(Failing("load", UnfinishedError("Timed out"), (1, 2)))
-    for advice, kept in (("goes on", True), ("anew", False)):
+    for advice, kept in (("goes on", True), ("from the start", False)):
         with pytest.raises(UnfinishedError, match="Timed out") as raised:
             ensure(campaign, nodes=1)
         assert advice in raised.value.advice

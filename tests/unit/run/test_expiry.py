@@ -103,7 +103,7 @@ def test_a_client_certificate_of_the_kubeconfig_must_outlive_the_campaign(
 ) -> None:
     monkeypatch.setenv("KUBECONFIG", signed.file("user.kubeconfig"))
     texts = warnings(Api(MadeUpClock(0.0)).certificates(), days)
-    subjects = [text.partition(" ends at 20")[0] for text in texts]
+    subjects = [text.partition(" expires at 20")[0] for text in texts]
     of_context = "of the kubeconfig's context test"
     expected = []
     if warned:
@@ -127,7 +127,7 @@ def test_those_of_an_engine_are_where_docker_has_them(
     asked = Elsewhere(FakeClock(), "tcp://192.0.2.7:2376", "c", "")
     texts = warnings(asked.certificates(), days)
     assert len(texts) == (2 if warned else 0)
-    assert all("for tcp://192.0.2.7:2376 ends at 20" in text for text in texts)
+    assert all("for tcp://192.0.2.7:2376 expires at 20" in text for text in texts)
 
 
 @SHORT_AND_LONG
@@ -149,7 +149,7 @@ def test_those_of_an_existing_cluster_are_its_profiles(
     texts = list(expiry.warnings(planned, parts, today(FakePlatform())))
     assert len(texts) == (2 if warned else 0)
     if warned:
-        assert f"`tls_certificate` {signed.file('user.crt')} ends at" in texts[1]
+        assert f"`tls_certificate` {signed.file('user.crt')} expires at" in texts[1]
 
 
 def test_a_bundle_of_authorities_is_of_use_while_one_of_them_is(

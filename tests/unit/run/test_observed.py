@@ -75,7 +75,7 @@ def test_start_and_stop_restore_and_gate_are_learnt(make: Make) -> None:
     )  # neither loading, copying, warming, checking, nor the gate
     assert near(after["starting"], 3 * around_s / ROOM, 3 * around_s * ROOM)
     assert near(after["restoring"], 3 * 5.0 / ROOM, 3 * 5.0 * ROOM)
-    assert near(after["truth"], 0.0, 12.0 * ROOM)
+    assert near(after["disk"], 0.0, 12.0 * ROOM)
     assert near(after["loading"], (20.0 + around_s) / ROOM, (20.0 + around_s) * ROOM)
     for step in ("warm-up", "filling", "checking"):
         assert after[step] == before[step]
@@ -98,7 +98,7 @@ def test_a_gate_is_learnt_with_its_second_try(make: Make) -> None:
     clock = FakeClock()
     campaign = make(Slow(clock, TOOK_S), clock, gate="slow")
     campaign.execute()
-    assert near(reckoned(campaign)["truth"], 0.0, 3 * 12.0 * ROOM)
+    assert near(reckoned(campaign)["disk"], 0.0, 3 * 12.0 * ROOM)
 
 
 def test_a_run_that_failed_teaches_nothing(make: Make) -> None:

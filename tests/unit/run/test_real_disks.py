@@ -73,7 +73,7 @@ def test_a_gate_that_cannot_be_taken_afterwards_loses_nothing(
     (record,) = campaign.execute(plan=real(a_plan()))
     assert record.outcome == "done" and len(kept(campaign)) == 1
     said = campaign.world.progress.said  # type: ignore[attr-defined]
-    assert any("after run 1 could not be taken" in line for line in said)
+    assert any("after run 1 could not be made" in line for line in said)
 
 
 def test_a_gate_that_could_not_be_taken_between_is_taken_by_the_next_run(

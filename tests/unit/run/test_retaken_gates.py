@@ -97,4 +97,4 @@ def test_memory_that_others_use_is_said(
     world = fake_world(cache=tmp_path, platform=On(Sized(8, available)))
     texts = list(checks.short_memory(of_nodes(4), world))
     assert len(texts) == said
-    assert all("available is 4.50 GiB" in text for text in texts), texts
+    assert all("Only 4.50 GiB is available" in text for text in texts), texts

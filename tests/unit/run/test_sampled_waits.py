@@ -88,7 +88,7 @@ def test_what_comes_late_is_not_written_to_a_record_that_is_complete(
     with follow(here, cluster, facts, here.world, late_s=0.01) as telling:
         telling.window_begins(began_s)
     (thread,) = [t for t in threading.enumerate() if t.name == name]
-    told = {name: {"not_read": "servers had not answered 0.01 s after the load"}}
+    told = {name: {"not_read": "servers had not answered 0.01 s after the load ended"}}
     assert facts == told
     answering.set()
     thread.join(10)

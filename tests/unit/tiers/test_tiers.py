@@ -137,7 +137,7 @@ def test_change_refuses_what_the_device_then_does_not_enforce() -> None:
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"iosp": 4000}, "'iosp' is no limit"),
+        ({"iosp": 4000}, "'iosp' is not a limit"),
         ({"iops": -1}, "iops=-1"),
         ({"iops": float("nan")}, "iops=nan"),
         ({}, "no limit was given"),
