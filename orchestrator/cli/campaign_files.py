@@ -74,8 +74,8 @@ def options(command: Any) -> Mapping[str, Any]:
     """Key of the file → option of the command."""
     by_key: dict[str, Any] = {}
     for parameter in command.params:
-        for name in defaults.names(parameter):
-            by_key[name.replace("_", "-")] = parameter
+        for key in defaults.keys(parameter):
+            by_key[key] = parameter
     return {key: by_key[key] for key in by_key.keys() - NOT_OF_A_CAMPAIGN}
 
 

@@ -57,9 +57,8 @@ def _variables_given(option: Any) -> list[str]:
     """The variables that give this option a value, the one that is taken first."""
     variables: list[str] = []
     for name in reversed(names(option)):
-        name_in_environment = f"{PREFIX}_{name.upper()}"
-        if os.environ.get(name_in_environment):
-            variables.append(name_in_environment)
+        if os.environ.get(variable(name)):
+            variables.append(variable(name))
     return variables
 
 
@@ -157,9 +156,14 @@ def _options(program: Any) -> dict[str, list[Any]]:
     for name in program.commands:
         for command in with_members(program.loaded(name)):
             for parameter in command.params:
-                for name in names(parameter):
-                    by_key.setdefault(name.replace("_", "-"), []).append(parameter)
+                for key in keys(parameter):
+                    by_key.setdefault(key, []).append(parameter)
     return by_key
+
+
+def keys(parameter: Any) -> list[str]:
+    """All names of an option, each as a file has it; none of an argument."""
+    return [name.replace("_", "-") for name in names(parameter)]
 
 
 def names(parameter: Any) -> list[str]:
@@ -174,9 +178,9 @@ def name_of(word: str) -> str:
     return word.removeprefix("--").replace("-", "_")
 
 
-def variable(word: str) -> str:
-    """`--max-cost` → `TIERBENCH_MAX_COST`."""
-    return f"{PREFIX}_{name_of(word).upper()}"
+def variable(name: str) -> str:
+    """`max_cost` → `TIERBENCH_MAX_COST`."""
+    return f"{PREFIX}_{name.upper()}"
 
 
 def take(context: Any, values: Mapping[str, Any], file: Path) -> None:

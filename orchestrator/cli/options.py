@@ -437,8 +437,8 @@ def _for_typer(
         declared.show_envvar = False
         longs = _long_names(declared)
         if longs:
-            name = defaults.name_of(longs[0])
-            declared.envvar = [defaults.variable(long) for long in longs[1:]]
+            name, *others = [defaults.name_of(long) for long in longs]
+            declared.envvar = [defaults.variable(other) for other in others]
         elif kind is bool:
             # Said so, it has no opposite `--no-…`.
             declared.default = f"--{_spelling(name)}"

@@ -145,21 +145,15 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     allowed = f"Tolerance: {tolerance} of the time at a cap."
     text = f"Nothing was loaded, and no such disk was touched. {allowed}"
     share = observed.tolerance
-    word: SurenessWord = "cannot be told from these readings"
-    if not observed.apart_s and _seems_held_back(observed):
-        advice = "name the observed disk with --source, which looks as if at its limit"
-        return Sureness(
-            word,
-            f"{sentence(advice)} {text}",
-            tolerance_share=share,
-            headline=f"{word}; {advice}",
-            details=(allowed,),
-        )
-    if not observed.apart_s:
+    if not observed.apart_s and not _seems_held_back(observed):
         return Sureness("observed", text, tolerance_share=share, details=(allowed,))
-    if observed.apart_s >= _MINUTE_S:
-        word = "cannot be told from minutes"
-    advice = _instead_of_longer_sums(observed, seconds_command)
+    word: SurenessWord = "cannot be told from these readings"
+    if not observed.apart_s:
+        advice = "name the observed disk with --source, which looks as if at its limit"
+    else:
+        advice = _instead_of_longer_sums(observed, seconds_command)
+        if observed.apart_s >= _MINUTE_S:
+            word = "cannot be told from minutes"
     return Sureness(
         word,
         f"{sentence(advice)} {text}",
