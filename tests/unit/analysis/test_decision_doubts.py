@@ -169,19 +169,19 @@ def done_by(kind: str) -> str:
     doubt = Doubt(kind, "what was seen", "repeat it", 1, DOUBT_EFFECTS[kind])
     found = decided_with(doubt)
     if found == decided_with():
-        return "stands with the figures"
+        return "stands beside the figures"
     if found.tier == "premium-v2" and found.cheaper_open == ("premium",):
-        return "is not proven enough"
+        return "nothing is concluded in its favour"
     if found.tier == "premium":
         assert f"What limits this answer: {kind} (1 run)" in found.reason
-        return "is said in the answer"
+        return "limits this answer"
     return f"an answer that no effect has: {found.reason}"
 
 
 DOES: dict[DoubtEffect, str] = {
-    "forbids": "is not proven enough",
-    "limits": "is said in the answer",
-    "told": "stands with the figures",
+    "forbids": "nothing is concluded in its favour",
+    "limits": "limits this answer",
+    "told": "stands beside the figures",
 }
 
 
@@ -197,7 +197,7 @@ def test_every_kind_of_doubt_does_to_an_answer_what_its_effect_says() -> None:
 
 
 def test_the_kinds_that_forbid_a_conclusion_are_documented() -> None:
-    first, *_ = table_below("METHOD.md", "Which tier to buy", "a doubt")
+    first, *_ = table_below("METHOD.md", "Which tier to buy", "a note")
     forbidding = [kind for kind in DOUBT_EFFECTS if DOUBT_EFFECTS[kind] == "forbids"]
     assert sorted(re.findall("`(.*?)`", first[0])) == sorted(forbidding)
 

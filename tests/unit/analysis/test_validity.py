@@ -71,7 +71,7 @@ def without(campaign: Results, number: int) -> Results:
 
 def test_every_excluding_doubt_is_tried_here_and_documented() -> None:
     assert tuple(BROKEN) == EXCLUDING
-    rows = table_below("METHOD.md", "Which runs count", "a run is excluded by")
+    rows = table_below("METHOD.md", "Which runs count", "a run is left out by")
     assert tuple(row[0].strip("`") for row in rows) == EXCLUDING
 
 
