@@ -207,14 +207,14 @@ def test_what_does_not_tell_disks_apart_or_whole_is_refused(
 
 def test_the_documented_commands_ask_for_what_is_read() -> None:
     names = strict_yaml.shipped(providers.__package__, "names.yaml")["providers"]
-    (query,) = yaml.safe_load(examples("OBSERVE.md", "Metrics of providers")[0])[
+    (query,) = yaml.safe_load(examples("SOURCES.md", "Metrics of providers")[0])[
         "MetricDataQueries"
     ]
     of_volume = re.findall(r'MetricName="(\w+)"', query["Expression"])
     assert query["Label"] == providers.LABEL and VOLUME in query["Expression"]
     table = table_below("OBSERVE.md", "Recipes", "what you have")
     rows = {row[0]: row[1] for row in table}
-    asked = rows["[Azure Monitor](#metrics-of-providers)"]
+    asked = rows["[Azure Monitor](SOURCES.md#metrics-of-providers)"]
     metrics = re.findall(r'"Data Disk ([^"]+)"', asked)
     of_server = {"read_iops", "write_iops", "read_throughput", "write_throughput"}
     of_machine = {name.lower() for name in metrics}
