@@ -104,7 +104,7 @@ class Varied:
         return int(self.number or 0)
 
 
-# Names in `DatabaseFacts.since_reset`: each database writes them, `resources` reads them.
+# Names in `DatabaseFacts.since_reset`: each database writes them, `load_and_sessions` reads them.
 # Other counters there are the database's own. The write-ahead log: how often it was synced, the
 # time that took, and that of one sync. Sums over all logs of `WAL_NODES` nodes: one log of the
 # primary with PostgreSQL, one for each tablet on every node with YugabyteDB. Time by nodes is a

@@ -11,8 +11,8 @@ import pandas as pd
 
 from orchestrator import facts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters
-from orchestrator.analysis.telemetry.samples import Samples, joined
+from orchestrator.analysis.telemetry.counters import counter_series, window_growth
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples, joined
 from orchestrator.metrics import INTERVAL_COLUMNS, SAMPLE_COLUMNS
 from orchestrator.model import Node, Phase, Profile, Workload
 
@@ -202,14 +202,16 @@ def _empty(columns: tuple[str, ...]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(dtype="float64") for name in columns})
 
 
-def rates_of(samples: pd.DataFrame) -> dict[counters.Key, counters.Steps]:
+def rates_of(samples: pd.DataFrame) -> dict[counter_series.Key, counter_series.Steps]:
     """How fast each counter of a table of samples grew."""
-    return counters.rates(counters.by_series(samples))
+    return counter_series.rates(counter_series.by_series(samples))
 
 
-def growth_of(samples: pd.DataFrame, start_s: float, end_s: float) -> counters.Growth:
+def growth_of(
+    samples: pd.DataFrame, start_s: float, end_s: float
+) -> window_growth.Growth:
     """What the samples of a window grew by."""
-    growth = counters.Growth(start_s, end_s)
+    growth = window_growth.Growth(start_s, end_s)
     growth.add(rates_of(samples))
     return growth
 

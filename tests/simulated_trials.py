@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from orchestrator import facts
 from orchestrator.analysis.conclusions import Bottleneck
-from orchestrator.analysis.telemetry import proof, trials
+from orchestrator.analysis.telemetry.causes import proof_by_trial, trial_elasticities
 from orchestrator.run import confirming
 
 Logs = NDArray[Any]
@@ -84,7 +84,7 @@ def _dipped(rounds: Logs, share: float) -> Logs:
 
 def pairs(
     system: System, elasticity: Mapping[str, float], dice: Dice, trials_s: float
-) -> list[trials.ChangePair]:
+) -> list[trial_elasticities.ChangePair]:
     """Of one run, in the order that the package draws."""
     order = confirming.drawn_order(LEVELS, trials_s, int(dice.integers(2**31)))
     lasts = 1 / len(order)
@@ -101,13 +101,15 @@ def pairs(
         logs[number] += elasticity.get(change.limit, 0.0) * growth
         if system.unsteady:
             logs[number] += dice.normal(0, system.unsteady.get(change.limit, 0.0))
-    made: list[trials.ChangePair] = []
+    made: list[trial_elasticities.ChangePair] = []
     for first in range(0, len(order), 2):
         later = order[first + 1]
         size = math.log(later.times / order[first].times)
         # Of a latency less is better: here all limits are such that more is.
         made.append(
-            trials.ChangePair(later.limit, size, float(logs[first + 1] - logs[first]))
+            trial_elasticities.ChangePair(
+                later.limit, size, float(logs[first + 1] - logs[first])
+            )
         )
     return made
 
@@ -121,10 +123,10 @@ def judged(
     trials_s: float = TRIALS_S,
 ) -> Bottleneck:
     """What is concluded from these runs of a cell, whose counters named `cause`."""
-    of_runs: list[trials.ChangePair] = []
+    of_runs: list[trial_elasticities.ChangePair] = []
     for _ in range(runs):
         of_runs += pairs(system, elasticity, dice, trials_s)
-    tried = trials.of_pairs(of_runs, runs)
+    tried = trial_elasticities.of_pairs(of_runs, runs)
     assert tried is not None
     named = Bottleneck("premium", "insert", "node-1", cause, "Its counters say so.", {})
-    return proof.concluded_from(tried, named, "throughput")
+    return proof_by_trial.concluded_from(tried, named, "throughput")

@@ -75,7 +75,7 @@ class Elasticity:
 @dataclass(frozen=True)
 class Bottleneck:
     """What limited a cell, on its busiest node. `verdict`: its cause, by that name in verdict.json
-    since its first version; `evidence`: the values of `telemetry.node_values` by name.
+    since its first version; `evidence`: the values of `Evidence` by name.
     `elasticities`: to the limits that were tried out."""
 
     profile: str

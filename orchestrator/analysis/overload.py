@@ -11,7 +11,7 @@ from typing import Literal, Self
 
 from orchestrator.analysis import results
 from orchestrator.analysis.statistics.arrivals import CHANCE
-from orchestrator.analysis.telemetry import loads
+from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.model import Record
 from orchestrator.units import format_quantity, listed
 
@@ -63,7 +63,7 @@ def not_served(record: Record) -> tuple[float, float] | None:
 
 def at_a_rate(record: Record) -> bool:
     """Whether transactions were due at a rate of their own, whatever the tier did."""
-    return loads.has_pace(record.workload) and not record.workload.thinks
+    return load_and_sessions.has_pace(record.workload) and not record.workload.thinks
 
 
 def overloaded(record: Record) -> bool:

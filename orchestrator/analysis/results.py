@@ -22,7 +22,7 @@ from orchestrator import metrics, model, tier, units
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.doubts import validity
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.design.factors import EXISTING
 from orchestrator.facts import DatabaseFacts, GeneratorFacts, IdentityFacts, group
 from orchestrator.metrics import DELIVERY, NEW_ORDER
@@ -40,7 +40,7 @@ from orchestrator.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from orchestrator.analysis.telemetry.kept import Telemetry
+    from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
 LEFT_OUT = "left out: "  # begins notes of what is passed over
 CHANGED = (
@@ -77,9 +77,11 @@ class RunData:
     @cached_property
     def telemetry(self) -> Telemetry:
         """What judging and charts need of the samples, which are read once for all of it."""
-        from orchestrator.analysis.telemetry import kept
+        from orchestrator.analysis.telemetry.use import run_telemetry
 
-        return kept.read(self.record, self.sampled, measured_window(self.record))
+        return run_telemetry.read(
+            self.record, self.sampled, measured_window(self.record)
+        )
 
 
 @dataclass(frozen=True)
@@ -436,11 +438,13 @@ def _without_delivery(record: Record, average_s: float) -> float:
     return (average_s * transactions - delivery_s * deliveries) / others
 
 
+def database_nodes(nodes: Iterable[Node]) -> list[Node]:
+    return [node for node in nodes if node.role == "database"]
+
+
 def by_disk(nodes: Iterable[Node]) -> dict[tuple[str, ...], list[Node]]:
     """The database nodes by disk; a node whose device is not known has one of its own."""
-    return units.gathered(
-        (_disk(node), node) for node in nodes if node.role == "database"
-    )
+    return units.gathered((_disk(node), node) for node in database_nodes(nodes))
 
 
 def _disk(node: Node) -> tuple[str, ...]:

@@ -22,8 +22,12 @@ from orchestrator.analysis.conclusions import (
 from orchestrator.analysis.decisions import decision, factors
 from orchestrator.analysis.doubts import campaign_checks, kinds, limit_checks
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry import bottlenecks, conservation, resources
-from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.causes import bottlenecks
+from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.use import (
+    conservation,
+    telemetry_metrics,
+)
 from orchestrator.design import factors as planned
 from orchestrator.metrics import METRICS
 from orchestrator.model import RESULTS_FORMAT, Measurement
@@ -104,7 +108,7 @@ def _place(summary: CellSummary) -> int:
 
 def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
     """Those of its record, and telemetry, computed anew from the samples."""
-    sampled = resources.telemetry_of(run, cpus)
+    sampled = telemetry_metrics.telemetry_of(run, cpus)
     return (*run.record.measurements, *sampled, *conservation.figures(run))
 
 

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from orchestrator import report, units
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import demands
-from orchestrator.analysis.observed.judging import Observed
 from orchestrator.cli import (
     RESULTS,
     addresses,

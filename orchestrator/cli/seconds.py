@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from orchestrator.analysis.observed import managed, together
+from orchestrator.analysis.observed import managed_servers, node_sums
 from orchestrator.analysis.observed.demand import Demand
 
 _FILE = "seconds.json"
@@ -22,7 +22,7 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
 
     given: the options of the command that had these demands, without the empty ones.
     """
-    demands = [demand for demand in demands if not managed.is_managed(demand)]
+    demands = [demand for demand in demands if not managed_servers.is_managed(demand)]
     if not demands:
         return ""
     words = ["tierbench", "observe"]
@@ -49,7 +49,7 @@ def _of_kernel(demands: Sequence[Demand]) -> Sequence[str]:
     """The disks, if iostat knows all of them by these names; else none, so that it reads all."""
     devices: set[str] = set()
     for demand in demands:
-        devices |= set(demand.device.split(together.JOINED))
+        devices |= set(demand.device.split(node_sums.JOINED))
     names = sorted(devices)
     if all(_OF_KERNEL.fullmatch(name) for name in names):
         return names

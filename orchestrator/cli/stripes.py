@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from orchestrator.analysis.observed import together
+from orchestrator.analysis.observed import node_sums
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.errors import UsageError
 from orchestrator.units import listed
@@ -14,16 +14,16 @@ _VOLUME = re.compile(r"(?:dm-|md)\d+")
 
 
 def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
-    """As `together.of_nodes`. UsageError if the sum of a node's disks has I/Os twice, or may have.
+    """As `node_sums.of_nodes`. UsageError if the sum of a node's disks has I/Os twice, or may have.
 
     device: the pattern of `--device`. Who gave one has chosen volumes and disks that are apart.
     """
-    for disks in together.by_node(demands):
+    for disks in node_sums.by_node(demands):
         names = [disk.device for disk in disks]
         _refuse_partitions(disks[0].node, names)
         if not device:
             _refuse_volumes(disks[0].node, names)
-    return together.of_nodes(demands)
+    return node_sums.of_nodes(demands)
 
 
 def _refuse_partitions(node: str, names: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import series
+from orchestrator.analysis.observed import reading_order
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
@@ -239,15 +239,15 @@ def _begin_s(disk: _ServedDisk) -> float:
 def _interleave(disk: _ServedDisk, neighbour: _ServedDisk) -> bool:
     disk_s = disk.table.index.to_numpy(float)
     neighbour_s = neighbour.table.index.to_numpy(float)
-    if series.lies_within(disk_s, neighbour_s):
+    if reading_order.lies_within(disk_s, neighbour_s):
         return True
-    return series.lies_within(neighbour_s, disk_s)
+    return reading_order.lies_within(neighbour_s, disk_s)
 
 
 def _two_at_once(
     node: str, device: str, disks: Sequence[_ServedDisk], match: str
 ) -> UsageError:
-    labels = series.differing([dict(disk.target) for disk in disks])
+    labels = reading_order.differing([dict(disk.target) for disk in disks])
     described = []
     for name, values in labels.items():
         described.append(f"{name} is {listed(values)}")

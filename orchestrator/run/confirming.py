@@ -1,8 +1,8 @@
 """`--confirm`: behind the measured window the run's own limits are changed by 25 %.
 
 One at a time and in short windows, while the load goes on. What that does to throughput says
-which of them held it back (`analysis/telemetry/proof.py`). What cannot be more than it is, as
-the processors of a whole machine, is only made less.
+which of them held it back: `analysis/telemetry/causes/proof_by_trial.py`. What cannot be more than
+it is, as the processors of a whole machine, is only made less.
 
 A limit is set high and low in pairs, one right after the other. The places of the pairs and the
 order within each are drawn by lot, so that no drift and no rhythm of the system favours a limit.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from orchestrator.analysis.telemetry.loads import has_pace
+from orchestrator.analysis.telemetry.use.load_and_sessions import has_pace
 from orchestrator.model import Node, Workload
 from orchestrator.parts import Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World

@@ -14,7 +14,8 @@ from orchestrator.analysis.campaigns import campaign_list
 from orchestrator.analysis.conclusions import ClusterDecision, Decision, Verdict
 from orchestrator.analysis.decisions.decision import decisions_so_far
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.telemetry import bottlenecks, resources
+from orchestrator.analysis.telemetry.causes import bottlenecks
+from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
 from orchestrator.system import store
@@ -75,7 +76,7 @@ def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
         words = limit_in_words(bottleneck.cause)
         if words:
             limit = f"limited by {words}"
-    doubts = {*record.doubts, *kinds.of_run(run, resources.total(run, cpus))}
+    doubts = {*record.doubts, *kinds.of_run(run, all_nodes.total(run, cpus))}
     return JudgedRun(outline, limit, len(doubts))
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from orchestrator import errors, parts, powers
+from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
-from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
 from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.errors import (
     CutError,
     NotReadableError,

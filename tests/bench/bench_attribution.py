@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from orchestrator.analysis.conclusions import Bottleneck
-from orchestrator.analysis.telemetry import bottlenecks
+from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.system import store
 from tests import ROOT

@@ -29,10 +29,10 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import SHORTEST, Band, Demand, unseen_share
-from orchestrator.analysis.observed.judging import Observed
-from orchestrator.analysis.observed.on_disk import OnDisk, judged
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.simulated_demand import (

@@ -33,6 +33,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import (
     QUANTITIES,
     Band,
@@ -40,9 +41,8 @@ from orchestrator.analysis.observed.demand import (
     demands,
     grown,
 )
-from orchestrator.analysis.observed.judging import Observed
-from orchestrator.analysis.observed.on_disk import OnDisk, judged
 from orchestrator.analysis.observed.replay import ENDS, End, RateCap
+from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
 Size = tuple[int, str]  # scale of pgbench, 15 MB each, and memory, which holds less

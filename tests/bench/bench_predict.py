@@ -40,7 +40,7 @@ import pandas as pd
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import counters
+from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.metrics import measured
@@ -180,14 +180,14 @@ def _sampled(
     """What was counted, and what sessions waited for, once a second of the run as it is told."""
     counted, states = (list(each) for each in zip(*seen.ticks, strict=True))
     columns = {
-        counters.READS: np.array([of.reads for of in counted], dtype=float),
-        counters.WRITES: np.array([of.writes for of in counted], dtype=float),
-        counters.READ_SECONDS: np.array([of.read_s for of in counted]),
-        counters.WRITE_SECONDS: np.array([of.write_s for of in counted]),
-        counters.CPU_SECONDS: np.array([of.cpu_s for of in counted]),
+        counter_names.READS: np.array([of.reads for of in counted], dtype=float),
+        counter_names.WRITES: np.array([of.writes for of in counted], dtype=float),
+        counter_names.READ_SECONDS: np.array([of.read_s for of in counted]),
+        counter_names.WRITE_SECONDS: np.array([of.write_s for of in counted]),
+        counter_names.CPU_SECONDS: np.array([of.cpu_s for of in counted]),
     }
-    columns[counters.READ_BYTES] = PAGE_BYTES * columns[counters.READS]
-    columns[counters.WRITTEN_BYTES] = PAGE_BYTES * columns[counters.WRITES]
+    columns[counter_names.READ_BYTES] = PAGE_BYTES * columns[counter_names.READS]
+    columns[counter_names.WRITTEN_BYTES] = PAGE_BYTES * columns[counter_names.WRITES]
     columns = {name: lapse * values for name, values in columns.items()}
     columns["sessions_running"] = np.full(len(states), float(sessions))
     for kind in ("reading", "syncing", "locked"):

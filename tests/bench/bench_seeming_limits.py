@@ -25,10 +25,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.judging import Observed
-from orchestrator.analysis.observed.on_disk import judged
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.share_bounds import judged
 from orchestrator.tier import Limits
 from tests.simulated_demand import PROCESSES, in_seconds, seconds_of
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import program
 from orchestrator.collectors.cgroup import CgroupCollector
@@ -184,7 +184,9 @@ def test_a_campaign_reads_nothing_of_this_computer_where_its_machine_is_another(
     telemetry = run.record.facts["telemetry"]
     assert telemetry["misses"] == {} and telemetry["clocks"].keys() == {"far"}
     assert {node.machine for node in run.record.nodes} == {"far"}
-    figures = {measurement.metric for measurement in resources.telemetry_of(run)}
+    figures = {
+        measurement.metric for measurement in telemetry_metrics.telemetry_of(run)
+    }
     assert figures >= {"cpu_pct", "disk_iops", "host_cpu_pct", "client_cpu_pct"}
     (disk,) = run.record.facts["disks"].values()
     assert disk["read"]["apart_pct"] < 1, (

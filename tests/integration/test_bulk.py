@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator import load_generators
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.databases.yugabytedb import YugabyteDB
 from orchestrator.errors import LoadError
 from orchestrator.load_generators.sysbench.generator import Sysbench

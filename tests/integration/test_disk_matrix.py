@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.design import disk_matrix
 from orchestrator.model import Record
 from orchestrator.platforms.docker.engine import DockerPlatform

@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.errors import NodeError
 from orchestrator.extensions.hadoop.hdfs import Hdfs
 from orchestrator.extensions.hadoop.tera import Tera

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.cli import main
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.system import store

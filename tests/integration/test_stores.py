@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.analysis.verdicts import judge
 from orchestrator.errors import EXIT_INCONCLUSIVE
 from orchestrator.platforms import own_images
@@ -95,7 +95,7 @@ def test_the_documented_command_to_a_report_without_the_key_and_nothing_stays(
     code, text = tierbench(*words, *size, "--results", str(tmp_path / "results"))
     assert code == 0, text
     (run,) = store.load(tmp_path / "results" / "latest").runs
-    seen = (*run.record.measurements, *resources.telemetry_of(run))
+    seen = (*run.record.measurements, *telemetry_metrics.telemetry_of(run))
     figures = {m.metric: m.value for m in seen if m.scope == "all"}
     assert figures["payload_bytes_per_s"] > 0
     if workload == "hdfs-sort":  # reading is over within a second or two

@@ -187,6 +187,20 @@ def test_modules_have_no_circles() -> None:
     assert in_circles(below) == {}, "move what both need into a module below them"
 
 
+def test_rooms_of_telemetry_import_those_before_them() -> None:
+    """From counters to the use of a node, and from that to what held it back."""
+    rooms = ("counters", "use", "causes")
+    folder = "analysis/telemetry"
+    backward: list[str] = []
+    for place_of_room, room in enumerate(rooms):
+        later = tuple(f"{folder}/{other}" for other in rooms[place_of_room + 1 :])
+        for file in sorted((PACKAGE / folder / room).glob("*.py")):
+            for name, line in imported_places(file):
+                if later and name.startswith(later):
+                    backward.append(f"{place(file)}:{line} imports {name}")
+    assert backward == [], "move what both need into the room before"
+
+
 def test_statistics_know_no_campaign() -> None:
     """Numbers in, numbers out: so they can be read, checked and simulated by themselves."""
     for file in sorted((PACKAGE / "analysis/statistics").glob("*.py")):

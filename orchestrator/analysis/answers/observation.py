@@ -24,9 +24,9 @@ from orchestrator.analysis.answers.record import (
     SurenessWord,
     Untested,
 )
-from orchestrator.analysis.observed import managed
+from orchestrator.analysis.observed import managed_servers
+from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.analysis.observed.demand import unseen_share
-from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -174,7 +174,7 @@ def _seems_held_back(observed: Observed) -> bool:
 def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
     """What tells more than they do: seconds by a command, or what a provider has of a server on
     whose machine none runs."""
-    advice = managed.instead_of_seconds(observed.demands)
+    advice = managed_servers.instead_of_seconds(observed.demands)
     if seconds_command:
         advice.append(f"read seconds for an hour: {seconds_command}")
     return "; ".join(advice) or "read seconds for an hour"

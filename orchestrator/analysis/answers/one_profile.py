@@ -22,7 +22,7 @@ from orchestrator.analysis.answers.record import (
     SurenessWord,
 )
 from orchestrator.analysis.conclusions import CellSummary, Decision, ObjectiveResult
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.facts import BottleneckCause
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Run

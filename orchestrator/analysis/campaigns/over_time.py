@@ -12,8 +12,8 @@ from orchestrator.analysis import comparability, comparisons, results
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days
-from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.tier import Tier
 
 # Other campaigns from which the spread between days is learnt. Of three or four a rare kind of day

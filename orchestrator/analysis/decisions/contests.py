@@ -33,7 +33,7 @@ from orchestrator.analysis.decisions.objective_tests import (
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design import costs
 from orchestrator.model import Doubt, Objective
 

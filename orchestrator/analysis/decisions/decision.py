@@ -27,7 +27,7 @@ from orchestrator.analysis.decisions.no_contest import no_contest, of_one_repeti
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import looks
-from orchestrator.analysis.telemetry import bottlenecks
+from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.design import factors
 from orchestrator.design.slo import format_objective
 from orchestrator.model import Doubt, Workload

@@ -6,7 +6,7 @@ from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Comparison, Contest, cost_or_zero
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.statistics import looks
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 
 
 def is_on(candidate: Candidate, contest: Contest) -> bool | None:

@@ -7,7 +7,7 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.conclusions import Decision, Standing
 from orchestrator.analysis.decisions.values import Causes, Values
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.units import format_bytes, format_number
 
 # Reads from the disk, a transaction: fewer are hardly any.
@@ -157,6 +157,6 @@ def _disk_reads(values: Values, tier: str, place: int) -> float:
     rate_per_s = values.means(tier, "throughput_per_s").get(place)
     if not rate_per_s:
         return 0.0
-    totals = [resources.total(run, None) for run in values.runs(tier)[place]]
+    totals = [all_nodes.total(run, None) for run in values.runs(tier)[place]]
     reads_per_s = [total.disk_read_iops or 0 for total in totals]
     return fmean(reads_per_s) / rate_per_s

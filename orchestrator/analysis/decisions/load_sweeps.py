@@ -29,7 +29,7 @@ from orchestrator.analysis.decisions.moot import moot
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.doubts import kinds
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design.slo import format_objective
 
 PLATEAU = 0.95  # of the highest throughput: what is above is as much

@@ -21,9 +21,12 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.statistics import looks
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
-from orchestrator.analysis.telemetry.loads import has_pace, of_ceiling_pct
-from orchestrator.analysis.telemetry.outside_causes import CEILING_PCT
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes.outside_causes import CEILING_PCT
+from orchestrator.analysis.telemetry.use.load_and_sessions import (
+    has_pace,
+    of_ceiling_pct,
+)
 from orchestrator.design import boxed_work, used_profiles
 from orchestrator.model import Doubt, Objective, Profile, Workload
 from orchestrator.tier import WAYS, Way

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from orchestrator.analysis.conclusions import MootWord
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.model import Objective
 from orchestrator.tier import WAYS
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.reasons import NO_FIGURES
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.units import listed
 
 

@@ -10,7 +10,7 @@ from operator import attrgetter
 from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
 from orchestrator.analysis.decisions.contests import Comparison, Contest
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.units import format_quantity, gathered, listed
 

@@ -12,7 +12,7 @@ from orchestrator.analysis.decisions.contests import (
 )
 from orchestrator.analysis.decisions.reasons import are, settled_by
 from orchestrator.analysis.statistics import looks, stats
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import METRICS
 from orchestrator.model import Objective

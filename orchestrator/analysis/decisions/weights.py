@@ -22,7 +22,7 @@ from orchestrator.analysis.decisions.candidates import (
     Criterion,
 )
 from orchestrator.analysis.decisions.contests import Contest, make_contest
-from orchestrator.analysis.telemetry.causes import NOT_THE_TIER
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.model import Doubt, Objective
 from orchestrator.units import listed
 

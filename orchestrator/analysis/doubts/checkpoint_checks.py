@@ -8,7 +8,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds, parse_seconds
 

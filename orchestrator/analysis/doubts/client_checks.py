@@ -6,8 +6,10 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, machines, outside_causes
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.causes import outside_causes
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.use import machine_cpu
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
@@ -37,11 +39,11 @@ def _of_each_client(run: RunData) -> str:
 
 def _shares(run: RunData, clients: list[str]) -> Iterator[str]:
     growth = run.telemetry.growth
-    limits = machines.cpu_limits(run.record.nodes, None)
+    limits = machine_cpu.cpu_limits(run.record.nodes, None)
     if growth is None:
         return
     for name in clients:
-        cores_used = growth.per_s(name, counters.CPU_SECONDS)
+        cores_used = growth.per_s(name, counter_names.CPU_SECONDS)
         if cores_used is not None and name in limits:
             yield f"{name} {100 * cores_used / limits[name]:.0f} %"
 

@@ -10,7 +10,7 @@ from orchestrator.analysis.doubts.effects import (
 )
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import OTHERS, DatabaseFacts
 from orchestrator.model import Doubt, Workload
 from orchestrator.units import counted, format_bytes, format_number, listed

@@ -13,8 +13,8 @@ from orchestrator.analysis.doubts.effects import (
 )
 from orchestrator.analysis.doubts.validity import Doubts, named
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import disk_overheads
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use import emulation_overhead
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node, Record
 from orchestrator.units import format_change
@@ -78,7 +78,7 @@ def _apart(disk: str, counts: Mapping[str, Any]) -> Doubts:
 def _overheads(record: Record, disk: str) -> Doubts:
     if record.profile.tier.disk.in_memory:
         return  # it has no latency that the way to it is a part of
-    for way, cost in disk_overheads.overheads(record, disk).items():
+    for way, cost in emulation_overhead.overheads(record, disk).items():
         off_pct = cost.off_pct or 0.0
         if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
             yield _overhead_differs(disk, way, cost)
@@ -185,7 +185,7 @@ def _host_errors(disk: str, requests: int) -> Doubt:
     )
 
 
-def _overhead_differs(disk: str, way: str, cost: disk_overheads.Overhead) -> Doubt:
+def _overhead_differs(disk: str, way: str, cost: emulation_overhead.Overhead) -> Doubt:
     """Of a `cost` from which something is taken off."""
     return is_only_told(
         "overhead differs",

@@ -3,7 +3,7 @@
 from orchestrator.analysis.doubts import extension_records
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.registry.taking_part import doubting
 
 

@@ -14,7 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.tier import Gate, GateCheck, NoDisk, OthersDisks, Unlimited
 from orchestrator.units import (

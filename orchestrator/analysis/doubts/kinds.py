@@ -21,11 +21,11 @@ from orchestrator.analysis.doubts import (
     window_checks,
     written_checks,
 )
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.model import Doubt, Plan
 from orchestrator.units import counted
 
-RunCheck = Callable[[results.RunData, resources.Totals], Iterable[Doubt]]
+RunCheck = Callable[[results.RunData, all_nodes.Totals], Iterable[Doubt]]
 CampaignCheck = Callable[[results.Results], Iterable[Doubt]]
 
 # What finds them, in the order in which they are told: in a campaign,
@@ -89,7 +89,7 @@ def find(campaign: results.Results) -> tuple[Doubt, ...]:
     for run in sorted(campaign.runs, key=_number):
         doubts += run.record.doubts
         if run.record.outcome == "done":
-            doubts += of_run(run, resources.total(run, cpus))
+            doubts += of_run(run, all_nodes.total(run, cpus))
     return tuple(dict.fromkeys(doubts))
 
 
@@ -97,7 +97,7 @@ def _number(run: results.RunData) -> int:
     return run.record.run.number
 
 
-def of_run(run: results.RunData, values: resources.Totals) -> Iterator[Doubt]:
+def of_run(run: results.RunData, values: all_nodes.Totals) -> Iterator[Doubt]:
     """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
     yield from validity.shown(run.record)
     for check in RUN_CHECKS:

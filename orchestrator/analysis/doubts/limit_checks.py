@@ -6,7 +6,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.doubts.effects import limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
-from orchestrator.analysis.telemetry.causes import HARNESS_CAUSES
+from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.model import Doubt
 
 

@@ -6,8 +6,8 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import outside_causes
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.causes import outside_causes
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds, listed
 

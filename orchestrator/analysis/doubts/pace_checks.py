@@ -9,8 +9,9 @@ from orchestrator.analysis import overload, results
 from orchestrator.analysis.doubts.effects import is_only_told
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import loads, outside_causes
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.causes import outside_causes
+from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number, format_seconds
 
@@ -55,7 +56,7 @@ def overloaded(run: RunData, _: Totals) -> Doubts:
     else; else what the queue grew by, although all of it was begun before the end; else that
     terminals waited for a connection, which users would wait for too and latency does not hold."""
     record = run.record
-    if not loads.has_pace(record.workload):
+    if not load_and_sessions.has_pace(record.workload):
         return
     pace = _pace(record)
     unstarted = overload.not_begun(record)
@@ -84,8 +85,8 @@ def _queued(record: Record, pace: _Pace) -> Doubts:
 
 def ceiling(run: RunData, _: Totals) -> Doubts:
     """That think time alone decided the throughput."""
-    ceiling_nopm = loads.ceiling_nopm(run.record)
-    share_pct = loads.of_ceiling_pct(run.record)
+    ceiling_nopm = load_and_sessions.ceiling_nopm(run.record)
+    share_pct = load_and_sessions.of_ceiling_pct(run.record)
     if (
         ceiling_nopm
         and share_pct is not None

@@ -7,8 +7,8 @@ from orchestrator.analysis.doubts.effects import forbids_a_conclusion, is_only_t
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import conservation
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use import conservation
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_change, format_number
 

@@ -8,9 +8,12 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import conservation
-from orchestrator.analysis.telemetry.counters import WAL_WRITTEN_BYTES, WRITTEN_BYTES
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.counters.counter_names import (
+    WAL_WRITTEN_BYTES,
+    WRITTEN_BYTES,
+)
+from orchestrator.analysis.telemetry.use import conservation
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt, Node
 from orchestrator.units import format_bytes, listed

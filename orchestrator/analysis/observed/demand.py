@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import plausible, series
+from orchestrator.analysis.observed import plausible_readings, reading_order
 from orchestrator.tier import Burst, Limits
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -150,14 +150,14 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     in which they came. Where one fell it began anew, and nothing is known; where a reading is
     missing neither, nor where the clock was set: before and after it counters grow as they do.
     UsageError if their times are in no order, or two disks have one name."""
-    table = series.in_order_of_arrival(readings)
+    table = reading_order.in_order_of_arrival(readings)
     names = [table["node"], table["device"]]
     set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
     part = set_back.groupby(names).cumsum()
     disk = [*names, part]
     growth = table[["time_s", *QUANTITIES]].groupby(disk).diff()
     step_s = growth.pop("time_s")
-    series.refuse_two_disks(table, step_s, growth)
+    reading_order.refuse_two_disks(table, step_s, growth)
     usual_s = step_s.groupby(disk).transform("median")
     is_step = (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
     is_growth = (growth >= 0).all(axis=1)
@@ -199,7 +199,7 @@ def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Deman
         complete = of_disk.dropna(subset=needed)
         lasting = complete[complete["end_s"] > complete["begin_s"]]
         rows = lasting.sort_values(["begin_s", "end_s"])
-        is_possible = plausible.possible(rows)
+        is_possible = plausible_readings.possible(rows)
         if not is_possible.any():
             continue
         checked = _checked(str(node), str(device), rows[is_possible], source)
@@ -214,9 +214,9 @@ def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Deman
 def _checked(
     node: str, device: str, rows: pd.DataFrame, source: Limits | None
 ) -> Demand:
-    plausible.require_belonging(node, device, rows)
+    plausible_readings.require_belonging(node, device, rows)
     demand = _demand(node, device, rows, source)
-    return replace(demand, unlikely=tuple(plausible.unlikely(rows)))
+    return replace(demand, unlikely=tuple(plausible_readings.unlikely(rows)))
 
 
 def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -269,7 +269,7 @@ def _in_turn(demand: Demand) -> Demand:
     """Without what begins before an earlier interval has ended. UsageError if that is much."""
     if not len(demand.begin_s):
         return demand
-    is_kept = series.without_repeats(
+    is_kept = reading_order.without_repeats(
         demand.node, demand.device, demand.begin_s, demand.end_s, demand.amounts
     )
     return demand.part(is_kept)

@@ -1,1 +1,2 @@
-"""Counters of nodes and disks → rates, what was used of each limit, and the bottleneck."""
+"""From counters of nodes and disks to what limited a run, in three rooms, each above the last:
+`counters`, `use` of a node's resources, `causes`."""

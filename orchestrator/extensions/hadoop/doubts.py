@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import conservation
+from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.model import Doubt
 from orchestrator.units import format_bytes, format_change
 

@@ -11,19 +11,20 @@ import numpy as np
 from orchestrator import facts, units
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import counters, machines, resources
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.use import machine_cpu, node_use
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 
 # In the order of the fields of `_RunTotals`.
 _COUNTED = (
-    counters.READS,
-    counters.WRITES,
-    counters.READ_BYTES,
-    counters.WRITTEN_BYTES,
-    counters.WRITE_SECONDS,
-    counters.READ_SECONDS,
+    counter_names.READS,
+    counter_names.WRITES,
+    counter_names.READ_BYTES,
+    counter_names.WRITTEN_BYTES,
+    counter_names.WRITE_SECONDS,
+    counter_names.READ_SECONDS,
 )
 # In the place of a counter that did not grow, so that it can be divided by.
 _NONE = 1e-9
@@ -94,7 +95,7 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     rate = value_of(record, "throughput_per_s")
     database = [node for node in record.nodes if node.role == "database"]
     cpu_s = _cpu_s(run, rate)
-    cpu_limits = machines.cpu_limits(record.nodes, cpus)
+    cpu_limits = machine_cpu.cpu_limits(record.nodes, cpus)
     rows = _counted(run)
     grown = rows - rows[:1]
     has_samples = grown.shape[0] > 1
@@ -115,7 +116,7 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
         counted=grown,
         totals=_RunTotals(*(grown[-1] + _NONE).tolist()),
         log=log_use(record),
-        seen=resources.gather(run, cpus).get(database[0].name, Evidence()),
+        seen=node_use.gather(run, cpus).get(database[0].name, Evidence()),
     )
 
 
@@ -129,7 +130,7 @@ def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
     for role, names in nodes_by_role.items():
         busy = 0.0  # cores
         for name in names:
-            busy += growth.per_s(name, counters.CPU_SECONDS) or 0.0
+            busy += growth.per_s(name, counter_names.CPU_SECONDS) or 0.0
         used_s[role] = busy / rate_per_s
     return used_s
 

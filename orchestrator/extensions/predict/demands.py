@@ -17,8 +17,8 @@ import numpy as np
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry import disk_demand, resources
-from orchestrator.analysis.telemetry.node_values import CAPS
+from orchestrator.analysis.telemetry.use import disk_caps, node_use
+from orchestrator.analysis.telemetry.use.evidence import CAPS
 from orchestrator.design import factors
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
@@ -125,10 +125,10 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
     """The share of the window in which a cap of one of its disks held I/Os back."""
     shares = [0.0]
     tier = run.record.profile.tier
-    for values in resources.gather(run, cpus).values():
+    for values in node_use.gather(run, cpus).values():
         for cap in CAPS:
             share = (values.time_at_cap_pct(cap) or 0.0) / 100
-            if share and disk_demand.binds(cap, values, tier):
+            if share and disk_caps.binds(cap, values, tier):
                 shares.append(share)
     return max(shares)
 

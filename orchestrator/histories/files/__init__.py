@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES, grown
-from orchestrator.analysis.telemetry.samples import joined
+from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers, sysstat, tables, texts
 from orchestrator.histories.files.texts import FormError, Remark

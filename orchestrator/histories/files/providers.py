@@ -14,7 +14,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import QUANTITIES
-from orchestrator.analysis.observed.managed import FLEXIBLE_SERVER_STORAGE, RDS_STORAGE
+from orchestrator.analysis.observed.managed_servers import (
+    FLEXIBLE_SERVER_STORAGE,
+    RDS_STORAGE,
+)
 from orchestrator.histories.files.metric_points import MetricPoint, intervals
 from orchestrator.histories.files.texts import FormError
 from orchestrator.keys import strict_yaml

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry import machines
+from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.report.report_index import ReportIndex
 
 POINTS_PER_LINE = 150
@@ -198,7 +198,7 @@ def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
     """Of one run. `of_machine`: processors of the only machine, which a node without a limit may
     all use."""
     table = data.telemetry.by_second[_SECONDS]
-    limits = machines.cpu_limits(data.record.nodes, of_machine)
+    limits = machine_cpu.cpu_limits(data.record.nodes, of_machine)
     pct_of_one = {node: 100 / limit for node, limit in limits.items()}
     factor = table["node"].map(pct_of_one).astype(float)
     return table.assign(cpu_pct=table["cpus"] * factor)

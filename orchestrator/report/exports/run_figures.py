@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import conclusions, results
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.model import Measurement, Run
 from orchestrator.units import csv_row
 
@@ -47,7 +47,7 @@ def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ..
     figures: dict[tuple[str, str], Measurement] = {}
     for figure in data.record.measurements:
         figures.setdefault((figure.metric, figure.scope), figure)
-    for figure in resources.telemetry_of(data, cpus):
+    for figure in telemetry_metrics.telemetry_of(data, cpus):
         figures.setdefault((figure.metric, figure.scope), figure)
     return tuple(figures.values())
 

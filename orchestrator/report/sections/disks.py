@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from orchestrator import units
 from orchestrator.analysis.results import RunData, span_s
-from orchestrator.analysis.telemetry.disk_overheads import Overhead, overheads
+from orchestrator.analysis.telemetry.use.emulation_overhead import Overhead, overheads
 from orchestrator.design.latency_quantiles import described
 from orchestrator.facts import group
 from orchestrator.model import Profile

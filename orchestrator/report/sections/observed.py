@@ -16,7 +16,7 @@ from orchestrator.analysis.answers.observation import (
     percent_in_words,
 )
 from orchestrator.analysis.answers.record import Answer, PartAnswer
-from orchestrator.analysis.observed.judging import CandidateAnswer, Observed
+from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.report.blocks import (
     Block,
     Chart,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator import facts
-from orchestrator.analysis.telemetry import loads
+from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.report.blocks import (
     Block,
     Cell,
@@ -76,7 +76,7 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
     )
     unknown = 0
     for waits in parts:
-        unknown += not loads.covers_window(waits)
+        unknown += not load_and_sessions.covers_window(waits)
     if unknown:
         text += (
             f" Waits for locks count as not known in {unknown} of them: less than half of the "

@@ -13,15 +13,11 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import (
-    bottlenecks,
-    causes,
-    disk_demand,
-    resources,
-)
-from orchestrator.analysis.telemetry.cause import Cause
-from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.analysis.telemetry.phrases import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
+from orchestrator.analysis.telemetry.causes.cause import Cause
+from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
+from orchestrator.analysis.telemetry.use import disk_caps, node_use
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, rates_of, sampled_in
@@ -58,7 +54,7 @@ TIER = build_tier("premium")
 def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -> Cause:
     every = {**QUIET, **figures}
     every.pop(without, None)
-    return causes.judge(Evidence(**every), tier, "node-2")
+    return node_cause.judge(Evidence(**every), tier, "node-2")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +180,7 @@ TPCC: Mapping[str, float] = {
 
 def test_a_full_cap_binds_although_few_threads_hardly_queue() -> None:
     """15.9 in flight ÷ 0.8 ms idle = 19,900 a second without the cap, which is twice the cap."""
-    found = causes.judge(Evidence(**POINT_SELECT), V2, "node-1")
+    found = node_cause.judge(Evidence(**POINT_SELECT), V2, "node-1")
     assert found.name == "iops_cap", found.text
     assert "A tier with more IOPS would help" in found.text
 
@@ -203,7 +199,7 @@ def test_a_full_cap_binds_where_without_it_a_quarter_more_would_be_done(
         "disk_queue_depth": in_flight,
         "disk_await_s": in_flight / 9_990.0,
     }
-    found = causes.judge(Evidence(**figures), V2, "node-1")
+    found = node_cause.judge(Evidence(**figures), V2, "node-1")
     assert found.name == verdict, found.text
 
 
@@ -219,7 +215,7 @@ def test_a_full_bandwidth_cap_binds_by_what_is_in_flight_too() -> None:
         "disk_queue_depth": 6.0,
         "disk_await_s": 0.00157,
     }
-    assert causes.judge(Evidence(**figures), V2, "node-1").name == "bandwidth_cap"
+    assert node_cause.judge(Evidence(**figures), V2, "node-1").name == "bandwidth_cap"
 
 
 AT_BANDWIDTH = {"bandwidth_of_cap_pct": 99.0, "disk_await_s": 0.02}
@@ -280,7 +276,7 @@ def test_for_how_long_a_cause_held_is_read_from_its_own_values() -> None:
 
 
 def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None:
-    found = causes.judge(Evidence(**TPCC), V2, "node-1")
+    found = node_cause.judge(Evidence(**TPCC), V2, "node-1")
     assert found.name == "latency_bound", found.text
     assert "More memory would help too" in found.text
     assert "waited for memory 8 % of the time" in found.text
@@ -288,10 +284,10 @@ def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None
 
 def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:
     values = Evidence(**POINT_SELECT, memory_pressure_pct=8.0)
-    pressed = causes.judge(values, V2, "node-1")
+    pressed = node_cause.judge(values, V2, "node-1")
     assert pressed.name == "iops_cap"
     assert "More memory would help too" in pressed.text
-    assert "memory" not in causes.judge(Evidence(**POINT_SELECT), V2, "node-1").text
+    assert "memory" not in node_cause.judge(Evidence(**POINT_SELECT), V2, "node-1").text
 
 
 def test_memory_is_the_limit_only_where_no_faster_disk_would_help() -> None:
@@ -442,10 +438,10 @@ def test_with_unknown_idle_latency_the_queue_decides() -> None:
 
 def test_what_was_not_sampled_is_no_limit() -> None:
     values = Evidence(disk_iops=90_000.0, cpu_pct=60.0)
-    without_caps = causes.judge(values, TIER, "node-1")
+    without_caps = node_cause.judge(values, TIER, "node-1")
     assert without_caps.name == "unattributed"
     nothing = "Neither disk nor CPU of the database nodes was sampled."
-    assert causes.judge(Evidence(), TIER, "") == Cause("unattributed", nothing)
+    assert node_cause.judge(Evidence(), TIER, "") == Cause("unattributed", nothing)
 
 
 def test_at_the_ceiling_of_think_time_and_of_the_disk() -> None:
@@ -482,7 +478,7 @@ def test_campaign_names_the_study_s_limits() -> None:
 
 def test_evidence_of_a_run_at_its_cap() -> None:
     run = only(Shape(1500.0, 1095.0, 3.0, 0.016, 40.0), nodes=1)
-    values = resources.gather(run, 32.0)["node-1"].sampled()
+    values = node_use.gather(run, 32.0)["node-1"].sampled()
     assert values["iops_of_cap_pct"] == pytest.approx(99.8, abs=0.6)
     assert values["time_at_iops_cap_pct"] > 95
     assert values["idle_disk_latency_s"] == pytest.approx(0.002)
@@ -520,7 +516,7 @@ def test_medians_over_repetitions() -> None:
 def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
-    found = disk_demand.demand(
+    found = disk_caps.demand(
         run.record.profile.tier, rates_of(sampled_in(run)), "node-1"
     )
     assert float(np.median(found.rates["iops"])) == pytest.approx(1_200, rel=0.02)

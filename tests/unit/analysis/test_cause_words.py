@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.analysis.telemetry import inside_causes, phrases
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.causes import inside_causes, phrases
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 
 
 def test_values_are_filled_in() -> None:

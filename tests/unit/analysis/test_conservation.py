@@ -14,8 +14,9 @@ from orchestrator.analysis import verdicts
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.doubts.machine_checks import no_telemetry
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import conservation, counters
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.use import conservation
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.cli import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
 from orchestrator.model import Phase, Record
@@ -82,11 +83,11 @@ def load(
         profiles=["premium"], workloads=["insert"], repetitions=1, change=of_load
     )
     rates = {
-        (f"node-{n}", counters.WRITTEN_BYTES): of
+        (f"node-{n}", counter_names.WRITTEN_BYTES): of
         for n, of in enumerate(written, start=1)
     }
-    rates |= {(node, counters.READ_BYTES): 1.0 for node in NODES}
-    rates |= {(node, counters.CPU_SECONDS): 0.5 for node in NODES}
+    rates |= {(node, counter_names.READ_BYTES): 1.0 for node in NODES}
+    rates |= {(node, counter_names.CPU_SECONDS): 0.5 for node in NODES}
     rates |= {("client", "network_sent_bytes_total"): RATE}
     rates |= {
         (node, "network_received_bytes_total"): more.get("received", 0.0)

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from orchestrator import facts as counted
-from orchestrator.analysis.telemetry import causes, resources
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.causes import node_cause
+from orchestrator.analysis.telemetry.use import node_use
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters
@@ -85,7 +86,7 @@ def figures(facts: Mapping[str, Any]) -> dict[str, float]:
     run = build_campaign(shapes=shapes, repetitions=1, **cell).runs[0]
     before = {"since_reset": dict.fromkeys(facts["since_reset"], 0.0)}
     both = {"database_before": before, "database": facts}
-    gathered = resources.gather(
+    gathered = node_use.gather(
         replace(run, record=replace(run.record, facts=both)), 32.0
     )
     return gathered["node-1"].sampled()
@@ -141,10 +142,12 @@ def test_logs_that_are_synced_behind_commits_are_no_wait() -> None:
     share = {"background_log_syncing_pct": 90.0}
     waits = {"log_syncing_pct": 90.0}
     assert (
-        causes.judge(Evidence(**free, **share), tier, "node-1").name == "unattributed"
+        node_cause.judge(Evidence(**free, **share), tier, "node-1").name
+        == "unattributed"
     )
     assert (
-        causes.judge(Evidence(**free, **waits), tier, "node-1").name == "latency_bound"
+        node_cause.judge(Evidence(**free, **waits), tier, "node-1").name
+        == "latency_bound"
     )
 
 
@@ -159,6 +162,6 @@ def test_syncs_of_a_log_on_its_own_disk_are_no_wait_for_the_data_disk() -> None:
     record = replace(
         run.record, nodes=nodes, facts={"database_before": before, "database": facts}
     )
-    found = resources.gather(replace(run, record=record), 32.0)["node-1"]
+    found = node_use.gather(replace(run, record=record), 32.0)["node-1"]
     assert found.wal_disk_syncing_pct == pytest.approx(100 * 7.0 / ELAPSED_S)
     assert found.log_syncing_pct is None

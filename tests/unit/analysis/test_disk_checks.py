@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.kinds import DISK_CHECKS
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Node, Phase, Record
 from orchestrator.tier import Gate, GateCheck
 from orchestrator.tiers.common.emulated import host_load

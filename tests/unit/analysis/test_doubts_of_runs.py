@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.doubts.burst_checks import credit_left
-from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.analysis.telemetry.resources import Totals
+from orchestrator.analysis.telemetry.use.all_nodes import Totals
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst

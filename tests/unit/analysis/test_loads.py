@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import loads, resources
-from orchestrator.analysis.telemetry.samples import joined
+from orchestrator.analysis.telemetry.counters.sample_tables import joined
+from orchestrator.analysis.telemetry.use import load_and_sessions, node_use
 from orchestrator.metrics import measured
 from tests.campaign_tables import Shape, held, sampled_in
 from tests.campaigns import build_campaign
@@ -33,7 +33,7 @@ def test_what_sessions_waited_for_comes_from_the_database_s_own_counters() -> No
         "database_before": {"since_reset": {"blks_read_s": 50.0}},
         "database": {"since_reset": {"blks_read_s": 2_150.0, "wal_sync_s": 7.0}},
     }
-    figures = resources.gather(
+    figures = node_use.gather(
         replace(run, record=replace(run.record, facts=facts)), 32.0
     )
     assert figures["node-1"].sessions_reading_pct == pytest.approx(50.0)
@@ -45,15 +45,17 @@ def test_think_time_has_a_ceiling() -> None:
         profiles=["premium"], workloads=["tpcc"], repetitions=1, frames=False
     )
     record = campaign.runs[0].record
-    assert loads.ceiling_nopm(record) is None
+    assert load_and_sessions.ceiling_nopm(record) is None
     thinking = replace(
         record, workload=replace(record.workload, options={"think": "spec"})
     )
-    assert loads.ceiling_nopm(thinking) == pytest.approx(254.6)  # 20 × 12.86 × 0.99
+    assert load_and_sessions.ceiling_nopm(thinking) == pytest.approx(
+        254.6
+    )  # 20 × 12.86 × 0.99
     cards = replace(
         record.workload, options={"think": "spec", "weights": "10,10,1,1,1"}
     )
-    assert loads.ceiling_nopm(replace(record, workload=cards)) is None
+    assert load_and_sessions.ceiling_nopm(replace(record, workload=cards)) is None
 
 
 SEEN = {
@@ -81,25 +83,27 @@ def with_sessions(run: RunData) -> RunData:
 
 def test_shares_of_sessions_are_of_those_that_have_work() -> None:
     run = with_sessions(only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1))
-    values = resources.gather(run, 32.0)["node-1"]
+    values = node_use.gather(run, 32.0)["node-1"]
     assert values.sessions == 20
     assert (values.seen_idle_pct, values.seen_reading_pct) == (20.0, 60.0)
     paced = replace(run.record.workload, options={"arrival_rate": 100})
     slow = replace(run, record=replace(run.record, workload=paced))
-    values = resources.gather(slow, 32.0)["node-1"]
+    values = node_use.gather(slow, 32.0)["node-1"]
     assert values.seen_idle_pct is None and values.seen_reading_pct == 75.0
 
 
 def test_the_share_of_a_rate_that_was_served_and_of_what_was_tried_again() -> None:
     run = only(Shape(1500.0, 500.0, 3.0, 0.002, 40.0), nodes=1)
-    values = loads.of_load(run.record, {})
+    values = load_and_sessions.of_load(run.record, {})
     assert values.rate_served_pct is None and values.retried_pct == 0.0
     more = (measured("offered_per_s", 200.0), measured("served_per_s", 199.0))
     counted = [
         m for m in run.record.measurements if m.metric not in ("retries", "failures")
     ]
     counted += [*more, measured("retries", 3_000.0), measured("failures", 10_000.0)]
-    values = loads.of_load(replace(run.record, measurements=tuple(counted)), {})
+    values = load_and_sessions.of_load(
+        replace(run.record, measurements=tuple(counted)), {}
+    )
     assert values.rate_served_pct == pytest.approx(99.5)
     assert values.retried_pct == pytest.approx(
         13.0, abs=0.1

@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from statistics import median
 
-from orchestrator.analysis.telemetry import node_values, rates
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.counters import rates
+from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 
 
 def test_of_what_several_parts_know_the_last_one_counts() -> None:
     first = Evidence(cpu_pct=40.0, disk_iops=100.0)
     second = Evidence(cpu_pct=60.0, sessions=0.0)
-    merged = node_values.merged([first, second])
+    merged = evidence.merged([first, second])
     assert merged == Evidence(cpu_pct=60.0, disk_iops=100.0, sessions=0.0)
     assert merged.sampled() == {"disk_iops": 100.0, "cpu_pct": 60.0, "sessions": 0.0}
 
 
 def test_a_value_of_several_runs_is_that_of_those_that_know_it() -> None:
     runs = [Evidence(cpu_pct=10.0), Evidence(), Evidence(cpu_pct=30.0, disk_iops=0.0)]
-    assert node_values.of_several(runs, median) == Evidence(cpu_pct=20.0, disk_iops=0.0)
+    assert evidence.of_several(runs, median) == Evidence(cpu_pct=20.0, disk_iops=0.0)
 
 
 def test_what_is_unknown_is_no_zero_unless_a_rule_says_so() -> None:
-    assert node_values.highest([None, None]) is None
-    assert node_values.highest([None, 0.0]) == 0.0
-    assert node_values.largest(None, None) == 0.0
-    assert node_values.assumed(None, if_unknown=100.0) == 100.0
-    assert node_values.assumed(0.0, if_unknown=100.0) == 0.0
+    assert evidence.highest([None, None]) is None
+    assert evidence.highest([None, 0.0]) == 0.0
+    assert evidence.largest(None, None) == 0.0
+    assert evidence.assumed(None, if_unknown=100.0) == 100.0
+    assert evidence.assumed(0.0, if_unknown=100.0) == 0.0
 
 
 def test_nothing_is_divided_by_what_is_unknown_or_nothing() -> None:

@@ -12,7 +12,12 @@ import pytest
 
 from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.answers.record import Caution
-from orchestrator.analysis.observed import replay, together
+from orchestrator.analysis.observed import node_sums, replay
+from orchestrator.analysis.observed.candidate_answers import (
+    CandidateAnswer,
+    Observed,
+    worth_measuring,
+)
 from orchestrator.analysis.observed.demand import (
     QUANTITIES,
     Demand,
@@ -22,13 +27,8 @@ from orchestrator.analysis.observed.demand import (
     grown,
     unseen_share,
 )
-from orchestrator.analysis.observed.judging import (
-    CandidateAnswer,
-    Observed,
-    worth_measuring,
-)
-from orchestrator.analysis.observed.on_disk import SLACK, judged
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.share_bounds import SLACK, judged
 from orchestrator.errors import UsageError
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import purchases
@@ -199,7 +199,7 @@ def test_two_nodes_have_a_machine_each() -> None:
 def test_disks_that_are_striped_today_are_summed_when_asked() -> None:
     """Two at 700 a second are 1,400 of one disk in their place."""
     load = in_seconds(np.random.default_rng(2).poisson(700, 7200).astype(float))
-    (total,) = together.of_nodes(on_two_devices(load))
+    (total,) = node_sums.of_nodes(on_two_devices(load))
     assert (total.device, total.ios.mean()) == (
         "sdc+sdd",
         pytest.approx(1400, rel=0.01),
@@ -217,10 +217,10 @@ def test_disks_that_were_read_at_other_moments_are_summed_over_the_coarser_inter
     coarse = replace(summed(fine, 15), device="sdd")
     late = coarse.part(slice(0, 20))
     late = replace(late, begin_s=late.begin_s + 7.5, end_s=late.end_s + 7.5)
-    (total,) = together.of_nodes((fine, late))
+    (total,) = node_sums.of_nodes((fine, late))
     assert total.ios == pytest.approx(2 * late.ios)
     known = np.concatenate((np.arange(100), np.arange(200, 600)))
-    (with_gap,) = together.of_nodes((fine.part(known), late))
+    (with_gap,) = node_sums.of_nodes((fine.part(known), late))
     assert len(with_gap.ios) < len(total.ios) and with_gap.coverage < 1
 
 
@@ -529,10 +529,10 @@ def test_the_limits_of_a_stripe_are_those_of_all_its_devices() -> None:
     """Two at 900 a second of devices of 1,100 each are held back by nothing."""
     each = in_seconds(np.full(2000, 900.0), io_bytes=4096.0)
     source = Limits(1100, 125_000_000)
-    sums = together.of_nodes(on_two_devices(each))
+    sums = node_sums.of_nodes(on_two_devices(each))
     assert Observed.of(sums, ONE_PCT, source).held_back == 0
     full = in_seconds(np.full(2000, 1095.0), io_bytes=4096.0)
-    sums = together.of_nodes(on_two_devices(full))
+    sums = node_sums.of_nodes(on_two_devices(full))
     of_full = Observed.of((*sums, replace(each, node="db-2")), ONE_PCT, source)
     assert [cap.base for cap in of_full.source] == [2200]
     assert of_full.held_back == 0.5 and of_full.beyond == 0

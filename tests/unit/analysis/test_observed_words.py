@@ -14,8 +14,8 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.observed import demand as read
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.judging import Observed
 from orchestrator.histories import files
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import purchases

@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import proof, trials
+from orchestrator.analysis.telemetry.causes import proof_by_trial, trial_elasticities
 from orchestrator.facts import BottleneckCause
 from orchestrator.run import confirming
 from tests import simulated_trials
@@ -74,14 +74,14 @@ def tried_out(
 
 
 def elasticities(*runs: RunData) -> dict[str, Elasticity]:
-    tried = trials.trials(runs)
+    tried = trial_elasticities.trials(runs)
     assert tried is not None
     return {elasticity.limit: elasticity for elasticity in tried.elasticities}
 
 
 def judged(cause: BottleneckCause, *runs: RunData) -> Bottleneck:
     named = Bottleneck("premium", "insert", "node-1", cause, "Its counters say so.", {})
-    return proof.proven(named, runs)
+    return proof_by_trial.proven(named, runs)
 
 
 def test_a_limit_that_throughput_follows_is_confirmed_and_the_others_are_not() -> None:
@@ -134,8 +134,13 @@ def test_a_cause_that_is_too_noisy_to_prove_gives_way_to_a_limit_that_is_proven(
     tried = tried_out({"IOPS": 0.35, "node CPU": 0.95}, noise_pct=16.0)
     bottleneck = judged("iops_cap", tried)
     of = {elasticity.limit: elasticity for elasticity in bottleneck.elasticities}
-    assert of["IOPS"].low < proof.REJECTED < proof.CONFIRMED < of["IOPS"].high
-    assert of["node CPU"].low > proof.REJECTED
+    assert (
+        of["IOPS"].low
+        < proof_by_trial.REJECTED
+        < proof_by_trial.CONFIRMED
+        < of["IOPS"].high
+    )
+    assert of["node CPU"].low > proof_by_trial.REJECTED
     assert bottleneck.cause == "cpu_bound"
     assert "does not prove. By trial the limit is node CPU." in bottleneck.text
     assert judged("cpu_bound", tried).cause == "cpu_bound"
@@ -269,8 +274,10 @@ def test_changes_without_the_other_one_of_their_pair_do_not_count() -> None:
     kept = run.record.facts["confirm"]
     first = kept[0]["limit"]
     fewer = replace(run.record, facts={**run.record.facts, "confirm": kept[1:]})
-    whole = [pair.limit for pair in trials.pairs_of(run)]
-    left = [pair.limit for pair in trials.pairs_of(replace(run, record=fewer))]
+    whole = [pair.limit for pair in trial_elasticities.pairs_of(run)]
+    left = [
+        pair.limit for pair in trial_elasticities.pairs_of(replace(run, record=fewer))
+    ]
     assert len(whole) == 4 * len(LIMITS)
     assert left == whole[1:] and whole[0] == first
 
@@ -296,4 +303,4 @@ def test_a_run_without_changes_is_as_it_was() -> None:
     plain = Bottleneck(
         "premium", "insert", "node-1", "iops_cap", "Its counters say so.", {}
     )
-    assert proof.proven(plain, [RUN]) is plain
+    assert proof_by_trial.proven(plain, [RUN]) is plain

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from tests.campaign_tables import sampled_in

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import (
+from orchestrator.analysis.telemetry.causes import (
     bottlenecks,
-    causes,
+    node_cause,
     outside_causes,
-    resources,
 )
-from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.analysis.telemetry.shares import follows
+from orchestrator.analysis.telemetry.causes.throughput_shares import follows
+from orchestrator.analysis.telemetry.use import node_use
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_tier
 
@@ -53,7 +53,7 @@ def test_a_read_that_has_come_back_waits_for_cpu() -> None:
     of = follows(Evidence(**THROTTLED))
     assert of["cpu_bound"] > 3 * of["iops_cap"]
     assert (
-        causes.judge(Evidence(**THROTTLED), build_tier("ultra"), "node-1").name
+        node_cause.judge(Evidence(**THROTTLED), build_tier("ultra"), "node-1").name
         == "cpu_bound"
     )
     # As many I/Os as sessions that read: then these wait for the disk, and it alone is followed.
@@ -117,23 +117,22 @@ def of_disk(waited_s: float, took_s: float) -> RunData:
 def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_window() -> (
     None
 ):
-    values = resources.gather(of_disk(8.4, 293.0), None)
+    values = node_use.gather(of_disk(8.4, 293.0), None)
     assert [of.held_back_pct for of in values.values()] == [
         pytest.approx(2.87, abs=0.01)
     ] * 3
     assert all(
-        of.held_back_pct is None
-        for of in resources.gather(of_disk(0, 0), None).values()
+        of.held_back_pct is None for of in node_use.gather(of_disk(0, 0), None).values()
     )
 
 
 def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
     tier = build_tier("premium-v2")
-    named = causes.judge(Evidence(**SLOW_HOST), tier, "node-1")
+    named = node_cause.judge(Evidence(**SLOW_HOST), tier, "node-1")
     assert named.name == "iops_cap" and "bursts shorter than a second" in named.text
     unknown = Evidence(**SLOW_HOST)
     of_machine = replace(unknown, held_back_pct=2.9)
-    assert causes.judge(of_machine, tier, "node-1").name == "unattributed"
+    assert node_cause.judge(of_machine, tier, "node-1").name == "unattributed"
     is_slow = outside_causes.host_disk_bound
     assert is_slow(of_machine) and not is_slow(unknown)
     assert not is_slow(replace(unknown, held_back_pct=40.0)), "limits, latency, rest"

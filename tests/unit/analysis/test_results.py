@@ -11,7 +11,8 @@ import pytest
 
 from orchestrator.analysis import results, verdicts
 from orchestrator.analysis.figures import transactions
-from orchestrator.analysis.telemetry import counters, resources
+from orchestrator.analysis.telemetry.counters import counter_names, counter_series
+from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Measurement, Node, Objective
 from tests.campaign_tables import (
@@ -117,7 +118,7 @@ def two_nodes() -> pd.DataFrame:
 
 
 def test_telemetry_of_nodes_and_of_all() -> None:
-    found = figures(resources.telemetry(NODES, growth_of(two_nodes(), 0, 10)))
+    found = figures(telemetry_metrics.telemetry(NODES, growth_of(two_nodes(), 0, 10)))
     expected: dict[str, dict[str, float]] = {
         "cpu_pct": {"n1": 50.0, "n2": 25.0, "all": 37.5},
         "disk_iops": {"n1": 400.0, "all": 500.0},
@@ -154,7 +155,9 @@ def test_nodes_on_one_disk_are_counted_once() -> None:
         Node(name, "database", device=device)
         for name, device in (("n1", "sdb"), ("n2", "sdb"), ("n3", "sdc"))
     ]
-    found = figures(resources.telemetry(shared, growth_of(samples(rows), 0, 10)))
+    found = figures(
+        telemetry_metrics.telemetry(shared, growth_of(samples(rows), 0, 10))
+    )
     assert (found["disk_iops", "n2"], found["disk_iops", "all"]) == pytest.approx(
         (400.0, 500.0)
     )
@@ -185,7 +188,7 @@ def wal_figures(
         Node(name, "database", device=data, wal_device=wal)
         for name, (data, wal) in devices.items()
     ]
-    return figures(resources.telemetry(nodes, growth_of(samples(rows), 0, 10)))
+    return figures(telemetry_metrics.telemetry(nodes, growth_of(samples(rows), 0, 10)))
 
 
 def test_disks_of_the_wal_stand_beside_those_of_the_data() -> None:
@@ -212,7 +215,7 @@ def test_what_one_node_lacks_has_no_total() -> None:
     without = table[
         ~((table["node"] == "n2") & (table["metric"] == "disk_reads_total"))
     ]
-    found = figures(resources.telemetry(NODES, growth_of(without, 0, 10)))
+    found = figures(telemetry_metrics.telemetry(NODES, growth_of(without, 0, 10)))
     assert ("disk_iops", "n1") in found
     assert ("disk_iops", "n2") not in found and ("disk_iops", "all") not in found
     assert ("disk_write_iops", "all") in found
@@ -221,11 +224,11 @@ def test_what_one_node_lacks_has_no_total() -> None:
 def test_cores_of_the_machine_stand_in_for_what_nodes_do_not_say() -> None:
     nodes = tuple(replace(node, cpus=None) for node in NODES)
     found = figures(
-        resources.telemetry(nodes, growth_of(two_nodes(), 0, 10), cpus=10.0)
+        telemetry_metrics.telemetry(nodes, growth_of(two_nodes(), 0, 10), cpus=10.0)
     )
     assert found["cpu_pct", "n1"] == pytest.approx(10.0)
     assert found["host_cpu_pct", "all"] == pytest.approx(60.0)
-    unknown = figures(resources.telemetry(nodes, growth_of(two_nodes(), 0, 10)))
+    unknown = figures(telemetry_metrics.telemetry(nodes, growth_of(two_nodes(), 0, 10)))
     assert not {"cpu_pct", "host_cpu_pct", "client_cpu_pct"} & {
         metric for metric, _ in unknown
     }
@@ -235,16 +238,18 @@ def test_an_idle_disk_has_no_latency() -> None:
     rows: Rows = []
     for metric in ("reads", "writes", "read_seconds", "write_seconds"):
         rows += series(f"disk_{metric}_total", "n1", (0, 5), (10, 5))
-    found = figures(resources.telemetry(NODES[:1], growth_of(samples(rows), 0, 10)))
+    found = figures(
+        telemetry_metrics.telemetry(NODES[:1], growth_of(samples(rows), 0, 10))
+    )
     assert found["disk_iops", "all"] == 0
     assert ("disk_await_s", "all") not in found
 
 
 def test_no_samples_no_telemetry() -> None:
-    assert resources.telemetry(NODES, growth_of(empty_samples(), 0, 10)) == ()
-    assert resources.telemetry(NODES, growth_of(two_nodes(), 10, 10)) == ()
+    assert telemetry_metrics.telemetry(NODES, growth_of(empty_samples(), 0, 10)) == ()
+    assert telemetry_metrics.telemetry(NODES, growth_of(two_nodes(), 10, 10)) == ()
     assert rates_of(empty_samples()) == {}
-    assert not counters.side_by_side({}, "n1", [counters.READS]).end_s.size
+    assert not counter_series.side_by_side({}, "n1", [counter_names.READS]).end_s.size
 
 
 @pytest.mark.parametrize(
@@ -257,17 +262,19 @@ def test_counters_stand_side_by_side_where_all_are_known(
 ) -> None:
     rates = {}
     for metric, times_s in (
-        (counters.READS, (1.0, 2.0, 3.0)),
-        (counters.WRITES, times_of_writes),
+        (counter_names.READS, (1.0, 2.0, 3.0)),
+        (counter_names.WRITES, times_of_writes),
     ):
         end_s = np.array(times_s)
         phases = np.full(len(end_s), "measure", dtype=object)
-        steps = counters.Steps(end_s, np.ones(len(end_s)), 10 * end_s, phases)
+        steps = counter_series.Steps(end_s, np.ones(len(end_s)), 10 * end_s, phases)
         rates["n1", metric] = steps
-    found = counters.side_by_side(rates, "n1", [counters.READS, counters.WRITES])
+    found = counter_series.side_by_side(
+        rates, "n1", [counter_names.READS, counter_names.WRITES]
+    )
     assert found.end_s.tolist() == joined_s
     assert found.step_s.tolist() == [1.0] * len(joined_s)
-    for metric in (counters.READS, counters.WRITES):
+    for metric in (counter_names.READS, counter_names.WRITES):
         assert found.per_s[metric].tolist() == [10 * time_s for time_s in joined_s]
 
 
@@ -281,9 +288,9 @@ def test_only_the_measured_window_counts() -> None:
     loud = table.assign(
         value=table["value"].where(table["time_s"] >= window.start_s, 0.0)
     )
-    before = figures(resources.telemetry_of(run, 32.0))
+    before = figures(telemetry_metrics.telemetry_of(run, 32.0))
     assert before == figures(
-        resources.telemetry_of(replace(run, sampled=held(loud)), 32.0)
+        telemetry_metrics.telemetry_of(replace(run, sampled=held(loud)), 32.0)
     )
     assert before["cpu_pct", "all"] == pytest.approx(90.0, rel=0.01)
 

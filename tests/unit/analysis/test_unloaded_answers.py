@@ -22,15 +22,15 @@ from orchestrator.analysis.answers.record import (
     SloClause,
 )
 from orchestrator.analysis.conclusions import Estimate, Prediction
-from orchestrator.analysis.observed import managed
-from orchestrator.analysis.observed.demand import Band, Demand
-from orchestrator.analysis.observed.judging import (
+from orchestrator.analysis.observed import managed_servers
+from orchestrator.analysis.observed.candidate_answers import (
     CandidateAnswer,
     Observed,
     Word,
 )
-from orchestrator.analysis.observed.on_disk import OnDisk
+from orchestrator.analysis.observed.demand import Band, Demand
 from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.extensions.predict.answer import (
     NO_TIER,
     cheapest,
@@ -156,12 +156,12 @@ def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() 
     ("storage", "instead"),
     [
         (
-            managed.RDS_STORAGE,
+            managed_servers.RDS_STORAGE,
             "turn on RDS's Enhanced Monitoring at 1 s, "
             "and give an hour of its disk metrics as a CSV",
         ),
         (
-            managed.FLEXIBLE_SERVER_STORAGE,
+            managed_servers.FLEXIBLE_SERVER_STORAGE,
             "a flexible server has no metrics of seconds: measure the candidates in a campaign",
         ),
     ],

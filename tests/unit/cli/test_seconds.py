@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.analysis.observed import managed
+from orchestrator.analysis.observed import managed_servers
 from orchestrator.cli import seconds
 from tests.simulated_demand import seconds_of, summed
 
@@ -49,8 +49,8 @@ def test_a_pattern_of_a_providers_names_is_not_held_against_those_of_iostat() ->
     )
 
 
-RDS = replace(MINUTES, device=managed.RDS_STORAGE)
-FLEXIBLE_SERVER = replace(MINUTES, device=managed.FLEXIBLE_SERVER_STORAGE)
+RDS = replace(MINUTES, device=managed_servers.RDS_STORAGE)
+FLEXIBLE_SERVER = replace(MINUTES, device=managed_servers.FLEXIBLE_SERVER_STORAGE)
 
 
 def test_on_a_managed_server_no_command_runs() -> None:

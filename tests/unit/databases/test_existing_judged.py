@@ -15,7 +15,7 @@ from orchestrator.analysis import differences, results
 from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.doubts.written_checks import not_counted
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import resources
+from orchestrator.analysis.telemetry.use import all_nodes, node_use
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.model import (
@@ -248,7 +248,7 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
     run = theirs().runs[0]
     facts = {**run.record.facts, "database": {"durable": False}}
     run = replace(run, record=replace(run.record, facts=facts))
-    busy = resources.Totals(host_cpu_pct=100.0)
+    busy = all_nodes.Totals(host_cpu_pct=100.0)
     found = {doubt.kind: doubt for doubt in of_run(run, busy)}
     assert found["host saturated"].text.endswith(
         "100 % busy, with the load generator on it"
@@ -259,14 +259,14 @@ def test_what_is_doubted_advises_nothing_that_only_the_owner_can_do() -> None:
 
 def test_processors_of_nodes_elsewhere_are_not_this_machines() -> None:
     run = theirs().runs[0]
-    here = resources.total(run, 8.0)
+    here = all_nodes.total(run, 8.0)
     nodes = tuple(
         replace(node, sources={NODE_EXPORTER: "http://db:9100"})
         if node.role == "database"
         else node
         for node in run.record.nodes
     )
-    there = resources.total(replace(run, record=replace(run.record, nodes=nodes)), 8.0)
+    there = all_nodes.total(replace(run, record=replace(run.record, nodes=nodes)), 8.0)
     assert here.other_cpu_pct is not None and there.other_cpu_pct is None
     assert there.client_cpu_pct == here.client_cpu_pct
 
@@ -330,7 +330,7 @@ def test_a_log_that_grows_faster_than_the_disks_are_written_is_elsewhere(
     log_bytes = log_mib_per_s * 2**20 * (measure.end_s - begin.start_s)
     run = with_disks("a", log_bytes, wal_device)
     found = [
-        d.text for d in of_run(run, resources.Totals()) if d.kind == "disks not counted"
+        d.text for d in of_run(run, all_nodes.Totals()) if d.kind == "disks not counted"
     ]
     assert (
         [text.partition(",")[0] for text in found]
@@ -364,7 +364,7 @@ def test_a_log_that_waits_for_no_disk_may_be_written_a_minute_later(
             phases.append(phase)
     facts = {**run.record.facts, "database": database}
     record = replace(run.record, facts=facts, phases=tuple(phases))
-    doubts = not_counted(replace(run, record=record), resources.Totals())
+    doubts = not_counted(replace(run, record=record), all_nodes.Totals())
     kinds = [doubt.kind for doubt in doubts]
     assert kinds == ["disks not counted"] * doubted
 
@@ -379,7 +379,7 @@ def test_a_sum_of_several_disks_is_not_held_to_the_limits_of_one() -> None:
         again = RunData(
             replace(run.record, nodes=nodes), run.read_intervals, run.sampled
         )
-        values = next(iter(resources.gather(again, 8.0).values()))
+        values = next(iter(node_use.gather(again, 8.0).values()))
         assert values.disk_iops
         return {name for name in values.sampled() if "of_cap" in name}
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis.telemetry import loads, shares
-from orchestrator.analysis.telemetry.causes import judge
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.causes import signs, throughput_shares
+from orchestrator.analysis.telemetry.causes.node_cause import judge
+from orchestrator.analysis.telemetry.use import load_and_sessions
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.databases.yugabytedb.session_history import session_history
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
@@ -165,16 +166,18 @@ def of_run(locked_pct: float | None, **more: float) -> Evidence:
     if locked_pct is not None:
         sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct, **more}}
         record = replace(record, facts={**record.facts, **sampled})
-    return loads.of_load(record, {})
+    return load_and_sessions.of_load(record, {})
 
 
 def test_locks_are_counted_where_the_database_sampled_them() -> None:
-    assert not shares.locks_are_counted(of_run(None))
-    assert shares.locks_are_counted(of_run(0.0))
+    assert not signs.locks_are_counted(of_run(None))
+    assert signs.locks_are_counted(of_run(0.0))
     free = replace(of_run(0.0), cpu_pct=10.0, client_cpu_pct=10.0, retried_pct=0.0)
-    assert shares.room(free)
-    assert not shares.room(replace(free, seen_locked_pct=5.0))
-    assert shares.follows(free) == {}, "the other kinds of waits were not seen"
+    assert signs.room(free)
+    assert not signs.room(replace(free, seen_locked_pct=5.0))
+    assert throughput_shares.follows(free) == {}, (
+        "the other kinds of waits were not seen"
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,7 @@ def test_locks_are_known_where_at_least_half_of_the_window_was_covered(
 ) -> None:
     values = of_run(78.0, covered_s=covered_s)
     assert values.seen_locked_pct == locked_pct
-    assert shares.locks_are_counted(values) == (locked_pct is not None)
+    assert signs.locks_are_counted(values) == (locked_pct is not None)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.figures.statements import grown, pooled
-from orchestrator.analysis.telemetry import bottlenecks
+from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.verdicts import judge
 from orchestrator.collectors.statements import statement_counts
 from orchestrator.errors import RunError

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry import rates
-from orchestrator.analysis.telemetry import resources as telemetry
-from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.counters import rates
+from orchestrator.analysis.telemetry.counters.window_growth import Growth
+from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
@@ -93,7 +93,9 @@ def test_the_counters_are_those_that_the_collector_writes() -> None:
 
 def test_each_node_has_its_figures_and_all_together_theirs() -> None:
     growth = growth_of(samples(0.0, 60.0), 0.0, 60.0)
-    found = {(m.metric, m.scope): m.value for m in telemetry.telemetry(NODES, growth)}
+    found = {
+        (m.metric, m.scope): m.value for m in telemetry_metrics.telemetry(NODES, growth)
+    }
     assert found["wal_syncs_per_s", "node-2"] == pytest.approx(300)
     assert found["wal_sync_avg_s", "node-1"] == pytest.approx(0.002)
     assert found["wal_sync_avg_s", "node-2"] == pytest.approx(0.006)
@@ -116,7 +118,7 @@ def test_what_one_node_did_not_say_is_no_figure_of_all() -> None:
     partial = partial[
         (partial["node"] == "node-1") | (partial["metric"] != "wal_syncs_total")
     ]
-    found = telemetry.telemetry(NODES, growth_of(partial, 0.0, 60.0))
+    found = telemetry_metrics.telemetry(NODES, growth_of(partial, 0.0, 60.0))
     scopes = {m.scope for m in found if m.metric == "wal_syncs_per_s"}
     assert scopes == {"node-1"}
 

@@ -10,9 +10,13 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.doubts import burst_checks
-from orchestrator.analysis.telemetry import disk_demand, resources
-from orchestrator.analysis.telemetry.counters import Key, Steps
-from orchestrator.analysis.telemetry.disk_demand import demand
+from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
+from orchestrator.analysis.telemetry.use import (
+    all_nodes,
+    disk_caps,
+    idle_disk,
+)
+from orchestrator.analysis.telemetry.use.disk_caps import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
@@ -224,7 +228,7 @@ def test_credit_that_is_not_known_is_doubted() -> None:
     run = build_campaign(workloads=["insert"], nodes=1, frames=False).runs[0]
     facts = {**run.record.facts, "burst_credit": with_credit("at base", "unknown")}
     run = replace(run, record=replace(run.record, facts=facts))
-    (doubt,) = burst_checks.credit_unknown(run, resources.Totals())
+    (doubt,) = burst_checks.credit_unknown(run, all_nodes.Totals())
     text = doubt.text
     assert text.startswith("node-2: how much burst credit for iops")
     assert "0 to 100 % of a full bucket" in text
@@ -281,7 +285,7 @@ def bursting(start_pct: float) -> Tier:
 def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
     # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
     rates = disk_rates([3_000.0] * 10 + [1_000.0] * 5)
-    found = disk_demand.demand(bursting(100.0), rates, "node-1")
+    found = disk_caps.demand(bursting(100.0), rates, "node-1")
     assert found.in_force["iops"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
     assert found.credit_pct is not None
     assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
@@ -291,7 +295,7 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
     wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
-    found = disk_demand.demand(
+    found = disk_caps.demand(
         bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1"
     )
     shares_pct = (100 * found.rates["iops"] / found.in_force["iops"])[10:]
@@ -300,7 +304,7 @@ def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
 
 def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
     rates = disk_rates([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
-    found = disk_demand.demand(bursting(100.0), rates, "node-1")
+    found = disk_caps.demand(bursting(100.0), rates, "node-1")
     assert (
         found.in_force["iops"][29:].tolist() == [3_000.0] * 3
     )  # 19,000 of 20,000 were earned again
@@ -308,7 +312,7 @@ def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
 
 
 def test_credit_fills_below_the_base() -> None:
-    found = disk_demand.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
+    found = disk_caps.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
     assert found.credit_pct is not None
     assert found.credit_pct.tolist() == [55.0, 60.0, 65.0, 70.0]
 
@@ -316,7 +320,7 @@ def test_credit_fills_below_the_base() -> None:
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
     real = changed(bursting(0.0), enforcement="mounted")
-    found = disk_demand.demand(
+    found = disk_caps.demand(
         real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1"
     )
     assert found.in_force["iops"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
@@ -327,15 +331,15 @@ def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> No
     check = GateCheck("reading", "s", 2e-3, 9e-4, None, "ok", "latency_read")
     gate = Gate("premium", 0.0, (check,))
     real = changed(TIER, enforcement="mounted", read_latency_s=2e-3)
-    assert resources.idle_latency_s(real, gate, 100.0, 0.0) == 2e-3
+    assert idle_disk.idle_latency_s(real, gate, 100.0, 0.0) == 2e-3
     assumed = changed(real, latency_assumed=("read", "write"))
-    assert resources.idle_latency_s(assumed, gate, 100.0, 0.0) == 9e-4
+    assert idle_disk.idle_latency_s(assumed, gate, 100.0, 0.0) == 9e-4
     emulated = changed(assumed, enforcement="emulated")
-    assert resources.idle_latency_s(emulated, gate, 100.0, 0.0) == 2e-3
+    assert idle_disk.idle_latency_s(emulated, gate, 100.0, 0.0) == 2e-3
 
 
 def test_an_empty_bucket_stays_empty() -> None:
-    found = disk_demand.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
+    found = disk_caps.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
     assert found.in_force["iops"].tolist() == [1_000.0] * 4
     assert found.credit_pct is None
 
@@ -343,13 +347,13 @@ def test_an_empty_bucket_stays_empty() -> None:
 def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
     wobble = np.tile([1.0, -1.0], 15) * 20
     fall = np.where(np.arange(30) < 18, 3_500.0, 1_100.0) + wobble
-    assert disk_demand.fall_to(fall, 1_100.0) == pytest.approx(
+    assert disk_caps.fall_to(fall, 1_100.0) == pytest.approx(
         (3_500.0, 1_100.0), rel=0.01
     )
-    assert disk_demand.fall_to(fall, 2_000.0) is None  # not to its base
-    assert disk_demand.fall_to(fall[::-1], 1_100.0) is None  # a rise
-    assert disk_demand.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
-    assert disk_demand.fall_to(fall[:8], 1_100.0) is None  # too short
+    assert disk_caps.fall_to(fall, 2_000.0) is None  # not to its base
+    assert disk_caps.fall_to(fall[::-1], 1_100.0) is None  # a rise
+    assert disk_caps.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
+    assert disk_caps.fall_to(fall[:8], 1_100.0) is None  # too short
 
 
 # ------------------------------------------------------------------ the idle disk's latency
@@ -364,10 +368,10 @@ def gate_with_read(read_s: float) -> Gate:
 
 def test_idle_latency_is_declared_or_as_the_gate_measured() -> None:
     bare = changed(TIER, read_latency_s=None, write_latency_s=0.004)
-    assert resources.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
-    assert resources.idle_latency_s(
+    assert idle_disk.idle_latency_s(TIER, None, 10, 10) == pytest.approx(0.002)
+    assert idle_disk.idle_latency_s(
         bare, gate_with_read(0.001), 30, 10
     ) == pytest.approx(0.00175)
-    assert resources.idle_latency_s(bare, None, 30, 10) is None
-    assert resources.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
-    assert resources.idle_latency_s(TIER, None, 0, 0) is None
+    assert idle_disk.idle_latency_s(bare, None, 30, 10) is None
+    assert idle_disk.idle_latency_s(bare, None, 0, 10) == pytest.approx(0.004)
+    assert idle_disk.idle_latency_s(TIER, None, 0, 0) is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.cli.options import Request

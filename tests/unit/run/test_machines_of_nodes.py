@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.telemetry.machines import Machines, cores
+from orchestrator.analysis.telemetry.use.machine_cpu import Machines, cores
 from orchestrator.collectors import collectors
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Node, Volume

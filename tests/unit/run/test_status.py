@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.telemetry.bottlenecks import bottlenecks
+from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judging, outlines, status, status_lines

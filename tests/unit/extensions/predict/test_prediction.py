@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.analysis.telemetry.samples import Samples
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.demands import model, time_at_cap

@@ -7,15 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from orchestrator.analysis.telemetry import inside_causes, shares
-from orchestrator.analysis.telemetry.cap_causes import (
+from orchestrator.analysis.telemetry.causes import (
+    inside_causes,
+    signs,
+    throughput_shares,
+)
+from orchestrator.analysis.telemetry.causes.cap_causes import (
     APART_PCT,
     AT_TIMES_PCT,
     cap_causes,
 )
-from orchestrator.analysis.telemetry.cause import Cause, first_of
-from orchestrator.analysis.telemetry.node_values import Evidence, assumed, largest
-from orchestrator.analysis.telemetry.outside_causes import HOST_PCT, client_bound
+from orchestrator.analysis.telemetry.causes.cause import Cause, first_of
+from orchestrator.analysis.telemetry.causes.outside_causes import HOST_PCT, client_bound
+from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed, largest
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 
@@ -48,7 +52,7 @@ def cause_within(values: Evidence, tier: Tier, node: str) -> Cause | None:
     a cap that was reached at times."""
     follows = {}
     if not inside_causes.is_single_core(values):
-        follows = shares.follows(values)
+        follows = throughput_shares.follows(values)
     if not follows:
         return _by_thresholds(values, tier, node)
     case = _case(values, tier, node, follows)
@@ -69,7 +73,7 @@ def _by_thresholds(values: Evidence, tier: Tier, node: str) -> Cause | None:
 
 
 def _case(
-    values: Evidence, tier: Tier, node: str, follows: shares.Shares
+    values: Evidence, tier: Tier, node: str, follows: throughput_shares.Shares
 ) -> _FollowedCase:
     ranked = sorted(follows, key=follows.__getitem__, reverse=True)
     most = ranked[0]
@@ -92,9 +96,9 @@ def _nothing_is_full(case: _FollowedCase) -> bool:
     """No CPU, no cap, also not in a quarter of the seconds: beside one that is full at times
     nothing else has room all the time."""
     values = case.values
-    client_pct = 100 * shares.client_use(values)
-    fullest_pct = largest(client_pct, shares.nearest_cap(values), values.cpu_pct)
-    if fullest_pct >= shares.FREE_PCT:
+    client_pct = 100 * signs.client_use(values)
+    fullest_pct = largest(client_pct, signs.nearest_cap(values), values.cpu_pct)
+    if fullest_pct >= signs.FREE_PCT:
         return False
     return not _cpu_has_turns(case) and not _a_cap_has_turns(case)
 
@@ -104,13 +108,13 @@ def _cpu_has_turns(case: _FollowedCase) -> bool:
 
 
 def _a_cap_has_turns(case: _FollowedCase) -> bool:
-    return shares.at_a_cap_pct(case.values) >= AT_TIMES_PCT
+    return signs.at_a_cap_pct(case.values) >= AT_TIMES_PCT
 
 
 def _more_sessions_would_help(case: _FollowedCase) -> bool:
     """Where nothing is full, and nothing but CPU, or nothing for half of it, is followed. A network
     whose speed is not known may be full."""
-    if not _nothing_is_full(case) or not shares.room(case.values):
+    if not _nothing_is_full(case) or not signs.room(case.values):
         return False
     if case.most == "cpu_bound":
         return True
@@ -132,7 +136,7 @@ def _client_may_fill_a_core(case: _FollowedCase) -> bool:
     """Not the network, but a core of the load generator's, which others keep busy too."""
     if case.most != "network_bound" or case.values.client_core_pct is not None:
         return False
-    return (case.values.client_cores or 0.0) >= shares.ONE_CORE[0]
+    return (case.values.client_cores or 0.0) >= signs.ONE_CORE[0]
 
 
 def _answers_wait_for_cpu(case: _FollowedCase) -> bool:
@@ -159,7 +163,7 @@ def _two_take_turns(case: _FollowedCase) -> bool:
     if not {case.most, case.second} <= {"cpu_bound", *_CAPS}:
         return False
     full_in_turn = _cpu_has_turns(case) and _a_cap_has_turns(case)
-    return full_in_turn and case.second_pct >= shares.TURN_PCT
+    return full_in_turn and case.second_pct >= signs.TURN_PCT
 
 
 def _two_limits(case: _FollowedCase) -> Cause:

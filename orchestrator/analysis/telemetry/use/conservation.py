@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import counters, kept, loads
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.use import load_and_sessions, run_telemetry
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
@@ -24,8 +25,8 @@ class _Bytes(NamedTuple):
         return [self.data]
 
 
-_READ = _Bytes(counters.READ_BYTES, counters.WAL_READ_BYTES)
-_WRITTEN = _Bytes(counters.WRITTEN_BYTES, counters.WAL_WRITTEN_BYTES)
+_READ = _Bytes(counter_names.READ_BYTES, counter_names.WAL_READ_BYTES)
+_WRITTEN = _Bytes(counter_names.WRITTEN_BYTES, counter_names.WAL_WRITTEN_BYTES)
 _LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as much
 
 
@@ -55,7 +56,7 @@ def _of_payload(run: RunData) -> Iterator[Measurement]:
         return
     nodes = _names(run, "database")
     yield measured("node_payload_bytes_per_s", rate / len(nodes))
-    cpu_s = _moved(run, ["measure"], nodes, [counters.CPU_SECONDS])
+    cpu_s = _moved(run, ["measure"], nodes, [counter_names.CPU_SECONDS])
     if cpu_s:
         gigabytes = rate * results.measured_s(run.record) / 1e9
         yield measured("cpu_s_per_gb", cpu_s / gigabytes)
@@ -64,7 +65,7 @@ def _of_payload(run: RunData) -> Iterator[Measurement]:
 def _read_per_payload(run: RunData) -> Iterator[Measurement]:
     of_run = _of_disks(run, "measure", _READ)
     yield from _ratio("read_per_payload", of_run, payload(run, "read", "sorted"))
-    of_windows = _of_disks(run, kept.WINDOWS, _READ)
+    of_windows = _of_disks(run, run_telemetry.WINDOWS, _READ)
     given = sum(window["read_bytes"] for window in _windows(run))
     yield from _ratio("read_per_payload", of_windows, given)
 
@@ -74,7 +75,7 @@ def _written_per_payload(run: RunData) -> Iterator[Measurement]:
     of_run = written(run)
     given = payload(run, "written", "sorted")
     yield from _ratio("written_per_payload", of_run, given)
-    of_windows = _of_disks(run, kept.WINDOWS, _WRITTEN)
+    of_windows = _of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
     of_generator = sum(window["written_bytes"] for window in _windows(run))
     yield from _ratio("written_per_payload", of_windows, of_generator)
     must = of_copies(run)
@@ -158,7 +159,7 @@ def in_flight(run: RunData) -> float | None:
     """Transactions in flight by Little's law, failed ones too; None where threads pause on purpose,
     or each cell of a matrix has its own load."""
     workload = run.record.workload
-    if loads.has_pace(workload) or "cells" in workload.options:
+    if load_and_sessions.has_pace(workload) or "cells" in workload.options:
         return None
     rate_per_s = results.value_of(run.record, "throughput_per_s")
     latency_s = results.value_of(run.record, "latency_avg_s")
@@ -177,8 +178,8 @@ def _log_sent_pct(run: RunData) -> float | None:
     phases = ("warm-up", "measure")
     nodes = _names(run, "database")
     clients = _names(run, "client")
-    received = _moved(run, phases, nodes, [counters.RECEIVED_BYTES])
-    sent = _moved(run, phases, clients, [counters.SENT_BYTES])
+    received = _moved(run, phases, nodes, [counter_names.RECEIVED_BYTES])
+    sent = _moved(run, phases, clients, [counter_names.SENT_BYTES])
     if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:
         return None
     return 100 * (received - sent) / log_bytes

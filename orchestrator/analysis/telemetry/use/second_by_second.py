@@ -11,21 +11,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.telemetry import counters, disk_demand, machines, node_values
-from orchestrator.analysis.telemetry.counters import Array, Key, Steps, Texts
-from orchestrator.analysis.telemetry.disk_demand import DiskSeconds
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters.counter_series import (
+    Array,
+    Key,
+    Steps,
+    Texts,
+)
+from orchestrator.analysis.telemetry.use import disk_caps, evidence, machine_cpu
+from orchestrator.analysis.telemetry.use.disk_caps import DiskSeconds
 from orchestrator.model import Node, Record
 
 Numbers = np.ndarray[Any, np.dtype[np.int_]]
 
 # Phases that have rows second by second, in the order in which these stand.
 _SHOWN_PHASES = ("measure", "warm-up")
-# Column of `kept.Telemetry.by_second` → the counters that it adds up.
+# Column of `run_telemetry.Telemetry.by_second` → the counters that it adds up.
 _BY_SECOND: Mapping[str, list[str]] = {
-    "cpus": [counters.CPU_SECONDS],
-    "disk_iops": [counters.READS, counters.WRITES],
-    "disk_bytes_per_s": [counters.READ_BYTES, counters.WRITTEN_BYTES],
-    "flushed_bytes_per_s": [counters.FLUSHED_BYTES],
+    "cpus": [counter_names.CPU_SECONDS],
+    "disk_iops": [counter_names.READS, counter_names.WRITES],
+    "disk_bytes_per_s": [counter_names.READ_BYTES, counter_names.WRITTEN_BYTES],
+    "flushed_bytes_per_s": [counter_names.FLUSHED_BYTES],
 }
 
 
@@ -58,7 +64,7 @@ def by_second(
     nodes: Sequence[str],
     limits: Mapping[str, Mapping[float, str]],
 ) -> pd.DataFrame:
-    """The table `by_second` of `kept.Telemetry`.
+    """The table `by_second` of `run_telemetry.Telemetry`.
 
     `nodes`: of databases, that were sampled; `limits`: node → end of a second → what was at its
     limit in it (`at_limits`)."""
@@ -87,7 +93,7 @@ def _limits_at(
     """Of each second what was at its limit. Limits are known by the ends of steps: those of the CPU
     are enough, of which a second has one."""
     titles = np.full(seconds, None, dtype=object)
-    for row in np.flatnonzero(counted.metric == counters.CPU_SECONDS).tolist():
+    for row in np.flatnonzero(counted.metric == counter_names.CPU_SECONDS).tolist():
         of_node = limits.get(names[counted.node[row]], {})
         titles[second[row]] = of_node.get(float(counted.end_s[row]), "")
     return pd.Series(titles, dtype=str)
@@ -163,20 +169,20 @@ def at_limits(
     record: Record, rates: Mapping[Key, Steps], node: Node, disk: DiskSeconds
 ) -> dict[float, str]:
     """End of each second in which something of the node was at its limit → what it was: a cap of
-    its disk (within 5 %), else its CPU. `disk`: of `disk_demand.of_node`."""
+    its disk (within 5 %), else its CPU. `disk`: of `disk_caps.of_node`."""
     limits: dict[float, str] = {}
-    cpu = rates.get((node.name, counters.CPU_SECONDS))
+    cpu = rates.get((node.name, counter_names.CPU_SECONDS))
     if cpu is not None:
-        cpus = machines.cpu_limits(record.nodes, None).get(node.name, math.inf)
-        is_busy = 100 * cpu.per_s >= machines.CPU_PCT * cpus
+        cpus = machine_cpu.cpu_limits(record.nodes, None).get(node.name, math.inf)
+        is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
     for cap, share in disk.shares().items():
-        at_cap_s = disk.end_s[share >= disk_demand.AT_CAP]
+        at_cap_s = disk.end_s[share >= disk_caps.AT_CAP]
         limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])
     return limits
 
 
-_CAP_TITLES: Mapping[node_values.CapName, str] = {
+_CAP_TITLES: Mapping[evidence.CapName, str] = {
     "iops": "IOPS cap",
     "bandwidth": "bandwidth cap",
 }

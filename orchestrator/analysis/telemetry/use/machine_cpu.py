@@ -6,8 +6,9 @@ nodes are on it, named or not, as in records of campaigns that knew no other."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from orchestrator.analysis.telemetry import counters, node_values, rates
-from orchestrator.analysis.telemetry.node_values import Evidence, largest
+from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
+from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use.evidence import Evidence, largest
 from orchestrator.model import NODE_EXPORTER, Node
 
 CPU_PCT = 85.0  # of what a node may use
@@ -22,7 +23,7 @@ class Machines:
     single seconds show of each node."""
 
     nodes: Sequence[Node]
-    growth: counters.Growth
+    growth: window_growth.Growth
     cpus: float | None
     of_seconds: Mapping[str, Evidence] = field(default_factory=dict)
 
@@ -31,7 +32,7 @@ class Machines:
         home = _host_of(self.nodes, node)
         core_pct = self._core_pct(home, [node])
         use = replace(self._use_of(home), busiest_core_pct=core_pct)
-        return node_values.merged([use, self._of_clients(home, use)])
+        return evidence.merged([use, self._of_clients(home, use)])
 
     def _of_clients(self, home: Node | None, use: Evidence) -> Evidence:
         """The load generators: the busiest of them, beside the node (`use`) or elsewhere."""
@@ -40,12 +41,12 @@ class Machines:
         cores = [self._core_pct(host, clients) for host in hosts.values()]
         hosts.pop(_name(home), None)
         apart = [self._use_of(host) for host in hosts.values()]
-        elsewhere = node_values.of_several(apart, max)
+        elsewhere = evidence.of_several(apart, max)
         return Evidence(
             client_cpu_pct=_larger(elsewhere.client_cpu_pct, use.client_cpu_pct),
             client_cores=_larger(elsewhere.client_cores, use.client_cores),
             client_machine_cpu_pct=elsewhere.host_cpu_pct,
-            client_core_pct=node_values.highest(cores),
+            client_core_pct=evidence.highest(cores),
         )
 
     def _hosts_of(self, clients: Sequence[Node]) -> dict[str, Node | None]:
@@ -59,13 +60,13 @@ class Machines:
     def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
         """A machine's busiest core; None unless it is that of `users`, because what else was busy
         there could not fill it."""
-        busy = self.growth.per_s(_name(host), counters.HOST_CPU_SECONDS)
+        busy = self.growth.per_s(_name(host), counter_names.HOST_CPU_SECONDS)
         if busy is None:
             return None
         used = 0.0
         for node in users:
             if _host_of(self.nodes, node) == host:
-                used += self.growth.per_s(node.name, counters.CPU_SECONDS) or 0.0
+                used += self.growth.per_s(node.name, counter_names.CPU_SECONDS) or 0.0
         seconds = self.of_seconds.get(_name(host))
         if seconds is None or busy - used > OTHERS_CORES:
             return None
@@ -75,7 +76,7 @@ class Machines:
         """Of each value the highest of all machines."""
         hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
         uses = [self._use_of(host) for host in hosts]
-        return node_values.of_several(uses, max)
+        return evidence.of_several(uses, max)
 
     def _use_of(self, host: Node | None) -> Evidence:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
@@ -101,7 +102,7 @@ class Machines:
         """Role → CPU of its nodes on a machine, in % of that."""
         used_pct: dict[str, float] = {}
         for node in self._users(host):
-            seconds = self.growth.per_s(node.name, counters.CPU_SECONDS)
+            seconds = self.growth.per_s(node.name, counter_names.CPU_SECONDS)
             if seconds is not None:
                 before_pct = used_pct.get(node.role, 0.0)
                 used_pct[node.role] = before_pct + 100 * seconds / cores
@@ -119,7 +120,7 @@ class Machines:
     def _alone_pct(self, node: Node) -> float:
         """CPU of a load client in % of a limit of its own, or the share of periods in which it used
         up its quota; 0 without either."""
-        seconds = self.growth.per_s(node.name, counters.CPU_SECONDS)
+        seconds = self.growth.per_s(node.name, counter_names.CPU_SECONDS)
         if node.role != "client" or seconds is None:
             return 0.0
         throttled_pct = rates.container_rates(self.growth, node.name).throttled_pct
@@ -202,3 +203,13 @@ def _with_client(
         client_cores=client_pct * cores / 100,
         client_cpu_pct=max(client_pct, alone_pct),
     )
+
+
+def cpu_of_node(
+    node: Node, growth: window_growth.Growth, machine_cores: float | None
+) -> Evidence:
+    used = growth.per_s(node.name, counter_names.CPU_SECONDS)
+    limit = node.cpus or machine_cores
+    if used is None or not limit:
+        return Evidence()
+    return Evidence(cpu_pct=100 * used / limit, node_cores=used)

@@ -1,6 +1,7 @@
 """What limits would have done in the place of one disk, or of the worst of several.
 
-Bounds of the shares D and S of the time, and by hours. Pure. What D and S are: `judging`."""
+Bounds of the shares D and S of the time, and by hours. What D and S are: `candidate_answers`.
+Pure."""
 
 from __future__ import annotations
 

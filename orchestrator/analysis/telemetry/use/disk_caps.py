@@ -8,9 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from orchestrator.analysis.telemetry import counters, node_values
-from orchestrator.analysis.telemetry.counters import Array, Flags, Key, Steps
-from orchestrator.analysis.telemetry.node_values import CapName, Evidence, assumed
+from orchestrator.analysis.telemetry.counters import counter_names, counter_series
+from orchestrator.analysis.telemetry.counters.counter_series import (
+    Array,
+    Flags,
+    Key,
+    Steps,
+)
+from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Burst, Limits, Tier
@@ -150,12 +156,12 @@ class _CountedDisk:
 
 def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
     """In the seconds in which all four counters of the disk are known."""
-    reads = f"{which}{counters.READS}"
-    writes = f"{which}{counters.WRITES}"
-    read_bytes = f"{which}{counters.READ_BYTES}"
-    written_bytes = f"{which}{counters.WRITTEN_BYTES}"
+    reads = f"{which}{counter_names.READS}"
+    writes = f"{which}{counter_names.WRITES}"
+    read_bytes = f"{which}{counter_names.READ_BYTES}"
+    written_bytes = f"{which}{counter_names.WRITTEN_BYTES}"
     metrics = [reads, writes, read_bytes, written_bytes]
-    disk = counters.side_by_side(rates, node, metrics)
+    disk = counter_series.side_by_side(rates, node, metrics)
     return _CountedDisk(
         disk.end_s,
         disk.step_s,
@@ -287,7 +293,7 @@ def against_caps(
         _of_its_caps(measured),
         _of_burst(tier, measured, end),
     ]
-    return node_values.merged(parts)
+    return evidence.merged(parts)
 
 
 def _of_its_caps(disk: DiskSeconds) -> Evidence:
@@ -324,7 +330,7 @@ def _of_burst(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> Evidence
         left_pct = float(disk.credit_pct[-1])
     above_pct = 100 * float(np.mean(_above_base(tier, disk)))
     credit = Evidence(burst_credit_left_pct=left_pct, time_above_base_pct=above_pct)
-    return node_values.merged([fallen, credit])
+    return evidence.merged([fallen, credit])
 
 
 def _fallen(tier: Tier, disk: DiskSeconds) -> Evidence:

@@ -4,8 +4,9 @@ In a sentence a value that was not sampled is 0."""
 
 from collections.abc import Iterable
 
-from orchestrator.analysis.telemetry import disk_demand, shares
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.causes import signs
+from orchestrator.analysis.telemetry.use import disk_caps
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.units import format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
@@ -109,7 +110,7 @@ def of_disk_itself(values: Evidence) -> str:
         return ""
     share = idle_s / await_s  # of what stands there; reads alone may wait less
     how_much = "little"
-    if share >= 1 / disk_demand.QUEUEING:
+    if share >= 1 / disk_caps.QUEUEING:
         how_much = "most"
     elif share >= _PART:
         how_much = "part"
@@ -118,8 +119,8 @@ def of_disk_itself(values: Evidence) -> str:
 
 def lower_latency(values: Evidence) -> str:
     """What helps where sessions wait for single I/Os."""
-    at_times = shares.at_a_cap_pct(values) >= shares.TURN_PCT
-    near_a_cap = shares.nearest_cap(values) >= shares.FREE_PCT
+    at_times = signs.at_a_cap_pct(values) >= signs.TURN_PCT
+    near_a_cap = signs.nearest_cap(values) >= signs.FREE_PCT
     if at_times or near_a_cap or of_disk_itself(values):
         return "A tier with a lower latency would help"
     return "More IOPS or bandwidth would not help; a tier with a lower latency would"

@@ -1,8 +1,10 @@
 """Where the samples of a run are, and reading them: more than memory should hold. Pure.
 
 A hundred nodes leave nine million samples an hour. So they stay where they are kept: `Samples`
-reads them, and `kept.py` says what stays in memory of them. The libraries of tables are imported
-when a table is read, because most commands look at records alone.
+reads them, and `use/run_telemetry.py` says what stays in memory of them.
+
+The libraries of tables are imported when a table is read, because most commands look at records
+alone.
 """
 
 from __future__ import annotations

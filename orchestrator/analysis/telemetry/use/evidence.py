@@ -179,6 +179,14 @@ def highest(values: Iterable[float | None]) -> float | None:
     return max(sampled, default=None)
 
 
+def sum_if_all(values: Sequence[float | None]) -> float | None:
+    """None unless there are some, and all of them are known."""
+    sampled = [value for value in values if value is not None]
+    if not sampled or len(sampled) < len(values):
+        return None
+    return sum(sampled)
+
+
 def merged(parts: Iterable[Evidence]) -> Evidence:
     """What all the parts know; of what several know, the last one's."""
     values: dict[str, float] = {}

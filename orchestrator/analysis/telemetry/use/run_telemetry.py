@@ -7,22 +7,26 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.telemetry import (
-    counters,
-    disk_demand,
-    machines,
-    node_values,
-    seconds,
-)
 from orchestrator.analysis.telemetry.counters import (
+    counter_names,
+    counter_series,
+    window_growth,
+)
+from orchestrator.analysis.telemetry.counters.counter_series import (
     Array,
-    Growth,
     Key,
     SampledSeries,
     Steps,
 )
-from orchestrator.analysis.telemetry.node_values import Evidence
-from orchestrator.analysis.telemetry.samples import Samples, joined
+from orchestrator.analysis.telemetry.counters.sample_tables import Samples, joined
+from orchestrator.analysis.telemetry.counters.window_growth import Growth
+from orchestrator.analysis.telemetry.use import (
+    disk_caps,
+    evidence,
+    machine_cpu,
+    second_by_second,
+)
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import STORE, Node, Record
 
@@ -35,7 +39,7 @@ _FLAT_FROM = 10
 # Begins the names of the gauges that count sessions, by what they wait for.
 _SESSIONS = "sessions_"
 _CORE = "busiest_core_pct"
-_WAYS = (counters.SENT_BYTES, counters.RECEIVED_BYTES)
+_WAYS = (counter_names.SENT_BYTES, counter_names.RECEIVED_BYTES)
 
 Window = tuple[float, float]
 Moved = dict[Key, float]  # node and counter → how much it grew
@@ -44,7 +48,7 @@ Moved = dict[Key, float]  # node and counter → how much it grew
 @dataclass(frozen=True)
 class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
-    against_caps: sampled database node → its disk against the caps of its tier (`disk_demand`).
+    against_caps: sampled database node → its disk against the caps of its tier (`disk_caps`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
     what was at its limit (`seconds.at_limits`), "" for nothing.
@@ -88,19 +92,21 @@ class _Reading:
         self._by_second: list[pd.DataFrame] = []
 
     def take(self, table: pd.DataFrame) -> None:
-        series = counters.by_series(table)
-        rates = counters.rates(series)
+        series = counter_series.by_series(table)
+        rates = counter_series.rates(series)
         limits: dict[str, Mapping[float, str]] = {}
         present = self._present(series)
         for node in present:
-            disk = disk_demand.of_node(self._record, rates, node)
-            limits[node.name] = seconds.at_limits(self._record, rates, node, disk)
+            disk = disk_caps.of_node(self._record, rates, node)
+            limits[node.name] = second_by_second.at_limits(
+                self._record, rates, node, disk
+            )
             if self._window is not None:
-                self._against_caps[node.name] = disk_demand.against_caps(
+                self._against_caps[node.name] = disk_caps.against_caps(
                     self._record, rates, node, self._window, disk
                 )
         names = [node.name for node in present]
-        self._by_second.append(seconds.by_second(rates, names, limits))
+        self._by_second.append(second_by_second.by_second(rates, names, limits))
         self._take_moved(rates)
         if self._growth is None or self._window is None:
             return
@@ -116,12 +122,12 @@ class _Reading:
     def _take_moved(self, rates: Mapping[Key, Steps]) -> None:
         for phase in self._record.phases:
             if phase.name in _MOVED:
-                moved = counters.moved(rates, phase.start_s, phase.end_s)
+                moved = window_growth.moved(rates, phase.start_s, phase.end_s)
                 self._moved[phase.name] |= moved
         together = self._moved[WINDOWS]
         generator = GeneratorFacts.read(self._record.facts.get("generator"))
         for window in generator.windows or ():
-            moved = counters.moved(rates, window["start_s"], window["end_s"])
+            moved = window_growth.moved(rates, window["start_s"], window["end_s"])
             for counter, growth in moved.items():
                 together[counter] = together.get(counter, 0.0) + growth
 
@@ -131,7 +137,7 @@ class _Reading:
         tables = self._by_second
         if empty:
             growth = None
-            tables = [seconds.by_second({}, [], {})]
+            tables = [second_by_second.by_second({}, [], {})]
         return Telemetry(
             growth=growth,
             against_caps=self._against_caps,
@@ -161,7 +167,7 @@ def _of_seconds(
     for part in parts:
         for node, values in part.items():
             before = by_node.get(node, Evidence())
-            by_node[node] = node_values.merged([before, values])
+            by_node[node] = evidence.merged([before, values])
     return by_node
 
 
@@ -208,13 +214,13 @@ def _times_at_cpu(
     record: Record, rates: Mapping[Key, Steps], window: Window
 ) -> dict[str, Evidence]:
     by_node: dict[str, Evidence] = {}
-    for node, cpus in machines.cpu_limits(record.nodes, None).items():
-        used = rates.get((node, counters.CPU_SECONDS))
+    for node, cpus in machine_cpu.cpu_limits(record.nodes, None).items():
+        used = rates.get((node, counter_names.CPU_SECONDS))
         if used is None:
             continue
         cores = used.within(*window)
         if cores.size:
-            is_busy = 100 * cores / cpus >= machines.CPU_PCT
+            is_busy = 100 * cores / cpus >= machine_cpu.CPU_PCT
             by_node[node] = Evidence(time_at_cpu_pct=100 * float(np.mean(is_busy)))
     return by_node
 
@@ -236,7 +242,7 @@ def _of_links(
         parts = _of_link(busier, declared, speeds.get(node))
         if of_store:
             parts.append(_of_store_link(busier))
-        by_node[node] = node_values.merged(parts)
+        by_node[node] = evidence.merged(parts)
     return by_node
 
 
@@ -287,7 +293,7 @@ def _of_store_link(busier: Array) -> Evidence:
 
 def _of_rate(busier: Array, rate: float) -> Evidence:
     typical = float(np.median(busier))
-    is_full = 100 * busier / rate >= machines.LINK_PCT
+    is_full = 100 * busier / rate >= machine_cpu.LINK_PCT
     time_pct = 100 * float(np.mean(is_full))
     return Evidence(
         network_of_rate_pct=100 * typical / rate, time_at_network_rate_pct=time_pct

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry import node_values
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
 
@@ -30,14 +30,14 @@ Sessions = Mapping[
 
 
 def of_load(record: Record, sessions: Sessions) -> Evidence:
-    """Of a whole run. `sessions`: as `kept` has them; empty where none were seen."""
+    """Of a whole run. `sessions`: as `run_telemetry` has them; empty where none were seen."""
     served = Evidence(
         nopm_of_ceiling_pct=of_ceiling_pct(record),
         rate_served_pct=_served_pct(record),
         retried_pct=_retried_pct(record),
     )
     parts = [_locked(record), served, _waited(record), _seen(record, sessions)]
-    return node_values.merged(parts)
+    return evidence.merged(parts)
 
 
 def _served_pct(record: Record) -> float | None:

@@ -8,119 +8,21 @@ cause: docs/METHOD.md."""
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from orchestrator.analysis.telemetry import disk_demand, machines
-from orchestrator.analysis.telemetry.node_values import (
+from orchestrator.analysis.telemetry.causes.signs import (
+    client_use,
+    nearest_cap,
+    own_share,
+)
+from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use.evidence import (
     CapName,
     Evidence,
     assumed,
-    largest,
 )
 from orchestrator.facts import BottleneckCause
 
-# Of sessions' time: if they wait less for the disk, a faster one gives nothing.
-IDLE_DISK_PCT = 2.0
-FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
-# Of what throughput follows, or of the seconds, for a limit to have a turn.
-TURN_PCT = 15.0
-CORE_PCT = 95.0
-ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
-LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
-RETRIED_PCT = 5.0  # of transactions
 _FULL = 0.98  # the use of a resource is not known better
 Shares = dict[BottleneckCause, float]
-
-
-# ------------------------------------------------------------------ of the disk and of CPUs
-
-
-def nearest_cap(values: Evidence) -> float:
-    return largest(
-        values.iops_of_cap_pct,
-        values.bandwidth_of_cap_pct,
-        values.shared_iops_of_cap_pct,
-        values.shared_bandwidth_of_cap_pct,
-    )
-
-
-def at_a_cap_pct(values: Evidence) -> float:
-    """Share of the seconds at the cap that binds most often."""
-    return largest(values.time_at_iops_cap_pct, values.time_at_bandwidth_cap_pct)
-
-
-def waiting_pct(values: Evidence) -> float | None:
-    """Share of its time that a session waits for the disk, by the database's count: in reads, and
-    of the rest while a log sync is under way. None if it counts neither."""
-    if values.sessions_reading_pct is None and values.log_syncing_pct is None:
-        return None
-    reading = min(values.sessions_reading_pct or 0.0, 100.0)
-    syncing = min(values.log_syncing_pct or 0.0, 100.0)
-    return reading + (100 - reading) * syncing / 100
-
-
-def disk_is_idle(values: Evidence) -> bool:
-    """Whether sessions are known to wait for it so little that a faster one would give nothing."""
-    waiting = waiting_pct(values)
-    return waiting is not None and waiting < IDLE_DISK_PCT
-
-
-def one_core(cores: float | None, busiest_pct: float | None) -> bool:
-    """Whether one thread at a time does the work: a core is full, and no more than one is used."""
-    uses_one = ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1]
-    return uses_one and (busiest_pct or 0.0) >= CORE_PCT
-
-
-def one_client_core(values: Evidence) -> bool:
-    """`one_core` of the load generator."""
-    return one_core(values.client_cores, values.client_core_pct)
-
-
-def cpus_are_free(values: Evidence) -> bool:
-    """Whether no CPU is near its limit."""
-    busiest = largest(values.cpu_pct, values.client_cpu_pct, values.host_cpu_pct)
-    return busiest < FREE_PCT
-
-
-def locks_are_waited_for(values: Evidence) -> bool:
-    """Whether many sessions were seen to wait for locks, or many transactions met others."""
-    locked = (values.seen_locked_pct or 0.0) >= LOCKED_PCT
-    retried = (values.retried_pct or 0.0) >= RETRIED_PCT
-    return locked or retried
-
-
-def locks_are_counted(values: Evidence) -> bool:
-    """Whether waits for locks were seen at all. Where they were not, one hot lock may hold all
-    sessions, and nothing else that is sampled would show it."""
-    return values.sessions is not None or values.seen_locked_pct is not None
-
-
-def room(values: Evidence) -> bool:
-    """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
-    are known to wait for locks."""
-    if not cpus_are_free(values) or not locks_are_counted(values):
-        return False
-    return not locks_are_waited_for(values)
-
-
-def own_share(values: Evidence) -> float:
-    """Of the time of an I/O that of the idle disk; the rest it waits in a queue."""
-    # Reads are the sessions' own; writes are the database's too, many at a time.
-    await_s = values.disk_read_await_s or values.disk_await_s
-    idle_s = values.idle_disk_latency_s
-    if idle_s and await_s:
-        return min(1.0, idle_s / await_s)
-    return 1.0
-
-
-def client_use(values: Evidence) -> float:
-    """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
-    while it uses one or more."""
-    core_pct = 0.0
-    if (values.client_cores or 0.0) >= ONE_CORE[0]:
-        core_pct = values.client_core_pct or 0.0
-    return largest(values.client_cpu_pct, core_pct) / 100
-
-
-# ------------------------------------------------------------------ what throughput follows
 
 
 def follows(values: Evidence) -> Shares:
@@ -141,7 +43,7 @@ def follows(values: Evidence) -> Shares:
     weights["wal_disk_bound"] = disk.syncing_apart
     weights["contention"] = _at_locks(values.sessions, seen)
     # Who holds a lock waits for CPU as all do.
-    if (values.cpu_pct or 0.0) >= machines.CPU_PCT:
+    if (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
         weights["cpu_bound"] += weights.pop("contention")
     return _of_all(weights)
 
@@ -297,7 +199,7 @@ def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> flo
         moved = values.disk_bytes_per_s
         read = values.disk_read_bytes_per_s
     waiting = seen.reading + seen.syncing
-    if use >= disk_demand.AT_CAP or not moved or not waiting:
+    if use >= disk_caps.AT_CAP or not moved or not waiting:
         return use
     reads = min(1.0, assumed(read, if_unknown=moved) / moved)
     return use * (seen.reading * reads + seen.syncing) / waiting

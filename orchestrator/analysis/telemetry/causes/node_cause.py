@@ -1,18 +1,18 @@
 """The cause that a node's values carry: in which order the rules are asked. Pure.
 
-First what stands outside of the system (`outside_causes`) and what is full (`cap_causes`), then,
-within the system, what throughput follows (`followed`) or else thresholds (`inside_causes`). Order
-and thresholds: docs/METHOD.md."""
+First come causes outside of the system (`outside_causes`), and caps that are full (`cap_causes`).
+Within the system the cause is what throughput follows most (`cause_by_sessions`). Where sessions
+were not seen, thresholds decide (`inside_causes`). Order and thresholds: docs/METHOD.md."""
 
-from orchestrator.analysis.telemetry import (
+from orchestrator.analysis.telemetry.causes import (
     cap_causes,
-    followed,
+    cause_by_sessions,
     outside_causes,
     phrases,
-    shares,
+    signs,
 )
-from orchestrator.analysis.telemetry.cause import Cause, first_of
-from orchestrator.analysis.telemetry.node_values import Evidence
+from orchestrator.analysis.telemetry.causes.cause import Cause, first_of
+from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.tier import Tier
 
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
@@ -39,7 +39,7 @@ def _at_no_cap(outside: Cause | None, values: Evidence, tier: Tier, node: str) -
         return fall
     if outside is not None:
         return outside
-    cause = followed.cause_within(values, tier, node)
+    cause = cause_by_sessions.cause_within(values, tier, node)
     if cause is None:
         cause = first_of(outside_causes.LAST_RULES, values, node)
     return cause or _nothing(values)
@@ -73,7 +73,7 @@ def _disk_or_cpu(rival: Cause, values: Evidence, tier: Tier, node: str) -> Cause
     """What sessions wait for tells a disk from a CPU as busy, where they were seen."""
     if values.sessions is None:
         return rival
-    return followed.cause_within(values, tier, node) or rival
+    return cause_by_sessions.cause_within(values, tier, node) or rival
 
 
 def _served_at_cap(cap: Cause) -> Cause:
@@ -92,6 +92,6 @@ def _nothing(values: Evidence) -> Cause:
     resources.append((syncs, values.wal_disk_syncing_pct))
     used = phrases.sampled_shares(resources)
     text = f"No resource was clearly the limit ({', '.join(used)})."
-    if not shares.locks_are_counted(values):
+    if not signs.locks_are_counted(values):
         text += " What sessions waited for was not sampled, so it may be locks."
     return Cause("unattributed", text)

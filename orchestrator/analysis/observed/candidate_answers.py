@@ -20,17 +20,17 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from orchestrator.analysis.observed import demand as read
-from orchestrator.analysis.observed import replay, together
+from orchestrator.analysis.observed import node_sums, replay
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.heaps import seeming_caps
-from orchestrator.analysis.observed.on_disk import (
+from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.analysis.observed.seeming_caps import seeming_caps
+from orchestrator.analysis.observed.share_bounds import (
     Caps,
     OnDisk,
     behind_machine,
     judged,
     of_worst,
 )
-from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
@@ -135,7 +135,7 @@ class Observed:
         """With an answer for each."""
         # Node by node, because what is drawn for each is in memory once.
         by_node: list[Sequence[OnDisk]] = []
-        for disks in together.by_node(self.demands):
+        for disks in node_sums.by_node(self.demands):
             by_node.append(_on_node(disks, purchases))
         answers = []
         for place, purchase in enumerate(purchases):
@@ -206,7 +206,7 @@ def _on_node(
     if len(disks) == 1:
         (alone,) = disks
         return [_in_place_of(alone, purchase, purchase.vm) for purchase in purchases]
-    sums = together.of_nodes(disks)
+    sums = node_sums.of_nodes(disks)
     return [_of_several(disks, sums, purchase) for purchase in purchases]
 
 

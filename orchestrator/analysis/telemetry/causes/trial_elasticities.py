@@ -25,7 +25,7 @@ from orchestrator.analysis.conclusions import Elasticity
 from orchestrator.analysis.figures.transactions import FAILED
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import stats
-from orchestrator.analysis.telemetry import loads
+from orchestrator.analysis.telemetry.use import load_and_sessions
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -203,7 +203,7 @@ def _changes(run: RunData) -> list[_Change]:
     edges_s = np.asarray([[change["start_s"], change["end_s"]] for change in noted])
     done = _done(run, edges_s)
     lasted_s = edges_s[:, 1] - edges_s[:, 0]
-    if loads.has_pace(run.record.workload):
+    if load_and_sessions.has_pace(run.record.workload):
         lasted_s = done.spent_s
     speeds = done.count / np.maximum(lasted_s, 1e-9)
     changes: list[_Change] = []

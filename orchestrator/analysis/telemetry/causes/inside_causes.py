@@ -1,22 +1,21 @@
 """Causes within the system: CPU, memory, the disk's latency, locks, the log's disk. Pure.
 
 When, and in which order: docs/METHOD.md. The rules are by thresholds, for where sessions were
-not seen; where they were, `followed` names the cause, and its sentences are here too.
+not seen; where they were, `cause_by_sessions` names the cause, and its sentences are here too.
 
 Memory pressure comes late: reading back what memory could not hold is pressure too, and that is
 the disk's reads. So memory is the cause only if tasks wait for it far longer than the disk works;
 beside a cause at the disk it is mentioned."""
 
-from orchestrator.analysis.telemetry import disk_demand, machines, shares
-from orchestrator.analysis.telemetry.cap_causes import CAP_PCT
-from orchestrator.analysis.telemetry.cause import Cause, Rule
-from orchestrator.analysis.telemetry.node_values import Evidence, assumed, largest
-from orchestrator.analysis.telemetry.outside_causes import (
+from orchestrator.analysis.telemetry.causes import signs
+from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
+from orchestrator.analysis.telemetry.causes.cause import Cause, Rule
+from orchestrator.analysis.telemetry.causes.outside_causes import (
     ALONE_FROM,
     WAITING_PCT,
     disk_is_awaited,
 )
-from orchestrator.analysis.telemetry.phrases import (
+from orchestrator.analysis.telemetry.causes.phrases import (
     MEMORY_PRESSURE_PCT,
     NO_FASTER_DISK,
     UNLOADED,
@@ -28,6 +27,8 @@ from orchestrator.analysis.telemetry.phrases import (
     sampled_shares,
     time,
 )
+from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed, largest
 
 THROTTLED_PCT = 50.0  # of the periods of its quota
 # Times as long as the disk works: then tasks wait for memory, not for it.
@@ -43,19 +44,19 @@ IN_CACHE_PCT = 10.0  # of the time with an I/O under way
 def is_single_core(values: Evidence) -> bool:
     """Whether one thread at a time does the work, and not all that the node may use is used: else
     its limit is the cause."""
-    if (values.cpu_pct or 0.0) >= machines.CPU_PCT:
+    if (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
         return False
     if _is_alone(values):
         return True
     computing_pct = assumed(values.seen_running_pct, if_unknown=100.0)
-    fills_a_core = shares.one_core(values.node_cores, values.busiest_core_pct)
+    fills_a_core = signs.one_core(values.node_cores, values.busiest_core_pct)
     return computing_pct >= WAITING_PCT and fills_a_core
 
 
 def _is_alone(values: Evidence) -> bool:
     """Whether one session keeps a core busy, though the kernel moves it from core to core."""
     cores = values.node_cores or 0.0
-    return values.sessions == 1 and ALONE_FROM <= cores <= shares.ONE_CORE[1]
+    return values.sessions == 1 and ALONE_FROM <= cores <= signs.ONE_CORE[1]
 
 
 def _single_core(values: Evidence, node: str) -> Cause:
@@ -64,7 +65,7 @@ def _single_core(values: Evidence, node: str) -> Cause:
         core = percent(values.busiest_core_pct)
         busiest = f", and the busiest core of its machine was at {core}"
     more_sessions = ""
-    if _is_alone(values) and shares.room(values):
+    if _is_alone(values) and signs.room(values):
         more_sessions = ", but more sessions at a time would use them"
     cores = values.node_cores or 0.0
     text = (
@@ -78,7 +79,7 @@ def _single_core(values: Evidence, node: str) -> Cause:
 def _is_cpu_bound(values: Evidence) -> bool:
     cpu_pct = values.cpu_pct or 0.0
     throttled_pct = values.throttled_pct or 0.0
-    return cpu_pct >= machines.CPU_PCT or throttled_pct >= THROTTLED_PCT
+    return cpu_pct >= machine_cpu.CPU_PCT or throttled_pct >= THROTTLED_PCT
 
 
 def cpu_bound(values: Evidence, node: str) -> Cause:
@@ -87,7 +88,7 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
         periods = percent(values.throttled_pct)
         throttled = f", which was used up in {periods} of its periods"
     no_disk = ""
-    if shares.disk_is_idle(values):
+    if signs.disk_is_idle(values):
         no_disk = f" {NO_FASTER_DISK}"
     used = percent(values.cpu_pct)
     of_caps = cap_use(values)
@@ -99,14 +100,14 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
 
 
 def _cpu_is_free(values: Evidence) -> bool:
-    return assumed(values.cpu_pct, if_unknown=100.0) < shares.FREE_PCT
+    return assumed(values.cpu_pct, if_unknown=100.0) < signs.FREE_PCT
 
 
 # ------------------------------------------------------------------ the disk, and the log's
 
 
 def _is_latency_bound(values: Evidence) -> bool:
-    if not _cpu_is_free(values) or shares.nearest_cap(values) >= CAP_PCT:
+    if not _cpu_is_free(values) or signs.nearest_cap(values) >= CAP_PCT:
         return False
     if values.disk_await_s is None or _queues(values):
         return False
@@ -116,8 +117,8 @@ def _is_latency_bound(values: Evidence) -> bool:
 def _queues(values: Evidence) -> bool:
     """Whether I/Os wait for others. What a database counted is better evidence than a disk at work:
     then they may queue a little."""
-    times = disk_demand.QUEUEING
-    if shares.waiting_pct(values) is None:
+    times = disk_caps.QUEUEING
+    if signs.waiting_pct(values) is None:
         times = UNLOADED
     idle_s = values.idle_disk_latency_s or 0.0
     return idle_s > 0 and (values.disk_await_s or 0.0) >= times * idle_s
@@ -126,7 +127,7 @@ def _queues(values: Evidence) -> bool:
 def latency_bound(values: Evidence, node: str) -> Cause:
     long = f"{time(values.disk_await_s)} each{of_disk_itself(values)}"
     more_sessions = ""
-    if shares.room(values):
+    if signs.room(values):
         more_sessions = ", and so would more sessions at a time"
     waits = f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}."
     advice = f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
@@ -173,12 +174,12 @@ def in_cache(values: Evidence) -> bool:
     a lock may hold them all."""
     if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
         return False
-    return shares.waiting_pct(values) is None or shares.disk_is_idle(values)
+    return signs.waiting_pct(values) is None or signs.disk_is_idle(values)
 
 
 def all_in_cache(values: Evidence, node: str) -> Cause:
     more_sessions = ""
-    if shares.room(values):
+    if signs.room(values):
         more_sessions = "; more sessions at a time would raise throughput"
     busy = percent(values.disk_busy_pct)
     text = (
@@ -216,7 +217,7 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
 def _is_retried(values: Evidence) -> bool:
     """Where sessions were seen, what they wait for says it better."""
     retried_pct = values.retried_pct or 0.0
-    return values.sessions is None and retried_pct >= shares.RETRIED_PCT
+    return values.sessions is None and retried_pct >= signs.RETRIED_PCT
 
 
 def retried(values: Evidence, node: str) -> Cause:
@@ -263,7 +264,7 @@ def _locks_held_by_syncs(values: Evidence) -> str:
         return ""
     held = " They are held until the log is synced"
     # Whether an I/O waits behind others for longer than the disk takes for it.
-    if shares.own_share(values) < 1 / disk_demand.QUEUEING:
+    if signs.own_share(values) < 1 / disk_caps.QUEUEING:
         return f"{held}, which waits behind other I/Os: a faster disk would help too."
     return f"{held}: a lower latency would help too."
 

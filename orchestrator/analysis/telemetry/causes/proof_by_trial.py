@@ -1,6 +1,6 @@
 """What changes of a run's limits (`run/confirming.py`) say of the cause that counters named. Pure.
 
-How throughput followed each limit, `trials` tells."""
+How throughput followed each limit, `trial_elasticities` tells."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,8 +10,13 @@ from typing import NamedTuple
 from orchestrator import facts, units
 from orchestrator.analysis.conclusions import Bottleneck, Elasticity
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry import loads
-from orchestrator.analysis.telemetry.trials import LATENCY, MOST_RUNS, Trials, trials
+from orchestrator.analysis.telemetry.causes.trial_elasticities import (
+    LATENCY,
+    MOST_RUNS,
+    Trials,
+    trials,
+)
+from orchestrator.analysis.telemetry.use import load_and_sessions
 
 CONFIRMED = 0.5
 REJECTED = 0.1
@@ -39,7 +44,7 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
     if tried is None:
         return bottleneck
     followed = "throughput"
-    if loads.has_pace(runs[0].record.workload):
+    if load_and_sessions.has_pace(runs[0].record.workload):
         followed = "speed of transactions"
     return concluded_from(tried, bottleneck, followed)
 

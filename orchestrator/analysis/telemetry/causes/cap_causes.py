@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.analysis.telemetry import disk_demand, machines, shares
-from orchestrator.analysis.telemetry.cause import Cause
-from orchestrator.analysis.telemetry.node_values import CapName, Evidence, largest
-from orchestrator.analysis.telemetry.outside_causes import CLIENT_PCT, HOST_PCT
-from orchestrator.analysis.telemetry.phrases import (
+from orchestrator.analysis.telemetry.causes import signs
+from orchestrator.analysis.telemetry.causes.cause import Cause
+from orchestrator.analysis.telemetry.causes.outside_causes import CLIENT_PCT, HOST_PCT
+from orchestrator.analysis.telemetry.causes.phrases import (
     instead_of_idle,
     machine_use,
     memory_too,
     number,
     percent,
 )
+from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, largest
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes_per_s
 
@@ -82,7 +83,7 @@ def _cap_causes(
         reached = _is_at_cap(kind, values, at_times_pct)
         if not (reached or is_shared):
             continue
-        if not disk_demand.binds(kind.name, values, tier):
+        if not disk_caps.binds(kind.name, values, tier):
             continue
         other_pct = values.of_cap_pct(kind.other) or 0.0
         if CAP_PCT > other_pct >= OTHER_CAP_PCT:
@@ -219,7 +220,7 @@ def both_caps(values: Evidence, node: str) -> Cause:
 
 def busy_cpu_beside(values: Evidence) -> Cause | None:
     """A disk at its cap beside a CPU as busy: which of them was the limit cannot be told."""
-    cap_pct = min(shares.nearest_cap(values), 100.0)
+    cap_pct = min(signs.nearest_cap(values), 100.0)
     busiest_pct = largest(
         values.host_cpu_pct,
         values.client_machine_cpu_pct,
@@ -248,5 +249,5 @@ def _some_cpu_is_full(values: Evidence) -> bool:
     return (
         machines_pct >= HOST_PCT
         or client_pct >= CLIENT_PCT
-        or node_pct >= machines.CPU_PCT
+        or node_pct >= machine_cpu.CPU_PCT
     )

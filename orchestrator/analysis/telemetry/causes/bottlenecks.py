@@ -1,5 +1,7 @@
-"""What limited each cell: one bottleneck on its busiest node, with the values of every resource, by
-`causes`, unless one node's disk is slower than those of its peers. Pure."""
+"""What limited each cell: one bottleneck, on its busiest node, with the values of all resources.
+
+The cause is that of the node's values (`node_cause`), unless the disk of one node is slower than
+those of its peers. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +14,16 @@ from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.figures import statements
-from orchestrator.analysis.telemetry import (
-    causes,
-    node_values,
+from orchestrator.analysis.telemetry.causes import (
+    node_cause,
     outside_causes,
     phrases,
-    proof,
-    resources,
+    proof_by_trial,
 )
-from orchestrator.analysis.telemetry.cause import Cause
-from orchestrator.analysis.telemetry.node_values import Evidence, largest
-from orchestrator.analysis.telemetry.shares import nearest_cap, waiting_pct
+from orchestrator.analysis.telemetry.causes.cause import Cause
+from orchestrator.analysis.telemetry.causes.signs import nearest_cap, waiting_pct
+from orchestrator.analysis.telemetry.use import evidence, node_use
+from orchestrator.analysis.telemetry.use.evidence import Evidence, largest
 from orchestrator.tier import Tier
 
 NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
@@ -52,7 +53,7 @@ def bottleneck(
     if not runs:
         return None
     named = _named(runs, _medians(runs, cpus))
-    return proof.proven(named, runs)
+    return proof_by_trial.proven(named, runs)
 
 
 def _named(
@@ -90,10 +91,10 @@ def _medians(
     """Node → each value's median over the runs that have it."""
     of_runs: dict[str, list[Evidence]] = {}
     for run in runs:
-        for node, values in resources.gather(run, cpus).items():
+        for node, values in node_use.gather(run, cpus).items():
             of_runs.setdefault(node, []).append(values)
     return {
-        node: node_values.of_several(values, median) for node, values in of_runs.items()
+        node: evidence.of_several(values, median) for node, values in of_runs.items()
     }
 
 
@@ -102,9 +103,9 @@ def _judged(by_node: Mapping[str, Evidence], tier: Tier) -> tuple[str, Cause]:
     loads = {name: _load(values) for name, values in by_node.items()}
     node = max(loads, key=loads.__getitem__, default="")
     values = by_node.get(node, Evidence())
-    cause = causes.judge(values, tier, node)
+    cause = node_cause.judge(values, tier, node)
     slow = slow_node(by_node)
-    if slow is not None and cause.name not in causes.HARNESS_CAUSES:
+    if slow is not None and cause.name not in node_cause.HARNESS_CAUSES:
         return slow.name, slow.cause
     if cause.name == "unattributed" and outside_causes.host_disk_bound(values):
         return node, outside_causes.slow_host_disk(values, node)
@@ -185,7 +186,7 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
     times_pct["network_bound"] = [network_rate, values.seen_idle_pct]
     times_pct["contention"] = [values.seen_locked_pct]
     times_pct["few_sessions"] = [values.seen_running_pct]
-    return node_values.highest(times_pct.get(cause, []))
+    return evidence.highest(times_pct.get(cause, []))
 
 
 # ------------------------------------------------------------------ a node slower than its peers
@@ -215,7 +216,7 @@ class _Usual(NamedTuple):
 
 
 def _usual(peers: Sequence[Evidence]) -> _Usual | None:
-    await_s = node_values.of_several(peers, median).disk_await_s
+    await_s = evidence.of_several(peers, median).disk_await_s
     if await_s is None:
         return None
     return _Usual(await_s, median(peer.disk_iops or 0.0 for peer in peers))

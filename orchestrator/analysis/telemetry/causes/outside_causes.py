@@ -3,15 +3,16 @@ generator, the machine, and a store that others run. Pure. When: docs/METHOD.md.
 
 import math
 
-from orchestrator.analysis.telemetry import machines, shares
-from orchestrator.analysis.telemetry.cause import Cause, Rule
-from orchestrator.analysis.telemetry.node_values import Evidence, assumed
-from orchestrator.analysis.telemetry.phrases import (
+from orchestrator.analysis.telemetry.causes import signs
+from orchestrator.analysis.telemetry.causes.cause import Cause, Rule
+from orchestrator.analysis.telemetry.causes.phrases import (
     machine_use,
     number,
     percent,
     time,
 )
+from orchestrator.analysis.telemetry.use import machine_cpu
+from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed
 from orchestrator.units import format_bytes_per_s, format_link_rate
 
 SERVED_PCT = 99.0  # of what was due
@@ -62,7 +63,7 @@ def _think_time_allows_no_more(values: Evidence, node: str) -> Cause:
 
 
 def _link_is_full(values: Evidence) -> bool:
-    return (values.network_of_rate_pct or 0.0) >= machines.LINK_PCT
+    return (values.network_of_rate_pct or 0.0) >= machine_cpu.LINK_PCT
 
 
 def _full_link(values: Evidence, node: str) -> Cause:
@@ -95,15 +96,15 @@ def _client_is_full(values: Evidence) -> bool:
     client_pct = values.client_cpu_pct or 0.0
     machine_pct = values.client_machine_cpu_pct or 0.0
     is_full = client_pct >= CLIENT_PCT or machine_pct >= HOST_PCT
-    return is_full or shares.one_client_core(values)
+    return is_full or signs.one_client_core(values)
 
 
 def client_bound(values: Evidence, node: str) -> Cause:
     one_core = ""
-    if shares.one_client_core(values):
+    if signs.one_client_core(values):
         one_core = "it used one core and no more, "
     no_disk = ""
-    if shares.disk_is_idle(values):
+    if signs.disk_is_idle(values):
         no_disk = "a faster disk would not help, and "
     of_machine = machine_use(values)
     text = (
@@ -130,7 +131,7 @@ def _full_machine(values: Evidence, node: str) -> Cause:
     if (values.steal_pct or 0.0) >= STOLEN_PCT:
         stolen = f", and its host gave {percent(values.steal_pct)} to others"
     no_disk = ""
-    if shares.disk_is_idle(values):
+    if signs.disk_is_idle(values):
         no_disk = " A faster disk would not help here."
     of_machine = machine_use(values)
     limit = f"{which} was the limit: {of_machine}{stolen}."
@@ -148,7 +149,7 @@ def host_disk_bound(values: Evidence) -> bool:
 
 def disk_is_awaited(values: Evidence) -> bool:
     """Whether sessions wait for it, by the database's count; else, whether it works."""
-    waiting_pct = shares.waiting_pct(values)
+    waiting_pct = signs.waiting_pct(values)
     if waiting_pct is None:
         return (values.disk_busy_pct or 0.0) >= BUSY_PCT
     return waiting_pct >= WAITING_PCT
@@ -185,16 +186,16 @@ def _stands_still(values: Evidence) -> bool:
     if values.cpu_pct is None or values.host_cpu_pct is None:
         return False
     stood = (values.time_at_way_pct or 0.0) >= STOOD_PCT
-    if not stood or not shares.cpus_are_free(values):
+    if not stood or not signs.cpus_are_free(values):
         return False
-    held_here = shares.locks_are_waited_for(values) or _may_be_one_thread(values)
+    held_here = signs.locks_are_waited_for(values) or _may_be_one_thread(values)
     return not held_here
 
 
 def _may_be_one_thread(values: Evidence) -> bool:
     cores = values.node_cores or 0.0
-    uses_one = ALONE_FROM <= cores <= shares.ONE_CORE[1]
-    return uses_one or (values.busiest_core_pct or 0.0) >= shares.FREE_PCT
+    uses_one = ALONE_FROM <= cores <= signs.ONE_CORE[1]
+    return uses_one or (values.busiest_core_pct or 0.0) >= signs.FREE_PCT
 
 
 def _service_cap(values: Evidence, node: str) -> Cause:

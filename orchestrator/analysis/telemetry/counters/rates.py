@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
-from orchestrator.analysis.telemetry import counters
-from orchestrator.analysis.telemetry.counters import Growth
+from orchestrator.analysis.telemetry.counters import counter_names
+from orchestrator.analysis.telemetry.counters.window_growth import Growth
 
 
 def quotient(part: float | None, whole: float | None) -> float | None:
@@ -55,15 +55,19 @@ class DiskRates:
 
 def disk_rates(growth: Growth, node: str) -> DiskRates:
     return DiskRates(
-        read_iops=growth.per_s(node, counters.READS),
-        write_iops=growth.per_s(node, counters.WRITES),
-        iops=growth.per_s(node, counters.READS, counters.WRITES),
-        read_bytes_per_s=growth.per_s(node, counters.READ_BYTES),
-        write_bytes_per_s=growth.per_s(node, counters.WRITTEN_BYTES),
-        bytes_per_s=growth.per_s(node, counters.READ_BYTES, counters.WRITTEN_BYTES),
-        queue_depth=growth.per_s(node, counters.QUEUE_SECONDS),
-        reads_took=growth.per_s(node, counters.READ_SECONDS),
-        took=growth.per_s(node, counters.READ_SECONDS, counters.WRITE_SECONDS),
+        read_iops=growth.per_s(node, counter_names.READS),
+        write_iops=growth.per_s(node, counter_names.WRITES),
+        iops=growth.per_s(node, counter_names.READS, counter_names.WRITES),
+        read_bytes_per_s=growth.per_s(node, counter_names.READ_BYTES),
+        write_bytes_per_s=growth.per_s(node, counter_names.WRITTEN_BYTES),
+        bytes_per_s=growth.per_s(
+            node, counter_names.READ_BYTES, counter_names.WRITTEN_BYTES
+        ),
+        queue_depth=growth.per_s(node, counter_names.QUEUE_SECONDS),
+        reads_took=growth.per_s(node, counter_names.READ_SECONDS),
+        took=growth.per_s(
+            node, counter_names.READ_SECONDS, counter_names.WRITE_SECONDS
+        ),
     )
 
 
@@ -87,9 +91,9 @@ class WalDiskRates:
 
 
 def wal_disk_rates(growth: Growth, node: str) -> WalDiskRates:
-    moved = (counters.WAL_READ_BYTES, counters.WAL_WRITTEN_BYTES)
-    seconds = (counters.WAL_READ_SECONDS, counters.WAL_WRITE_SECONDS)
-    iops = growth.per_s(node, counters.WAL_READS, counters.WAL_WRITES)
+    moved = (counter_names.WAL_READ_BYTES, counter_names.WAL_WRITTEN_BYTES)
+    seconds = (counter_names.WAL_READ_SECONDS, counter_names.WAL_WRITE_SECONDS)
+    iops = growth.per_s(node, counter_names.WAL_READS, counter_names.WAL_WRITES)
     bytes_per_s = growth.per_s(node, *moved)
     took = growth.per_s(node, *seconds)
     return WalDiskRates(iops, bytes_per_s, took)
@@ -117,12 +121,12 @@ class ContainerRates:
 
 
 def container_rates(growth: Growth, node: str) -> ContainerRates:
-    packets = (counters.SENT_PACKETS, counters.RECEIVED_PACKETS)
+    packets = (counter_names.SENT_PACKETS, counter_names.RECEIVED_PACKETS)
     return ContainerRates(
-        periods=growth.per_s(node, counters.PERIODS),
-        throttled_periods=growth.per_s(node, counters.THROTTLED_PERIODS),
-        sent_bytes_per_s=growth.per_s(node, counters.SENT_BYTES),
-        received_bytes_per_s=growth.per_s(node, counters.RECEIVED_BYTES),
+        periods=growth.per_s(node, counter_names.PERIODS),
+        throttled_periods=growth.per_s(node, counter_names.THROTTLED_PERIODS),
+        sent_bytes_per_s=growth.per_s(node, counter_names.SENT_BYTES),
+        received_bytes_per_s=growth.per_s(node, counter_names.RECEIVED_BYTES),
         packets_per_s=growth.per_s(node, *packets),
         segments=growth.per_s(node, "tcp_sent_segments_total"),
         segments_sent_again=growth.per_s(node, "tcp_sent_again_segments_total"),
@@ -141,7 +145,7 @@ class MachineRates:
 
 def machine_rates(growth: Growth, host: str) -> MachineRates:
     return MachineRates(
-        busy=growth.per_s(host, counters.HOST_CPU_SECONDS),
+        busy=growth.per_s(host, counter_names.HOST_CPU_SECONDS),
         busy_low_priority=growth.per_s(host, "cpu_low_priority_seconds_total"),
         stolen=growth.per_s(host, "cpu_steal_seconds_total"),
         waited_for_memory=growth.per_s(host, "pressure_memory_some_seconds_total"),
@@ -202,7 +206,7 @@ def server_rates(growth: Growth, node: str) -> ServerRates:
     return ServerRates(
         wal_syncs_per_s=growth.per_s(node, "wal_syncs_total"),
         wal_bytes_per_s=growth.per_s(node, "wal_bytes_total"),
-        flush_bytes_per_s=growth.per_s(node, counters.FLUSHED_BYTES),
+        flush_bytes_per_s=growth.per_s(node, counter_names.FLUSHED_BYTES),
         compaction_read_bytes_per_s=growth.per_s(node, "compaction_read_bytes_total"),
         compaction_write_bytes_per_s=growth.per_s(
             node, "compaction_written_bytes_total"

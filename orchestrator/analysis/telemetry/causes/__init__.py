@@ -1,0 +1,1 @@
+"""What held a node back? Values of a node → its cause, in words."""

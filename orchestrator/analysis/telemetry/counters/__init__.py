@@ -1,0 +1,1 @@
+"""What did each counter do? Samples → series, their growth over a window, rates."""

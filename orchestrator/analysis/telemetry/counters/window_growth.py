@@ -1,0 +1,59 @@
+"""How much each counter grew over a span of time. Pure."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
+
+MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for it
+
+
+def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key, float]:
+    """Node and counter → its growth in [start_s, end_s]; without those of which no step reaches
+    into it.
+
+    Of a step that reaches beyond, its part at the step's mean rate. So nothing between adjacent
+    spans is lost or counted twice."""
+    growth: dict[Key, float] = {}
+    for key, steps in rates.items():
+        overlap_s = np.minimum(steps.end_s, end_s) - np.maximum(steps.begin_s, start_s)
+        reaches_into = overlap_s > 0
+        if reaches_into.any():
+            parts = steps.per_s[reaches_into] * overlap_s[reaches_into]
+            growth[key] = math.fsum(parts)
+    return growth
+
+
+class Growth:
+    """Growth per second of each node's counters between the window's first and last sample: no mean
+    of rates, which uneven sampling would bend. Those sampled for less than half are left out."""
+
+    def __init__(self, start_s: float, end_s: float) -> None:
+        self._start_s = start_s
+        self._end_s = end_s
+        self._per_s: dict[Key, float] = {}
+
+    def add(self, rates: Mapping[Key, Steps]) -> None:
+        """Takes in all `rates` of some nodes."""
+        least_s = MIN_COVERAGE * (self._end_s - self._start_s)
+        for key, steps in rates.items():
+            lies_within = (steps.begin_s >= self._start_s) & (
+                steps.end_s <= self._end_s
+            )
+            step_s = steps.step_s[lies_within]
+            sampled_s = math.fsum(step_s)
+            if step_s.size and sampled_s >= least_s:
+                growth = math.fsum(steps.per_s[lies_within] * step_s)
+                self._per_s[key] = growth / sampled_s
+
+    def per_s(self, node: str, *metrics: str) -> float | None:
+        """The sum of these counters per second; None if any was not sampled."""
+        total = 0.0
+        for metric in metrics:
+            value = self._per_s.get((node, metric))
+            if value is None:
+                return None
+            total += value
+        return total

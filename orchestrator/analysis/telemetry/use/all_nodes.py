@@ -1,0 +1,87 @@
+"""Use of resources by all database nodes together, over a window. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from orchestrator.analysis import results
+from orchestrator.analysis.telemetry.counters import rates, window_growth
+from orchestrator.analysis.telemetry.use import evidence, machine_cpu
+from orchestrator.model import Node, Record
+
+ALL = "all"  # the scope of figures that are of all nodes together
+
+
+@dataclass(frozen=True)
+class Totals:
+    """All database nodes together, and the busiest machine; None: it was not sampled."""
+
+    cpu_pct: float | None = None
+    disk_iops: float | None = None
+    disk_read_iops: float | None = None
+    disk_write_iops: float | None = None
+    host_cpu_pct: float | None = None
+    other_cpu_pct: float | None = None
+    client_cpu_pct: float | None = None
+
+
+def total(run: results.RunData, cpus: float | None) -> Totals:
+    """Over the window; without samples as the record itself states them."""
+    nodes = run.record.nodes
+    growth = run.telemetry.growth
+    if growth is None:
+        return _stated_total(run.record)
+    disk = disks_together(results.database_nodes(nodes), growth)
+    busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
+    use = Totals(
+        cpu_pct=mean_cpu_pct(nodes, growth, cpus),
+        host_cpu_pct=busiest.host_cpu_pct,
+        other_cpu_pct=busiest.other_cpu_pct,
+        client_cpu_pct=busiest.client_cpu_pct,
+    )
+    if disk is None:
+        return use
+    return replace(
+        use,
+        disk_iops=disk.iops,
+        disk_read_iops=disk.read_iops,
+        disk_write_iops=disk.write_iops,
+    )
+
+
+def _stated_total(record: Record) -> Totals:
+    stated: dict[str, float] = {}
+    for figure in record.measurements:
+        if figure.scope == ALL:
+            stated[figure.metric] = figure.value
+    return Totals(
+        cpu_pct=stated.get("cpu_pct"),
+        disk_iops=stated.get("disk_iops"),
+        disk_read_iops=stated.get("disk_read_iops"),
+        host_cpu_pct=stated.get("host_cpu_pct"),
+        client_cpu_pct=stated.get("client_cpu_pct"),
+    )
+
+
+def mean_cpu_pct(
+    nodes: Sequence[Node], growth: window_growth.Growth, cpus: float | None
+) -> float | None:
+    """Of all database nodes; None unless each was sampled."""
+    values = []
+    for node in results.database_nodes(nodes):
+        cpu = machine_cpu.cpu_of_node(
+            node, growth, machine_cpu.cores(nodes, node, cpus)
+        )
+        values.append(cpu.cpu_pct)
+    return rates.quotient(evidence.sum_if_all(values), len(values))
+
+
+def disks_together(
+    database: Sequence[Node], growth: window_growth.Growth
+) -> rates.DiskRates | None:
+    """Over all nodes, if each has the rate: of its whole disk, which a sum counts once."""
+    if not database:
+        return None
+    of_nodes = {node.name: rates.disk_rates(growth, node.name) for node in database}
+    firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
+    disks = [of_nodes[name] for name in firsts]
+    return rates.summed(disks, if_all_of=list(of_nodes.values()))
