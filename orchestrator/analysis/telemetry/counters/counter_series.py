@@ -131,21 +131,27 @@ def side_by_side(
     rates: Mapping[Key, Steps], node: str, metrics: Sequence[str]
 ) -> SideBySide:
     """Without a step where one of them was not sampled at all."""
-    empty = np.empty(0)
-    present: list[Steps] = []
+    sampled: dict[str, Steps] = {}
     for metric in metrics:
         steps = rates.get((node, metric))
         if steps is None:
+            empty = np.empty(0)
             return SideBySide(empty, empty, dict.fromkeys(metrics, empty))
-        present.append(steps)
-    common_s = present[0].end_s
-    for steps in present[1:]:
+        sampled[metric] = steps
+    common_s = _common_ends_s(list(sampled.values()))
+    per_s: dict[str, Array] = {}
+    for metric, steps in sampled.items():
+        per_s[metric] = steps.per_s[np.isin(steps.end_s, common_s)]
+    first = sampled[metrics[0]]
+    step_s = first.step_s[np.isin(first.end_s, common_s)]
+    return SideBySide(common_s, step_s, per_s)
+
+
+def _common_ends_s(counters: Sequence[Steps]) -> Array:
+    """The ends of the steps that all these counters have."""
+    common_s = counters[0].end_s
+    for steps in counters[1:]:
         # Counters of one device are read at once: then there is nothing to look for.
         if not np.array_equal(steps.end_s, common_s):
             common_s = np.intersect1d(common_s, steps.end_s)
-    per_s: dict[str, Array] = {}
-    for metric, steps in zip(metrics, present, strict=True):
-        per_s[metric] = steps.per_s[np.isin(steps.end_s, common_s)]
-    first = present[0]
-    step_s = first.step_s[np.isin(first.end_s, common_s)]
-    return SideBySide(common_s, step_s, per_s)
+    return common_s

@@ -37,16 +37,20 @@ class Growth:
 
     def add(self, rates: Mapping[Key, Steps]) -> None:
         """Takes in all `rates` of some nodes."""
-        least_s = MIN_COVERAGE * (self._end_s - self._start_s)
         for key, steps in rates.items():
-            lies_within = (steps.begin_s >= self._start_s) & (
-                steps.end_s <= self._end_s
-            )
-            step_s = steps.step_s[lies_within]
-            sampled_s = math.fsum(step_s)
-            if step_s.size and sampled_s >= least_s:
-                growth = math.fsum(steps.per_s[lies_within] * step_s)
-                self._per_s[key] = growth / sampled_s
+            growth_per_s = self._in_window(steps)
+            if growth_per_s is not None:
+                self._per_s[key] = growth_per_s
+
+    def _in_window(self, steps: Steps) -> float | None:
+        """Growth per second in the window; None if its samples cover too little of it."""
+        begins_within = steps.begin_s >= self._start_s
+        lies_within = begins_within & (steps.end_s <= self._end_s)
+        step_s = steps.step_s[lies_within]
+        sampled_s = math.fsum(step_s)
+        if not step_s.size or sampled_s < MIN_COVERAGE * (self._end_s - self._start_s):
+            return None
+        return math.fsum(steps.per_s[lies_within] * step_s) / sampled_s
 
     def per_s(self, node: str, *metrics: str) -> float | None:
         """The sum of these counters per second; None if any was not sampled."""

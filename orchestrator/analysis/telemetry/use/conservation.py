@@ -8,7 +8,11 @@ from typing import NamedTuple
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
-from orchestrator.analysis.telemetry.use import load_and_sessions, run_telemetry
+from orchestrator.analysis.telemetry.use import (
+    evidence,
+    load_and_sessions,
+    run_telemetry,
+)
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Node
 
@@ -209,14 +213,10 @@ def _moved(
 ) -> float | None:
     """What these counters of these nodes grew by; None unless all were sampled. A phase of which
     nothing was is none: it took no time."""
-    in_phases = [run.telemetry.moved.get(phase) for phase in phases]
-    sampled = [grown for grown in in_phases if grown]
-    values: list[float] = []
-    for grown, node, name in product(sampled, nodes, names):
-        value = grown.get((node, name))
-        if value is None:
-            return None
-        values.append(value)
-    if not values:
-        return None
-    return sum(values)
+    counters = list(product(nodes, names))
+    values: list[float | None] = []
+    for phase in phases:
+        grown = run.telemetry.moved.get(phase)
+        if grown:
+            values += [grown.get(counter) for counter in counters]
+    return evidence.sum_if_all(values)

@@ -1,7 +1,7 @@
 """What is kept of a run's samples: all that judging and charts ask for, from one reading; among it
 what single seconds of the window show of a node, which its growth hides. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,22 +24,19 @@ from orchestrator.analysis.telemetry.use import (
     disk_caps,
     evidence,
     machine_cpu,
+    network_links,
     second_by_second,
 )
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import GeneratorFacts
-from orchestrator.model import STORE, Node, Record
+from orchestrator.model import Node, Record
 
 WINDOWS = "windows"  # all together, of a load generator that measures in several
 # Phases, and those windows, of which it is kept how much counters grew.
 _MOVED = ("warm-up", "measure", "settle", WINDOWS)
-# around the median second of so many or more: throughput stood
-_FLAT_PCT = 10.0
-_FLAT_FROM = 10
 # Begins the names of the gauges that count sessions, by what they wait for.
 _SESSIONS = "sessions_"
 _CORE = "busiest_core_pct"
-_WAYS = (counter_names.SENT_BYTES, counter_names.RECEIVED_BYTES)
 
 Window = tuple[float, float]
 Moved = dict[Key, float]  # node and counter → how much it grew
@@ -161,7 +158,7 @@ def _of_seconds(
     parts = (
         _busiest_cores(series, window),
         _times_at_cpu(record, rates, window),
-        _of_links(record, rates, window),
+        network_links.by_node(record, rates, window),
     )
     by_node: dict[str, Evidence] = {}
     for part in parts:
@@ -223,78 +220,3 @@ def _times_at_cpu(
             is_busy = 100 * cores / cpus >= machine_cpu.CPU_PCT
             by_node[node] = Evidence(time_at_cpu_pct=100 * float(np.mean(is_busy)))
     return by_node
-
-
-def _of_links(
-    record: Record, rates: Mapping[Key, Steps], window: Window
-) -> dict[str, Evidence]:
-    """Each link by its busier way, where its speed is known, or a store of others is behind it."""
-    of_store = record.profile.cluster.member == STORE
-    declared = record.profile.cluster.network_bytes_per_s
-    speeds = _card_speeds(record.nodes)
-    if not (declared or of_store or any(speeds.values())):
-        return {}
-    by_node: dict[str, Evidence] = {}
-    for node in dict.fromkeys(node for node, _metric in rates):
-        busier = _busier_way(rates, node, window)
-        if not busier.size:
-            continue
-        parts = _of_link(busier, declared, speeds.get(node))
-        if of_store:
-            parts.append(_of_store_link(busier))
-        by_node[node] = evidence.merged(parts)
-    return by_node
-
-
-def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
-    """Bytes a second of the busier way of a node's link, second by second; of a second in which one
-    way alone is known, that of this way."""
-    busier: dict[float, float] = {}
-    for metric in _WAYS:
-        steps = rates.get((node, metric))
-        if steps is None:
-            continue
-        inside = (steps.end_s > window[0]) & (steps.end_s <= window[1])
-        ends_s = steps.end_s[inside].tolist()
-        for end_s, per_s in zip(ends_s, steps.per_s[inside].tolist(), strict=True):
-            busier[end_s] = max(per_s, busier.get(end_s, per_s))
-    return np.array([busier[end_s] for end_s in sorted(busier)])
-
-
-def _of_link(
-    busier: Array, declared: float | None, cards: float | None
-) -> list[Evidence]:
-    """Against the rate that is declared, else against the speed of its network cards."""
-    if declared:
-        return [_of_rate(busier, declared)]
-    if cards:
-        return [Evidence(network_cards_bytes_per_s=cards), _of_rate(busier, cards)]
-    return []
-
-
-def _card_speeds(nodes: Sequence[Node]) -> dict[str, float]:
-    """Node → the speed of its network cards together, if each says its own."""
-    speeds: dict[str, float] = {}
-    for node in nodes:
-        if all(node.cards.values()):
-            speeds[node.name] = sum(node.cards.values())
-    return speeds
-
-
-def _of_store_link(busier: Array) -> Evidence:
-    """How steady throughput is: what stands still may be held by the other side."""
-    if len(busier) < _FLAT_FROM:
-        return Evidence()
-    typical = float(np.median(busier))
-    stood = np.abs(busier - typical) <= typical * _FLAT_PCT / 100
-    time_pct = 100 * float(np.mean(stood))
-    return Evidence(way_bytes_per_s=typical, time_at_way_pct=time_pct)
-
-
-def _of_rate(busier: Array, rate: float) -> Evidence:
-    typical = float(np.median(busier))
-    is_full = 100 * busier / rate >= machine_cpu.LINK_PCT
-    time_pct = 100 * float(np.mean(is_full))
-    return Evidence(
-        network_of_rate_pct=100 * typical / rate, time_at_network_rate_pct=time_pct
-    )

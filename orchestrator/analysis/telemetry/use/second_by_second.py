@@ -75,12 +75,16 @@ def by_second(
     columns["node"] = _named(counted.node[firsts], names)
     columns["time_s"] = counted.begin_s[firsts]
     columns["phase"] = _named(counted.phase[firsts], _SHOWN_PHASES)
-    for name, metrics in _BY_SECOND.items():
-        has_metric = np.isin(counted.metric, metrics)
-        values = counted.per_s[has_metric]
-        columns[name] = _sums(second[has_metric], values, len(firsts))
+    for column in _BY_SECOND:
+        columns[column] = _column(column, counted, second, len(firsts))
     columns["limit"] = _limits_at(counted, second, len(firsts), names, limits)
     return pd.DataFrame(columns)
+
+
+def _column(name: str, counted: _CountedSteps, second: Numbers, seconds: int) -> Array:
+    """Of each second the sum of the counters of a column; NaN where none was sampled."""
+    has_metric = np.isin(counted.metric, _BY_SECOND[name])
+    return _sums(second[has_metric], counted.per_s[has_metric], seconds)
 
 
 def _limits_at(
@@ -112,19 +116,23 @@ def _counted(rates: Mapping[Key, Steps], names: Sequence[str]) -> _CountedSteps:
             steps = rates.get((node, metric))
             if steps is None:
                 continue
-            for phase, phase_name in enumerate(_SHOWN_PHASES):
-                rows = steps.phase == phase_name
-                count = int(np.count_nonzero(rows))
-                part = _CountedSteps(
-                    node=np.full(count, number),
-                    begin_s=steps.begin_s[rows],
-                    end_s=steps.end_s[rows],
-                    phase=np.full(count, phase),
-                    metric=np.full(count, metric, dtype=object),
-                    per_s=steps.per_s[rows],
-                )
-                parts.append(part)
+            for phase in range(len(_SHOWN_PHASES)):
+                parts.append(_in_phase(steps, number, phase, metric))
     return _together(parts)
+
+
+def _in_phase(steps: Steps, node: int, phase: int, metric: str) -> _CountedSteps:
+    """The steps of one counter in one phase. `node`, `phase`: their numbers."""
+    rows = steps.phase == _SHOWN_PHASES[phase]
+    count = int(np.count_nonzero(rows))
+    return _CountedSteps(
+        node=np.full(count, node),
+        begin_s=steps.begin_s[rows],
+        end_s=steps.end_s[rows],
+        phase=np.full(count, phase),
+        metric=np.full(count, metric, dtype=object),
+        per_s=steps.per_s[rows],
+    )
 
 
 def _together(parts: Sequence[_CountedSteps]) -> _CountedSteps:

@@ -59,16 +59,21 @@ def _of_each(
     nodes: Sequence[Node], growth: window_growth.Growth, cpus: float | None
 ) -> Iterator[Measurement]:
     """CPU and disk of each database node, metric by metric."""
-    of_nodes: dict[str, _Figures] = {}
+    by_node: dict[str, _Figures] = {}
     for node in results.database_nodes(nodes):
-        cpu = machine_cpu.cpu_of_node(
-            node, growth, machine_cpu.cores(nodes, node, cpus)
-        )
-        disk = _disk_figures(rates.disk_rates(growth, node.name))
-        of_nodes[node.name] = {"cpu_pct": cpu.cpu_pct, **disk}
+        cores = machine_cpu.cores(nodes, node, cpus)
+        by_node[node.name] = _cpu_and_disk_figures(node, growth, cores)
     for metric in METRICS:
-        for name, figures in of_nodes.items():
+        for name, figures in by_node.items():
             yield from _measured({metric: figures.get(metric)}, name)
+
+
+def _cpu_and_disk_figures(
+    node: Node, growth: window_growth.Growth, machine_cores: float | None
+) -> _Figures:
+    cpu = machine_cpu.cpu_of_node(node, growth, machine_cores)
+    disk = rates.disk_rates(growth, node.name)
+    return {"cpu_pct": cpu.cpu_pct, **_disk_figures(disk)}
 
 
 def _disk_figures(disk: rates.DiskRates | None) -> _Figures:
@@ -93,14 +98,15 @@ def _wal_disks(
 
     They are in no sum of the data disks, because the tier's limits are those of the data disks; one
     that is also the data disk of some node is not in theirs."""
-    with_one = [node for node in database if node.wal_device]
-    of_nodes: dict[str, rates.WalDiskRates] = {}
-    for node in with_one:
-        of_nodes[node.name] = rates.wal_disk_rates(growth, node.name)
-        yield from _measured(_wal_figures(of_nodes[node.name]), node.name)
-    if not all(disk.was_sampled for disk in of_nodes.values()):
+    by_node: dict[str, rates.WalDiskRates] = {}
+    for node in database:
+        if node.wal_device:
+            disk = rates.wal_disk_rates(growth, node.name)
+            by_node[node.name] = disk
+            yield from _measured(_wal_figures(disk), node.name)
+    if not all(disk.was_sampled for disk in by_node.values()):
         return
-    disks = [of_nodes[name] for name in _users_of_wal_disks(database)]
+    disks = [by_node[name] for name in _users_of_wal_disks(database)]
     if disks:
         together = rates.summed(disks, if_all_of=disks)
         yield from _measured(_wal_figures(together))
