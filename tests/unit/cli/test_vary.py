@@ -262,8 +262,11 @@ OF_OTHERS = (
 )  # workloads and keys that other pages describe
 COMMANDS = [
     words
-    for section in ("Take a stage away", "The questions of the studies")
-    for words in documented_commands("FACTORS.md", section)
+    for page, section in (
+        ("FACTORS.md", "Take a stage away"),
+        ("research/FACTORS.md", "The questions of the studies"),
+    )
+    for words in documented_commands(page, section)
     if not any(mark in word for mark in OF_OTHERS for word in words)
 ]
 
