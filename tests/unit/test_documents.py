@@ -300,7 +300,7 @@ def test_every_word_of_a_result_is_documented() -> None:
 def test_the_glossary_explains_each_term_once() -> None:
     text = text_of("GLOSSARY.md", "NAMES.md")
     terms = [row[0] for row in table_rows(text)]
-    heads = {"term", "cause", "kind of doubt", "instead of"}
+    heads = {"term", "cause", "kind of note", "instead of"}
     assert [term for term in terms if terms.count(term) > 1 and term not in heads] == []
     assert all(row[1] for row in table_rows(text))
 
