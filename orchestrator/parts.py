@@ -40,7 +40,7 @@ from orchestrator.registry.references import ObjectPlace
 from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
 from orchestrator.units import format_bytes
 
-Packages = dict[str, dict[str, str]]  # an image's tag → package → version
+Packages = dict[str, list[str]]  # an image's tag → `fio 3.39-1` of each package
 Collectors = AbstractContextManager[Sequence["Collector"]]
 AUTO = "auto"  # asked for as the database: one is chosen
 # Each sets a limit to so many times the tier's.

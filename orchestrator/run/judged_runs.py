@@ -1,12 +1,13 @@
-"""What was judged of finished runs, kept beside them: `status` reads the tables of a run once ever.
+"""What was judged of finished runs, kept beside them: `status` reads no table, and judges nothing.
 
 `judged.json` in a campaign's folder has of each run its outline, what limited it and how many
 doubts it has, and of the campaign the lines of its decisions. Beside each stands the digest of all
 that it was made from: this program's own code and that of extensions, the record, and size and time
 of change of the run's tables. What has another digest now counts as absent, as does a file that
-cannot be read; so nothing kept is trusted over a record or a table that was changed. Of
-verdict.json too it has such a digest, so that `report` reads it and no table. What measures or
-judges a campaign writes it; what only looks reads it.
+cannot be read or is not as it was written, which its own checksum tells; so nothing kept is trusted
+over a record or a table that was changed. Of verdict.json too it has such a digest, so that
+`report` reads it and no table. What measures or judges a campaign writes it; what only looks reads
+it.
 
 The digests are taken before the files are read: what another program writes while a campaign is
 judged is not in the verdict, and must not be in its digest.
@@ -20,23 +21,23 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import TypeAdapter
-
 from orchestrator.analysis import results
-from orchestrator.errors import CutError
+from orchestrator.errors import CutError, TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.registry.installed import Installed, extensions
 from orchestrator.run.outlines import RunOutline
-from orchestrator.system import files, run_folders
+from orchestrator.system import run_folders, stored_json
 
 _FILE = "judged.json"
 _CODE = ("*.py", "*.yaml")
+# A run without one is going on, and decides nothing.
+_RECORDS = f"runs/*/{run_folders.RECORD}"
 # Of a campaign, what its decisions are made from,
 _OF_DECISIONS = (
     "plan.json",
     "fingerprint*.json",
     "gates.json",
-    "runs/*/record.json",
+    _RECORDS,
 )
 # and what an answer has beside.
 _OF_ANSWER = ("predictions.json", "verified.json")
@@ -101,7 +102,6 @@ class Digest(Protocol):
 
 
 _NOTHING = JudgedRuns({})
-_form = TypeAdapter(JudgedRuns)
 
 
 def is_whole(campaign: results.Results) -> bool:
@@ -112,8 +112,8 @@ def is_whole(campaign: results.Results) -> bool:
 
 def kept(campaign: Path) -> JudgedRuns:
     """What is kept in a campaign's folder; nothing if there is no such file, or it is damaged."""
-    with suppress(OSError, CutError, ValueError):
-        return _form.validate_json(plain_files.read(campaign / _FILE))
+    with suppress(OSError, TierbenchError):
+        return stored_json.sealed(campaign / _FILE, JudgedRuns)
     return _NOTHING
 
 
@@ -137,7 +137,7 @@ def keep(
         of_verdict = _digest_of_verdict(basis, verdict_text.encode())
     new = JudgedRuns(runs, tuple(decisions), basis.decisions, of_verdict)
     with suppress(OSError):
-        files.write_json(campaign / _FILE, asdict(new))
+        stored_json.write(campaign / _FILE, asdict(new))
 
 
 def basis_of(campaign: Path) -> Basis:
@@ -146,11 +146,12 @@ def basis_of(campaign: Path) -> Basis:
     decisions = hashlib.sha256(_digest_of_program().encode())
     for pattern in _OF_DECISIONS:
         _add_files(decisions, campaign, pattern)
-    for folder in sorted(campaign.glob("runs/*")):
+    for record in sorted(campaign.glob(_RECORDS)):
+        folder = record.parent
         tables = _status_of_tables(folder)
         decisions.update(f" {folder.name}{tables}".encode())
         of_run = hashlib.sha256(_digest_of_program().encode())
-        of_run.update(_content(folder / run_folders.RECORD))
+        of_run.update(_content(record))
         of_run.update(tables.encode())
         runs[folder.name] = of_run.hexdigest()
     answer = hashlib.sha256(decisions.digest())

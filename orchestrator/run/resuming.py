@@ -310,16 +310,27 @@ def _unlike_packages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[
     """Images of ours that were built anew with other packages: their tags are the same."""
     unlike: list[str] = []
     for tag in sorted(before.keys() & now.keys()):
-        earlier = facts.group(before[tag])
-        later = facts.group(now[tag])
+        earlier = _versions(before[tag])
+        later = _versions(now[tag])
         for package in sorted(earlier.keys() | later.keys()):
             version = earlier.get(package, "none")
             version_now = later.get(package, "none")
-            # A stored version of a package such as `passwd` is hidden, like a password.
+            # Earlier releases hid the version of a package such as `passwd`, like a password.
             is_known = HIDDEN not in f"{version} {version_now}"
             if is_known and version != version_now:
                 unlike.append(f"{package} {version} against {version_now} in {tag}")
     return unlike
+
+
+def _versions(recorded: object) -> Mapping[str, str]:
+    """Package → version. Earlier releases recorded it so; now a package is one text."""
+    if not isinstance(recorded, (list, tuple)):
+        return facts.group(recorded)
+    versions: dict[str, str] = {}
+    for package in recorded:
+        name, _, version = str(package).partition(" ")
+        versions[name] = version
+    return versions
 
 
 def _unknown_aspect(name: str) -> UsageError:

@@ -1,26 +1,51 @@
 """A run, and the time and cost of a campaign, each as a line: from records alone."""
 
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
 from orchestrator.design import costs
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.run import campaign_time
 from orchestrator.run.judged_runs import JudgedRun
-from orchestrator.run.outlines import CampaignOutline
+from orchestrator.run.outlines import CampaignOutline, RunOutline
 from orchestrator.units import counted, format_moment, format_seconds
 
 
 def line_of_run(judged: JudgedRun, runs: int) -> str:
     """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by the disk's IOPS, 2 doubts`.
     `runs`: how many are planned."""
-    outline = judged.outline
+    found = [counted(judged.doubts, "doubt")]
+    if judged.limit:
+        found.insert(0, judged.limit)
+    return _line(judged.outline, found, runs)
+
+
+def line_of_unjudged_run(outline: RunOutline, runs: int) -> str:
+    """The same of a run of which only the record is known: without its limit and its doubts."""
+    return _line(outline, ["not judged yet"], runs)
+
+
+def _line(outline: RunOutline, found: Sequence[str], runs: int) -> str:
+    """`found`: what was judged of a run that finished."""
     run = outline.run
     title = f"run {run.number} of {runs}, {run.profile} × {run.workload}"
     if outline.outcome != "done":
         return f"{title}: {outline.outcome}: {outline.failure}"
-    parts = list(outline.figures)
-    if judged.limit:
-        parts.append(judged.limit)
-    parts.append(counted(judged.doubts, "doubt"))
-    return f"{title}: {', '.join(parts)}"
+    return f"{title}: {', '.join([*outline.figures, *found])}"
+
+
+def not_judged(unjudged: int, finished: int, folder: Path) -> str:
+    """Of how many finished runs nothing is judged, or only not what all of them decide; and what
+    judges it."""
+    command = f"`tierbench analyze {shlex.quote(str(folder))}`"
+    if unjudged:
+        runs = counted(finished, "finished run")
+        return f"{unjudged} of {runs} not judged yet: {command} does it"
+    return (
+        "what the runs so far decide is not judged yet: "
+        f"the end of the next run does it, or {command}"
+    )
 
 
 def time_and_cost(

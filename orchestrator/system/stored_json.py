@@ -96,6 +96,17 @@ def read_json(
         return cast(_Read, _form(noun).validate_python(content))
 
 
+def sealed(file: Path, noun: type[_Read]) -> _Read:
+    """All of a file that never was without its checksum. CutError if it has none, or if it was
+    changed; else raises as `read_json` does."""
+    with in_form(file):
+        content = plain(file)
+        if CHECKSUM not in content:
+            raise ValueError("its checksum is missing")
+        _look_for_changes(file, content, None)
+        return cast(_Read, _form(noun).validate_python(content))
+
+
 def facts(file: Path, changed: list[str]) -> dict[str, Any]:
     """A file of facts that has no form; none without the file. Raises as `read_json` does."""
     if plain_files.kind_of(file) == "nothing":

@@ -1,5 +1,8 @@
 """Debian's packages in our images. They are those of the day on which an image was built, and the
-tag does not tell: so each campaign records what its images had."""
+tag does not tell: so each campaign records what its images had.
+
+A package is recorded as one text, name and version: the version of one named `passwd`, under that
+name as a key, would be taken for a password and hidden."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -13,7 +16,7 @@ from orchestrator.system import at_once
 _QUERY = ("dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n")
 _DEADLINE_S = 60.0
 
-Packages = dict[str, str]  # name → version
+Packages = list[str]  # `fio 3.39-1`
 
 
 def installed(databases: Iterable[str], world: World) -> dict[str, Packages]:
@@ -62,13 +65,14 @@ def _packages_of(tag: str, world: World) -> Packages:
         done = world.platform.once(spec, _DEADLINE_S)
         if done.exit_code == 0:
             return _read(done.out)
-    return {}
+    return []
 
 
 def _read(listed: str) -> Packages:
-    packages: Packages = {}
+    """Without those of which a version is not told, as they are not wholly installed."""
+    packages: Packages = []
     for line in listed.splitlines():
-        fields = line.split(" ", 1)
-        if len(fields) == 2:
-            packages[fields[0]] = fields[1]
+        _, _, version = line.partition(" ")
+        if version:
+            packages.append(line)
     return packages

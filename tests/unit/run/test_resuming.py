@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,9 @@ from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
 from orchestrator.platforms import own_images
+from orchestrator.powers import Completed
 from orchestrator.run.resuming import Resumption
-from orchestrator.system import files, store
+from orchestrator.system import files, store, stored_json
 from tests.fake_parts import FakeGenerator
 from tests.fakes import Log, completed
 from tests.plans import a_plan
@@ -181,33 +184,72 @@ def test_another_image_of_the_database_is_refused(make: Make) -> None:
         go_on(now)
 
 
+def with_packages(make: Make, listed: str, *wrongs: Failing) -> Campaign:
+    """Its image of disks has these of Debian's packages."""
+    campaign = make(*wrongs)
+    platform: Any = campaign.world.platform
+    tag = own_images.tag(campaign.world.root, "disk")
+    platform.images.here[tag] = f"built {time.monotonic_ns()}"
+
+    def answer(name: str, _argv: Sequence[str]) -> Completed:
+        if "packages-disk" in name:
+            return completed(listed)
+        return completed()
+
+    platform.answer = answer
+    return campaign
+
+
+@pytest.mark.parametrize(
+    ("listed", "differs"),
+    [
+        ("fio 3.40-1\npasswd 1:4.17\n", "fio 3.39-1 against 3.40-1"),
+        ("fio 3.39-1\npasswd 1:4.18\n", "passwd 1:4.17 against 1:4.18"),
+    ],
+)
 def test_an_image_that_was_built_anew_with_another_package_is_refused(
+    make: Make, listed: str, differs: str
+) -> None:
+    """Its tag is that of its folder's content, and so the same."""
+    begun(
+        with_packages(
+            make, "fio 3.39-1\npasswd 1:4.17\n", Failing("warm", Killed(), (2,))
+        )
+    )
+    told = f"image: {differs} in tierbench/disk:"
+    with pytest.raises(UsageError, match=told) as refused:
+        go_on(with_packages(make, listed))
+    assert "--despite image" in refused.value.advice
+
+
+def test_an_image_that_was_built_anew_with_the_same_packages_is_no_other(
     make: Make,
 ) -> None:
-    """Its tag is that of its folder's content, and so the same. Built with the same packages it is
-    no other, whatever its id."""
-
-    def here(*wrongs: Failing, version: str, identity: str) -> Campaign:
-        campaign = make(*wrongs)
-        platform: Any = campaign.world.platform
-        tag = own_images.tag(campaign.world.root, "disk")
-        platform.images.here[tag] = identity
-        platform.answer = lambda name, _argv: completed(
-            f"fio {version}\nbase-passwd 3.6.7\n" if "packages-disk" in name else ""
-        )
-        return campaign
-
-    killed = here(Failing("warm", Killed(), (2,)), version="3.39-1", identity="old")
-    folder = begun(killed)
-    differs = "image: fio 3.39-1 against 3.40-1 in tierbench/disk:"
-    with pytest.raises(UsageError, match=differs) as refused:
-        go_on(here(version="3.40-1", identity="new"))
-    assert "--despite image" in refused.value.advice
-    assert "passwd" not in refused.value.what  # its version is hidden in what is kept
-    assert "***" in (folder / "fingerprint.json").read_text()
-    campaign = here(version="3.39-1", identity="new")
+    listed = "fio 3.39-1\npasswd 1:4.17\n"
+    begun(with_packages(make, listed, Failing("warm", Killed(), (2,))))
+    campaign = with_packages(make, listed)
     go_on(campaign)
     assert campaign.outcomes() == ["done"] * 4
+
+
+@pytest.mark.parametrize(("version", "goes_on"), [("3.39-1", True), ("3.40-1", False)])
+def test_packages_as_earlier_releases_recorded_them_are_compared(
+    make: Make, version: str, goes_on: bool
+) -> None:
+    """Each under its name, so that the version of `passwd` was hidden."""
+    listed = "fio 3.39-1\npasswd 1:4.17\n"
+    folder = begun(with_packages(make, listed, Failing("warm", Killed(), (2,))))
+    file = folder / "fingerprint.json"
+    facts = stored_json.facts(file, [])
+    (tag,) = facts["packages"]
+    facts["packages"] = {tag: {"fio": version, "passwd": "1:4.17"}}
+    stored_json.write(file, facts)
+    assert "***" in file.read_text()
+    if goes_on:
+        go_on(with_packages(make, listed))
+        return
+    with pytest.raises(UsageError, match=r"fio 3\.40-1 against 3\.39-1"):
+        go_on(with_packages(make, listed))
 
 
 @pytest.mark.parametrize("name", ["profile", "workload"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
 from orchestrator.cli.concluding import conclude
 from orchestrator.model import Phase, Record, Run
-from orchestrator.run import judging, outlines, status, status_lines
+from orchestrator.run import judged_runs, judging, outlines, status, status_lines
 from orchestrator.system import store, stored_json
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
@@ -82,8 +83,9 @@ def test_what_is_left_and_how_the_decision_stands(folder: Path) -> None:
         f"run {n} of 4" for n in (1, 2, 3)
     ]
     assert " so far, about " in said[4] and " left, until 2025-" in said[4]
-    assert "insert, by the runs so far: " in said[5]
-    assert said[5].endswith(" (its telemetry is not read yet)"), "only records are"
+    assert said[5] == (
+        f"3 of 3 finished runs not judged yet: `tierbench analyze {folder}` does it"
+    )
     assert said[6].startswith("in progress: 04-") and said[7].startswith(
         "last written "
     )
@@ -185,10 +187,9 @@ def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
 # ------------------------------------------------------------------ what is kept
 
 
-def times_read(folder: Path) -> int:
-    """How many runs are read with their tables until `status` has answered."""
-    calls = calls_of({"runs": store.load_run}, lambda: told(folder))
-    return calls.get("runs", 0)
+def unjudged(folder: Path) -> int:
+    """Of how many runs `status` says that they are not judged."""
+    return sum(line.endswith(", not judged yet") for line in told(folder))
 
 
 def records_read(folder: Path) -> int:
@@ -200,21 +201,24 @@ def told(folder: Path) -> list[str]:
     return list(status.described(folder, BEGAN_S + 3600))
 
 
-def test_a_run_that_was_judged_is_read_no_more(folder: Path) -> None:
-    before = told(folder)
-    assert times_read(folder) == 3
+def test_a_run_is_shown_as_it_was_judged_and_is_not_judged_to_be_shown(
+    folder: Path,
+) -> None:
+    """To judge a thousand runs took half a minute."""
+    calls = calls_of(
+        {"tables": store.load_run, "judged": judging.judged_run}, lambda: told(folder)
+    )
+    assert calls == {}
+    assert unjudged(folder) == 3
     assert not (folder / "judged.json").exists(), "to look writes nothing"
-    conclude(folder)
-    assert times_read(folder) == 0
-    assert told(folder)[:4] == before[:4]
+    campaign, _, _ = conclude(folder)
+    assert told(folder)[1] == line_of_the_first(campaign)
+    assert unjudged(folder) == 0
 
 
 def test_of_a_thousand_records_only_those_that_changed_are_read(folder: Path) -> None:
-    before = told(folder)
     conclude(folder)
     assert records_read(folder) == 0, "each costs as much as all that is kept"
-    after = told(folder)
-    assert [*after[:5], *after[6:]] == [*before[:5], *before[6:]]
     first, *_ = sorted((folder / "runs").iterdir())
     other = stored_json.plain(first / "record.json")
     del other[stored_json.CHECKSUM]
@@ -237,7 +241,27 @@ def test_each_run_of_a_campaign_is_kept_when_it_has_ended(
     tmp_path: Path, make: Make
 ) -> None:
     make(Log()).execute(plan=a_plan(repetitions=3))
-    assert times_read(tmp_path / "results" / "latest") == 0
+    assert unjudged(tmp_path / "results" / "latest") == 0
+
+
+def test_what_was_decided_is_shown_while_the_next_run_goes_on(folder: Path) -> None:
+    """The campaign goes on: a new folder without a record changes nothing that was judged."""
+    conclude(folder)
+    line = next(line for line in told(folder) if "by the runs so far" in line)
+    (folder / "runs" / "04-next" / "raw").mkdir(parents=True)
+    assert line in told(folder)
+
+
+def test_what_is_not_judged_of_judged_runs_is_what_they_decide(folder: Path) -> None:
+    """A disk is checked again before the next run."""
+    conclude(folder)
+    store.save_gates(folder, ())
+    assert unjudged(folder) == 0
+    assert (
+        "what the runs so far decide is not judged yet: the end of the next run does it, "
+        f"or `tierbench analyze {folder}`"
+    ) in told(folder)
+    assert not any("by the runs so far: " in line for line in told(folder))
 
 
 def kept_limits(folder: Path) -> dict[str, str]:
@@ -263,10 +287,10 @@ def test_what_is_kept_of_other_files_is_not_believed(
     folder: Path, damage: Callable[[Path], object]
 ) -> None:
     conclude(folder)
-    kept = json.loads((folder / "judged.json").read_text())
+    kept = stored_json.plain(folder / "judged.json")
     for run in kept["runs"].values():
         run["limit"] = "limited by what was kept"
-    (folder / "judged.json").write_text(json.dumps(kept))
+    seal(folder, kept)
     assert set(kept_limits(folder).values()) == {"limited by what was kept"}
     first, *_ = sorted((folder / "runs").iterdir())
     damage(first)
@@ -276,9 +300,9 @@ def test_what_is_kept_of_other_files_is_not_believed(
 
 def test_decisions_that_were_made_from_other_tables_are_not_shown(folder: Path) -> None:
     conclude(folder)
-    kept = json.loads((folder / "judged.json").read_text())
+    kept = stored_json.plain(folder / "judged.json")
     kept["decisions"] = ["insert, by the runs so far: what was kept"]
-    (folder / "judged.json").write_text(json.dumps(kept))
+    seal(folder, kept)
     assert any("what was kept" in line for line in told(folder))
     first, *_ = sorted((folder / "runs").iterdir())
     (first / "intervals.csv").write_text("")
@@ -289,13 +313,68 @@ def test_what_is_kept_by_another_version_is_not_believed(
     folder: Path,
 ) -> None:
     conclude(folder)
-    kept = json.loads((folder / "judged.json").read_text())
-    assert kept["digest"] and times_read(folder) == 0
+    kept = stored_json.plain(folder / "judged.json")
+    assert kept["digest"] and unjudged(folder) == 0
     kept["digest"] = "0" * 64
     for run in kept["runs"].values():
         run["digest"] = "0" * 64
-    (folder / "judged.json").write_text(json.dumps(kept))
-    assert times_read(folder) == 3
+    seal(folder, kept)
+    assert unjudged(folder) == 3
+
+
+def test_a_changed_value_of_what_is_kept_is_never_shown(folder: Path) -> None:
+    before = told(folder)
+    conclude(folder)
+    file = folder / "judged.json"
+    as_written = file.read_text()
+    count = len(places_in(json.loads(as_written)))
+    assert count > 30
+    for number in range(count):
+        content = json.loads(as_written)
+        parent, key = places_in(content)[number]
+        parent[key] = unlike(parent[key])
+        file.write_text(json.dumps(content))
+        assert judged_runs.kept(folder) == judged_runs.JudgedRuns({}), key
+    assert told(folder)[:4] == before[:4]
+
+
+def test_what_is_kept_without_its_checksum_is_not_believed(folder: Path) -> None:
+    conclude(folder)
+    content = json.loads((folder / "judged.json").read_text())
+    del content[stored_json.CHECKSUM]
+    (folder / "judged.json").write_text(json.dumps(content))
+    assert unjudged(folder) == 3
+
+
+def places_in(content: Any) -> list[tuple[Any, Any]]:
+    """Each value of a JSON that holds no other: what it stands in, and its key there."""
+    items: Iterable[tuple[Any, Any]] = ()
+    if isinstance(content, dict):
+        items = content.items()
+    if isinstance(content, list):
+        items = enumerate(content)
+    places: list[tuple[Any, Any]] = []
+    for key, value in items:
+        if isinstance(value, (dict, list)):
+            places += places_in(value)
+        else:
+            places.append((content, key))
+    return places
+
+
+def unlike(value: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(value, str):
+        return f"{value}0"
+    if value is None:
+        return 1.0
+    return value + 1
+
+
+def seal(folder: Path, content: dict[str, Any]) -> None:
+    """Writes judged.json as this program would, with a checksum of what it has now."""
+    del content[stored_json.CHECKSUM]
+    stored_json.write(folder / "judged.json", content)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"runs": {"01": {"limit": 3}}}'])
