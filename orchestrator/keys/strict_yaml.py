@@ -17,6 +17,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from orchestrator.errors import Mistake, MistakeKind, UsageError
 from orchestrator.keys.near_keys import keys_at, nearest
+from orchestrator.keys.secret_names import is_secret_key
 from orchestrator.units import MOST, short
 
 _Record = TypeVar("_Record", bound=BaseModel)
@@ -53,8 +54,12 @@ def written(content: Mapping[str, Any]) -> str:
     )
 
 
+_TEXT = "tag:yaml.org,2002:str"
+
+
 class _Loader(yaml.SafeLoader):
-    """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number."""
+    """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number. A
+    secret is always text: `0123` would be another number, and a mistake in it would show it."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -71,13 +76,15 @@ class _Loader(yaml.SafeLoader):
         self, node: yaml.MappingNode, deep: bool = False
     ) -> dict[Any, Any]:
         seen: set[Any] = set()
-        for key_node, _ in node.value:
+        for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
                 raise _at(key_node, "a list or a mapping cannot be a key")
             key = self.construct_object(key_node, deep=True)
             if key in seen:
                 raise _at(key_node, f"the key {short(key)} stands twice")
             seen.add(key)
+            if isinstance(value_node, yaml.ScalarNode) and is_secret_key(str(key)):
+                value_node.tag = _TEXT
         return super().construct_mapping(node, deep)
 
 
@@ -139,9 +146,7 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
             content = loader.construct_object(node, deep=True)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or loader.get_mark()
-        problem = str(error.problem)
-        if "'\\t'" in problem:
-            problem = "a tab: indent with spaces"
+        problem = _in_our_words(str(error.problem))
         raise refused([Mistake(_point(where, mark), problem)]) from error
     except RecursionError as error:
         raise refused(
@@ -155,6 +160,17 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise refused([Mistake(where, "expected a mapping of keys to values")])
     return content
+
+
+def _in_our_words(problem: str) -> str:
+    """What PyYAML says. Of an alias and an anchor not their names: a password may begin so."""
+    if "'\\t'" in problem:
+        return "a tab: indent with spaces"
+    if problem.startswith("found undefined alias"):
+        return "a text that begins with `*` stands in quotes"
+    if problem.startswith("found duplicate anchor"):
+        return "a text that begins with `&` stands in quotes"
+    return problem
 
 
 def validate(
@@ -319,10 +335,18 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
         return "this key is missing"
     text = _plain(error["type"], error.get("ctx", {}))
     text = text or error["msg"].removeprefix("Value error, ")
+    if _is_of_a_secret(error):
+        expected, _, _ = text.partition(", got ")
+        return expected
     # Of a mapping nobody needs to be told all that is in it; some texts say it themselves.
     if isinstance(error["input"], Mapping) or "got" in text:
         return text
     return f"{text} (given: {short(error['input'])})"
+
+
+def _is_of_a_secret(error: Mapping[str, Any]) -> bool:
+    """Whether it lies in the value of a key that is named as a secret."""
+    return any(is_secret_key(str(part)) for part in error["loc"])
 
 
 def of_another_kind(error: Mapping[str, Any]) -> str:

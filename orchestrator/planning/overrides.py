@@ -15,6 +15,7 @@ from orchestrator import facts
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys.schema import ScaleYaml
+from orchestrator.keys.secret_names import HIDDEN, gives_a_secret, is_secret_key
 from orchestrator.keys.strict_yaml import (
     collecting,
     parse,
@@ -61,7 +62,7 @@ class Override:
     @property
     def place(self) -> str:
         """Where a mistake in it is."""
-        return f"{self.option} {self.text}"
+        return _place(self.option, self.text)
 
     def is_of(self, workload: str) -> bool:
         return self.workload is None or self.workload == workload
@@ -208,7 +209,8 @@ def _names_a_workload(override: Override) -> bool:
 def _read(text: str, workloads: Sequence[str]) -> Override:
     path, _, value = text.partition("=")
     if not path.strip() or not value.strip():
-        raise_all([Mistake(f"--set {text}", "is not key=value, such as `threads=32`")])
+        what = "is not key=value, such as `threads=32`"
+        raise_all([Mistake(_place("--set", text), what)])
     return _override("--set", text, path, value, workloads)
 
 
@@ -217,8 +219,9 @@ def _override(
 ) -> Override:
     """`path`: a key, behind the name of a workload where it is of one alone."""
     read: object = value
-    # A value of several lines, such as the cells of a disk matrix, is taken as it is.
-    if "\n" not in value:
+    # A value of several lines, such as the cells of a disk matrix, is taken as it is, and so is a
+    # secret.
+    if "\n" not in value and not is_secret_key(path.strip()):
         read = parse(f"{option} {path}", f"value: {value}")["value"]
     named = [name for name in workloads if path.startswith(f"{name}.")]
     workload = None
@@ -228,8 +231,16 @@ def _override(
     if workload is not None:
         key = key.removeprefix(f"{workload}.")
     if key in _OPTIONS or key == "options.seed":
-        raise_all([Mistake(f"{option} {text}", f"use --{key}")])
+        raise_all([Mistake(_place(option, text), f"use --{key}")])
     return Override(option, text, workload, key, read)
+
+
+def _place(option: str, text: str) -> str:
+    """As it was given, without a secret."""
+    if gives_a_secret(text):
+        path, _, _ = text.partition("=")
+        text = f"{path}={HIDDEN}"
+    return f"{option} {text}"
 
 
 def _changed(content: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:

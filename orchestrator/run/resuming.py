@@ -16,12 +16,12 @@ from orchestrator.analysis import comparability, results
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import LoadError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
+from orchestrator.keys.secret_names import HIDDEN
 from orchestrator.model import Note, Plan, Record, Run
 from orchestrator.parts import Parts
 from orchestrator.planning.plan import interruptions
 from orchestrator.run import campaign_time, outlines, several_clients
 from orchestrator.system import files, run_folders, store
-from orchestrator.system.secret_forms import HIDDEN
 from orchestrator.units import counted, format_moment, listed
 
 ASPECTS = ("code", "image", "machine", "kernel", "profile", "workload")

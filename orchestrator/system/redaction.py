@@ -1,9 +1,9 @@
 """Secrets taken out of texts: no file keeps one, and no console shows one.
 
 Applied to all that is written as text or JSON under results, to logs and errors that are kept, and
-to what the console shows. A secret is known by its form (`secret_forms`), or by itself: those that
-the program was given or made up, and the values of this process's environment whose names say that
-they are secret."""
+to what the console shows. A secret is known by its form (`secret_forms`), by its name
+(`keys/secret_names`), or by itself: those that the program was given or made up, and the values of
+this process's environment whose names say that they are secret."""
 
 import base64
 import json
@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.system.secret_forms import FORMS, HIDDEN, SECRET_NAME, SECRET_VARIABLE
+from orchestrator.keys.secret_names import HIDDEN, is_secret_key, is_secret_variable
+from orchestrator.system.secret_forms import FORMS
 
 __all__ = ("HIDDEN", "hidden", "hidden_in", "remember", "remember_environment")
 
@@ -61,7 +62,7 @@ def remember_environment(environment: Mapping[str, str]) -> None:
     """Has the values taken out whose names say that they are secret (PGPASSWORD, …_TOKEN), and
     passwords within others: HTTPS_PROXY may have one. A path is no secret."""
     for name, value in environment.items():
-        if SECRET_VARIABLE.search(name) and not _is_path(value):
+        if is_secret_variable(name) and not _is_path(value):
             remember(value)
         for in_url, in_string in _PART.findall(value):
             remember(in_url, in_string)
@@ -90,7 +91,7 @@ def hidden_in(content: Any) -> Any:
         return hidden(content)
     if isinstance(content, Mapping):
         name = content.get("name")
-        is_secret = isinstance(name, str) and SECRET_NAME.search(name)
+        is_secret = isinstance(name, str) and is_secret_key(name)
         shown: dict[Any, Any] = {}
         for key, value in content.items():
             if is_secret and key == "value":  # as Kubernetes and Hadoop list variables
@@ -104,6 +105,6 @@ def hidden_in(content: Any) -> Any:
 
 
 def _hidden_value(key: object, value: Any) -> Any:
-    if value and SECRET_NAME.search(str(key)):
+    if value and is_secret_key(str(key)):
         return HIDDEN
     return hidden_in(value)

@@ -1,39 +1,19 @@
-r"""The forms in which programs print secrets, and what names say that a value is one.
+r"""The forms in which programs print secrets.
 
-Forms: libpq and JDBC (connection strings, `~/.pgpass`, stored verifiers), MySQL, curl, HTTP's
-headers, AWS and Azure (settings, signed URLs), Hadoop's XML, Kubernetes' and Docker's settings,
-PEM, and what is written as `name: value` or `name=value` in YAML, JSON, SQL and shells. A sentence
-that only speaks of a password, such as "password authentication failed", is none. What may stand
-between two parts of a form has a limit, or a long line of a log would take minutes."""
+They are those of libpq and JDBC (connection strings, `~/.pgpass`, stored verifiers), MySQL, curl,
+HTTP's headers, AWS and Azure (settings, signed URLs), Hadoop's XML, Kubernetes' and Docker's
+settings, PEM, and what is written as `name: value` or `name=value` in YAML, JSON, SQL and shells.
+A sentence that only speaks of a password, such as "password authentication failed", is none.
+
+Each pattern keeps in its groups what is shown of it; the secret stands outside of them. White space
+in a pattern is none of the form, which has `\s` or `[ ]` for it. What may stand between two parts
+of a form has a limit, or a long line of a log would take minutes.
+"""
 
 import re
 from typing import NamedTuple
 
-HIDDEN = "***"
-_NAMED = (
-    r"(?:password|passwd|passphrase|passwort|kennwort|secret|token"
-    r"|(?:api|access|account|private|secret|storage|shared|subscription|signing|encryption|session)"
-    r"[-_.]?key)"
-)
-# In one quotation, escaped or not; between SQL's dollars; else one word.
-_QUOTED = r"""\\["'].*?\\["']|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$"""
-# What tierbench says itself of a key that has such a name, in place of a value.
-_NO_VALUE = r"(?!unknown key\b|this key is missing\b)"
-_VALUE = rf"""(?:{_QUOTED}|[^\s&'",;}}<]+)"""
-_REST_OF_LINE = rf"""(?:{_QUOTED}|[^\r\n"']+)"""
-_REMARKABLE = r"""(?=[^\s"']*[\d!@#$%^&*+])[^\s"',;]{6,}"""
-_CLIENTS = (
-    r"\b(?:mysql\w*|mariadb[\w-]*|psql|ysqlsh|sqlcmd|sshpass|redis-cli"
-    r"|\w+\s+login)\b"
-)
-
-# Of an entry of JSON or YAML.
-SECRET_NAME = re.compile(rf"(?:{_NAMED}|[_-](?:pass|pwd))$", re.IGNORECASE)
-# Of a variable of an environment. PWD is a folder.
-SECRET_VARIABLE = re.compile(
-    rf"(?:{_NAMED}|_(?:PASS|PWD|PAT|AUTH|KEY|SAS|CREDENTIALS?|CONNECTION_STRING))$",
-    re.IGNORECASE,
-)
+from orchestrator.keys.secret_names import HIDDEN, SECRET_WORD
 
 
 class _Form(NamedTuple):
@@ -43,124 +23,306 @@ class _Form(NamedTuple):
     shown: str
 
 
-def _form(pattern: str, shown: str) -> _Form:
-    return _Form(re.compile(pattern), shown)
+def _form(pattern: str, shown: str = HIDDEN) -> _Form:
+    return _Form(re.compile(pattern, re.VERBOSE), shown)
 
 
-_OF_THEMSELVES = (
-    _form(  # private keys, and JSON web tokens
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?s:.{0,20000}?)-----END [A-Z ]*PRIVATE KEY-----|"
-        r"(?:\s+\S{12,})*)|\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*",
-        HIDDEN,
-    ),
-    _form(  # tokens of GitHub, GitLab, Slack, Vault, Docker
-        r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
-        r"|hvs\.[\w-]{20,}|dckr_pat_[\w-]{16,})",
-        HIDDEN,
-    ),
-    _form(  # PostgreSQL's stored verifiers, pg_authid
-        r"SCRAM-SHA-256\$\d+:[\w+/=]+\$[\w+/=]+:[\w+/=]+|\bmd5[0-9a-f]{32}\b", HIDDEN
-    ),
-    _form(  # ~/.pgpass, which has no address of digits and colons alone
-        r"(?<![\w.:/*-])(?![0-9A-Fa-f:]+(?![\w:.-]))"
-        r"([\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:)[^\s\"']+",
-        rf"\1{HIDDEN}",
-    ),
+def _in_any_case(pattern: str, shown: str) -> _Form:
+    """Of which capital letters are no other than small ones."""
+    return _Form(re.compile(pattern, re.VERBOSE | re.IGNORECASE), shown)
+
+
+def _of_lines(pattern: str, shown: str) -> _Form:
+    """The same, where `^` and `$` are the ends of a line."""
+    flags = re.VERBOSE | re.IGNORECASE | re.MULTILINE
+    return _Form(re.compile(pattern, flags), shown)
+
+
+_HIDDEN_AFTER_1 = rf"\1{HIDDEN}"
+_HIDDEN_AFTER_2 = rf"\1\2{HIDDEN}"
+_HIDDEN_BEFORE_HOST = rf"\1:{HIDDEN}@"
+
+# ------------------------------------------------------------------ parts of forms
+
+# In one quotation, escaped or not; between SQL's dollars.
+_QUOTED = r"""
+    \\["'] .*? \\["']
+    | ' (?: [^'\\] | \\. )* '
+    | " (?: [^"\\] | \\. )* "
+    | \$ (?P<tag>\w*) \$ .*? \$ (?P=tag) \$
+"""
+# In a quotation, else one word.
+_VALUE = rf"""(?: {_QUOTED} | [^\s&'",;}}<]+ )"""
+_REST_OF_LINE = rf"""(?: {_QUOTED} | [^\r\n"']+ )"""
+# What tierbench says itself of a key that has such a name, in place of a value.
+_NO_WORDS_OF_OURS = r"""
+    (?! unknown\ (?: key | option )\b
+      | this\ key\ is\ missing\b
+      | expected\ (?: a | text | true )\b
+    )
+"""
+# A word that is hardly one of a sentence.
+_REMARKABLE_WORD = r"""(?= [^\s"']* [\d!@#$%^&*+] ) [^\s"',;]{6,}"""
+_CLIENT_OF_A_SERVER = r"""
+    \b (?: mysql\w* | mariadb[\w-]* | psql | ysqlsh | sqlcmd | sshpass | redis-cli
+         | \w+ \s+ login
+       ) \b
+"""
+_URL_TO_USER = r"\b ( \w+ :// [^\s/@:]* )"
+_DATABASE_URL_TO_USER = r"""
+    \b ( (?: postgres (?:ql)? | yugabytedb | mysql ) :// [^\s/@:]* )
+"""
+
+# ------------------------------------------------------------------ known by themselves
+
+_PRIVATE_KEY_OR_WEB_TOKEN = _form(
+    r"""
+    -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----
+    (?: (?s: .{0,20000}? ) -----END\ [A-Z ]*PRIVATE\ KEY-----
+      | (?: \s+ \S{12,} )*
+    )
+    | \b eyJ [\w-]{8,} \. [\w-]+ \. [\w-]*
+    """
 )
-_IN_URLS = (
-    # A password may have `@` and `/`; what follows the colon is a port where only digits stand
-    # before the path.
-    _form(r"\b(\w+://[^\s/@:]*):(?!\d+(?:/|\s|$))[^\s\"]{0,1000}@", rf"\1:{HIDDEN}@"),
-    # Then it is one all the same where a host with a port follows, or a database is named.
-    _form(
-        r"\b(\w+://[^\s/@:]*):\d+/[^\s\"@]{0,1000}@(?=[\w.\[\]-]+:\d+\b)",
-        rf"\1:{HIDDEN}@",
-    ),
-    _form(
-        r"(?i)\b((?:postgres(?:ql)?|yugabytedb|mysql)://[^\s/@:]*):\d+/[^\s\"@]{0,1000}@",
-        rf"\1:{HIDDEN}@",
-    ),
-    # A token in the place of a user.
-    _form(
-        r"\b(\w+://)(?:(?=[^\s/@:]*\d)(?=[^\s/@:]*[A-Z])(?=[^\s/@:]*[a-z])[^\s/@:]{8,}"
-        r"|(?=[^\s/@:]*\d)[\w-]{20,})@",
-        rf"\1{HIDDEN}@",
-    ),
+# Of GitHub, GitLab, Slack, Vault and Docker.
+_TOKEN_OF_A_SERVICE = _form(
+    r"""
+    \b (?: gh[pousr]_ \w{20,}
+         | github_pat_ \w{20,}
+         | glpat- [\w-]{16,}
+         | xox[abprs]- [\w-]{10,}
+         | hvs\. [\w-]{20,}
+         | dckr_pat_ [\w-]{16,}
+       )
+    """
 )
-_IN_HEADERS = (
-    _form(
-        r"(?i)(authorization\W{1,4}(?:AWS4-HMAC-SHA256|digest|negotiate|ntlm|apikey|token)\s+)"
-        r"[^\r\n]+",
-        rf"\1{HIDDEN}",
-    ),
-    _form(
-        r"(?i)(authorization\W{1,4}(?:(?:bearer|basic)\s+)?|\bbearer\s+)[\w.~+/=-]{12,}",
-        rf"\1{HIDDEN}",
-    ),
-    _form(
-        rf"""(?i)(\b(?:set-)?cookie\\?["']?\s*:\s*){_REST_OF_LINE}""", rf"\1{HIDDEN}"
-    ),
-    _form(  # of a registry, as its clients and Kubernetes keep them
-        r"""(["'](?:auth|identitytoken|registrytoken|\.\w+configjson|\.\w+cfg)["']\s*:\s*)"""
-        r"""["'][\w+/=.-]{12,}["']""",
-        rf"\1{HIDDEN}",
-    ),
+# As PostgreSQL's pg_authid has them.
+_STORED_VERIFIER = _form(
+    r"""
+    SCRAM-SHA-256 \$ \d+ : [\w+/=]+ \$ [\w+/=]+ : [\w+/=]+
+    | \b md5 [0-9a-f]{32} \b
+    """
 )
-_OF_COMMANDS = (
-    # `-p` of psql is a port.
-    _form(
-        rf"({_CLIENTS}[^\n;|&]{{0,200}}?\s-[pPa]\s*)(?!\d+\b)(?![-=/]){_VALUE}",
-        rf"\1{HIDDEN}",
-    ),
-    _form(
-        r"(\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?['\"]?[^\s:'\"]+:)[^\s'\"]+",
-        rf"\1{HIDDEN}",
-    ),
-    _form(rf"(?i)((?<![\w-])--[\w-]{{0,80}}{_NAMED}\s+)(?!-){_VALUE}", rf"\1{HIDDEN}"),
-    _form(
-        rf"(?i)(\bidentified\s+(?:with\s+\S+\s+)?(?:by|as)\s+(?:password\s+)?){_VALUE}",
-        rf"\1{HIDDEN}",
-    ),
+# No address has other than digits and colons.
+_LINE_OF_PGPASS = _form(
+    r"""
+    (?<! [\w.:/*-] )
+    (?! [0-9A-Fa-f:]+ (?! [\w:.-] ) )
+    ( [\w.*-]+ : (?: \d{2,5} | \* ) : [\w.*-]+ : [\w.*-]+ : )
+    [^\s"']+
+    """,
+    _HIDDEN_AFTER_1,
 )
-# Lines of YAML go before commands, whose options they may look like.
-_NAMED_LINES = (
-    _form(  # a block of YAML
-        rf"(?im)^([ \t]*)((?:- )?[\w.\"'-]*{_NAMED}[\"']?\s*:[ \t]*[|>][-+\d]*[ \t]*)"
-        r"(?:\n\1[ \t]+\S[^\n]*)+",
-        rf"\1\2\n\1  {HIDDEN}",
-    ),
-    _form(  # a line of YAML, to its end: it needs no quotes
-        rf"(?im)^([ \t]*(?:- )?[\w.-]*{_NAMED}:[ \t]+){_NO_VALUE}(?![\"'|>*])[^\s][^\n]*$",
-        rf"\1{HIDDEN}",
-    ),
+
+# ------------------------------------------------------------------ in addresses
+
+# A password may have `@` and `/`; what follows the colon is a port where only digits stand before
+# the path.
+_PASSWORD_IN_URL = _form(
+    rf"""
+    {_URL_TO_USER} :
+    (?! \d+ (?: / | \s | $ ) )
+    [^\s"]{{0,1000}} @
+    """,
+    _HIDDEN_BEFORE_HOST,
 )
-_NAMED_VALUES = (
-    _form(  # Hadoop's settings
-        rf"(?i)(<name>[^<]*{_NAMED}[^<]*</name>\s*<value>)[^<]*", rf"\1{HIDDEN}"
-    ),
-    _form(rf"(?i)(<[\w.:-]*{_NAMED}>)[^<]+", rf"\1{HIDDEN}"),
-    _form(
-        rf"""(?i)(["'](?:name|key)["']\s*:\s*["'][^"']*{_NAMED}["']\s*,\s*["']value["']\s*:\s*)"""
-        rf"{_VALUE}",
-        rf"\1{HIDDEN}",
-    ),
-    _form(  # Azure's names go on with the account
-        rf"(?i)(account[-_.]?key\.[\w.-]+\s*[=:]\s*){_VALUE}", rf"\1{HIDDEN}"
-    ),
-    _form(
-        rf"""(?i)((?:{_NAMED}|-key-data|\bsig|-signature|[?&]signature|[_-]pass|[_-]pwd)\\?["']?)"""
-        rf"""(\s*[=:]\s*|\s+(?=')|\s+(?=\$\w*\$)){_NO_VALUE}{_VALUE}""",
-        rf"\1\2{HIDDEN}",
-    ),
-    # PWD is a folder.
-    _form(rf"(?i)(\bpwd\s*[=:]\s*)(?!/){_VALUE}", rf"\1{HIDDEN}"),
-    _form(rf"""(?i)(\b{_NAMED}\s+(?:is|was)\s+["']?){_REMARKABLE}""", rf"\1{HIDDEN}"),
+# Then it is a password all the same where a host with a port follows, or a database is named.
+_DIGITS_BEFORE_HOST_AND_PORT = _form(
+    rf"""
+    {_URL_TO_USER} :
+    \d+ / [^\s"@]{{0,1000}} @
+    (?= [\w.\[\]-]+ : \d+ \b )
+    """,
+    _HIDDEN_BEFORE_HOST,
 )
+_DIGITS_IN_DATABASE_URL = _in_any_case(
+    rf"""
+    {_DATABASE_URL_TO_USER} :
+    \d+ / [^\s"@]{{0,1000}} @
+    """,
+    _HIDDEN_BEFORE_HOST,
+)
+_TOKEN_AS_USER = _form(
+    r"""
+    \b ( \w+ :// )
+    (?: (?= [^\s/@:]* \d ) (?= [^\s/@:]* [A-Z] ) (?= [^\s/@:]* [a-z] ) [^\s/@:]{8,}
+      | (?= [^\s/@:]* \d ) [\w-]{20,}
+    )
+    @
+    """,
+    rf"\1{HIDDEN}@",
+)
+
+# ------------------------------------------------------------------ in headers
+
+_AUTHORIZATION_TO_END_OF_LINE = _in_any_case(
+    r"""
+    ( authorization \W{1,4}
+      (?: AWS4-HMAC-SHA256 | digest | negotiate | ntlm | apikey | token ) \s+
+    )
+    [^\r\n]+
+    """,
+    _HIDDEN_AFTER_1,
+)
+_AUTHORIZATION = _in_any_case(
+    r"""
+    ( authorization \W{1,4} (?: (?: bearer | basic ) \s+ )?
+    | \b bearer \s+
+    )
+    [\w.~+/=-]{12,}
+    """,
+    _HIDDEN_AFTER_1,
+)
+_COOKIE = _in_any_case(
+    rf"""
+    ( \b (?: set- )? cookie \\? ["']? \s* : \s* )
+    {_REST_OF_LINE}
+    """,
+    _HIDDEN_AFTER_1,
+)
+# As its clients and Kubernetes keep them.
+_SIGN_IN_TO_A_REGISTRY = _form(
+    r"""
+    ( ["'] (?: auth | identitytoken | registrytoken | \. \w+ configjson | \. \w+ cfg ) ["']
+      \s* : \s*
+    )
+    ["'] [\w+/=.-]{12,} ["']
+    """,
+    _HIDDEN_AFTER_1,
+)
+
+# ------------------------------------------------------------------ lines of YAML
+
+_BLOCK_OF_YAML = _of_lines(
+    rf"""
+    ^ ( [ \t]* )
+    ( (?: -[ ] )? [\w."'-]* {SECRET_WORD} ["']? \s* : [ \t]* [|>] [-+\d]* [ \t]* )
+    (?: \n \1 [ \t]+ \S [^\n]* )+
+    """,
+    rf"\1\2\n\1  {HIDDEN}",
+)
+# To its end: what stands there needs no quotes.
+_LINE_OF_YAML = _of_lines(
+    rf"""
+    ^ ( [ \t]* (?: -[ ] )? [\w.-]* {SECRET_WORD} : [ \t]+ )
+    {_NO_WORDS_OF_OURS}
+    (?! ["'|>*] )
+    [^\s] [^\n]* $
+    """,
+    _HIDDEN_AFTER_1,
+)
+
+# ------------------------------------------------------------------ in commands
+
+# Digits behind `-p` are a port of psql.
+_PASSWORD_OF_A_CLIENT = _form(
+    rf"""
+    ( {_CLIENT_OF_A_SERVER} [^\n;|&]{{0,200}}? \s - [pPa] \s* )
+    (?! \d+ \b )
+    (?! [-=/] )
+    {_VALUE}
+    """,
+    _HIDDEN_AFTER_1,
+)
+_USER_OF_CURL = _form(
+    r"""
+    ( \b curl \b [^\n]{0,200}? \s (?: -u | --user ) [ =]? ['"]? [^\s:'"]+ : )
+    [^\s'"]+
+    """,
+    _HIDDEN_AFTER_1,
+)
+_SECRET_OPTION = _in_any_case(
+    rf"""
+    ( (?<! [\w-] ) -- [\w-]{{0,80}} {SECRET_WORD} \s+ )
+    (?! - )
+    {_VALUE}
+    """,
+    _HIDDEN_AFTER_1,
+)
+_IDENTIFIED_BY = _in_any_case(
+    rf"""
+    ( \b identified \s+ (?: with \s+ \S+ \s+ )? (?: by | as ) \s+ (?: password \s+ )? )
+    {_VALUE}
+    """,
+    _HIDDEN_AFTER_1,
+)
+
+# ------------------------------------------------------------------ values behind names
+
+_HADOOP_PROPERTY = _in_any_case(
+    rf"""
+    ( <name> [^<]* {SECRET_WORD} [^<]* </name> \s* <value> )
+    [^<]*
+    """,
+    _HIDDEN_AFTER_1,
+)
+_ELEMENT_OF_XML = _in_any_case(
+    rf"( < [\w.:-]* {SECRET_WORD} > ) [^<]+", _HIDDEN_AFTER_1
+)
+_LISTED_VARIABLE = _in_any_case(
+    rf"""
+    ( ["'] (?: name | key ) ["'] \s* : \s*
+      ["'] [^"']* {SECRET_WORD} ["'] \s* , \s*
+      ["'] value ["'] \s* : \s*
+    )
+    {_VALUE}
+    """,
+    _HIDDEN_AFTER_1,
+)
+# Azure's names go on with the account.
+_KEY_OF_AN_ACCOUNT = _in_any_case(
+    rf"( account [-_.]? key \. [\w.-]+ \s* [=:] \s* ) {_VALUE}", _HIDDEN_AFTER_1
+)
+_NAMED_VALUE = _in_any_case(
+    rf"""
+    ( (?: {SECRET_WORD} | -key-data | \b sig | -signature | [?&] signature
+        | [_-] pass | [_-] pwd
+      ) \\? ["']?
+    )
+    ( \s* [=:] \s* | \s+ (?= ' ) | \s+ (?= \$ \w* \$ ) )
+    {_NO_WORDS_OF_OURS}
+    {_VALUE}
+    """,
+    _HIDDEN_AFTER_2,
+)
+# A path behind PWD is a folder.
+_SHORT_PASSWORD = _in_any_case(
+    rf"( \b pwd \s* [=:] \s* ) (?! / ) {_VALUE}", _HIDDEN_AFTER_1
+)
+_IN_A_SENTENCE = _in_any_case(
+    rf"""
+    ( \b {SECRET_WORD} \s+ (?: is | was ) \s+ ["']? )
+    {_REMARKABLE_WORD}
+    """,
+    _HIDDEN_AFTER_1,
+)
+
+# In the order in which they are taken out. Lines of YAML go before commands, whose options they may
+# look like.
 FORMS = (
-    *_OF_THEMSELVES,
-    *_IN_URLS,
-    *_IN_HEADERS,
-    *_NAMED_LINES,
-    *_OF_COMMANDS,
-    *_NAMED_VALUES,
+    _PRIVATE_KEY_OR_WEB_TOKEN,
+    _TOKEN_OF_A_SERVICE,
+    _STORED_VERIFIER,
+    _LINE_OF_PGPASS,
+    _PASSWORD_IN_URL,
+    _DIGITS_BEFORE_HOST_AND_PORT,
+    _DIGITS_IN_DATABASE_URL,
+    _TOKEN_AS_USER,
+    _AUTHORIZATION_TO_END_OF_LINE,
+    _AUTHORIZATION,
+    _COOKIE,
+    _SIGN_IN_TO_A_REGISTRY,
+    _BLOCK_OF_YAML,
+    _LINE_OF_YAML,
+    _PASSWORD_OF_A_CLIENT,
+    _USER_OF_CURL,
+    _SECRET_OPTION,
+    _IDENTIFIED_BY,
+    _HADOOP_PROPERTY,
+    _ELEMENT_OF_XML,
+    _LISTED_VARIABLE,
+    _KEY_OF_AN_ACCOUNT,
+    _NAMED_VALUE,
+    _SHORT_PASSWORD,
+    _IN_A_SENTENCE,
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.analysis import conclusions, results
+from orchestrator.design.slo import format_objective
 from orchestrator.model import Plan
 
 
@@ -22,7 +23,8 @@ class Entry:
     repetitions: int = 0
     done: int = 0
     planned: int = 0
-    # Workload → one phrase; empty if not judged yet.
+    # Workload → one phrase, with the SLO of a verdict that answers another question than the plan's
+    # (`analyze --slo`); empty if not judged yet.
     decisions: Mapping[str, str] | None = None
     baselines: tuple[str, ...] = ()  # names under which it was saved
     left_out: tuple[str, ...] = ()  # its files that were cut
@@ -72,13 +74,33 @@ def entry(
         repetitions=plan.repetitions,
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
-        decisions={
-            decision.workload: phrase(decision, len(plan.profiles))
-            for decision in decisions
-        },
+        decisions=_decided(decisions, plan),
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )
+
+
+def _decided(decisions: Sequence[conclusions.Decision], plan: Plan) -> dict[str, str]:
+    """Workload → its decision, and by which SLO, if that is not the plan's."""
+    has_slo = any(decision.slo for decision in decisions)
+    phrases: dict[str, str] = {}
+    for decision in decisions:
+        text = phrase(decision, len(plan.profiles))
+        if has_slo and decision.slo not in _planned_slos(plan, decision.workload):
+            clauses = ", ".join(decision.slo) or "none"
+            text = f"{text}, by another SLO than the plan's: {clauses}"
+        phrases[decision.workload] = text
+    return phrases
+
+
+def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
+    """Of the workload of that name, or of all that vary it: the clauses of each."""
+    slos: list[tuple[str, ...]] = []
+    for load in plan.workloads:
+        varied = load.varied
+        if load.name == workload or (varied is not None and varied.of == workload):
+            slos.append(tuple(format_objective(clause) for clause in load.slo))
+    return slos
 
 
 def _databases(plan: Plan) -> dict[str, None]:

@@ -11,6 +11,7 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from orchestrator import model
+from orchestrator.keys.secret_names import is_secret_variable
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
@@ -24,7 +25,6 @@ from orchestrator.powers import (
     StorageClass,
     VolumeSource,
 )
-from orchestrator.system.secret_forms import SECRET_VARIABLE
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
@@ -137,7 +137,7 @@ def _environment(spec: ContainerSpec) -> list[dict[str, Any]]:
 
 def _is_hidden(name: str) -> bool:
     """Whether a variable is a secret, which whoever may read pods is not to see."""
-    return "TOKEN" in name or bool(SECRET_VARIABLE.search(name))
+    return "TOKEN" in name or is_secret_variable(name)
 
 
 def secret(spec: ContainerSpec) -> dict[str, Any] | None:

@@ -86,5 +86,5 @@ def test_status_reads_the_folder_alone(
     assert (
         "4 of 4 runs" in told
         and "run 4 of 4, " in told
-        and "insert, by the runs so far" in told
+        and f"4 of 4 finished runs not judged yet: `tierbench analyze {folder}`" in told
     )

@@ -16,9 +16,9 @@ from urllib.parse import quote
 
 import pytest
 
+from orchestrator.keys.secret_names import is_secret_variable
 from orchestrator.system import http_client, redaction
 from orchestrator.system.redaction import HIDDEN, hidden, hidden_in
-from orchestrator.system.secret_forms import SECRET_VARIABLE
 
 S = "Hunter2!Xyz"
 ENCODED = base64.b64encode(f"user:{S}".encode()).decode()
@@ -172,7 +172,7 @@ def test_a_variable_that_is_a_secret_is_known_by_its_name(name: str) -> None:
 
 def test_other_variables_are_no_secrets(tmp_path: Path) -> None:
     for name in ("PGPASSFILE", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "TIERBENCH_CACHE"):
-        assert not SECRET_VARIABLE.search(name)
+        assert not is_secret_variable(name)
     redaction.remember_environment({"GOOGLE_APPLICATION_CREDENTIALS": str(tmp_path)})
     assert hidden(f"in {tmp_path}") == f"in {tmp_path}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.verdicts import judge
+from orchestrator.cli import concluding
+from orchestrator.design import slo
 from orchestrator.errors import UsageError
 from orchestrator.system import store, stored_campaigns
 from orchestrator.system.clock import from_stamp, stamp
@@ -49,6 +52,32 @@ def test_campaigns_are_listed_newest_first(tmp_path: Path) -> None:
     assert newest.decisions == {}
     assert oldest.began_s == START_S
     assert oldest.decisions == {"insert": "premium"}
+
+
+@pytest.mark.parametrize(
+    ("planned", "asked", "shown"),
+    [
+        ("", "p99 < 9 s", "premium, by another SLO than the plan's: p99 < 9 s"),
+        (
+            "p99 < 9 s",
+            "p99 < 8 s",
+            "premium, by another SLO than the plan's: p99 < 8 s",
+        ),
+        ("p99 < 9 s", None, "premium"),
+        ("", None, "premium"),
+    ],
+)
+def test_a_verdict_of_another_question_says_so(
+    planned: str, asked: str | None, shown: str, tmp_path: Path
+) -> None:
+    """`analyze --slo` has its answer in the place of the campaign's own."""
+    made = build_campaign(workloads=["insert"], frames=False)
+    loads = slo.applied(made.plan.workloads, planned or None, "test")
+    folder = stored(replace(made, plan=replace(made.plan, workloads=loads)), tmp_path)
+    _, verdict = concluding.judged(folder, asked)
+    store.save_verdict(folder, verdict)
+    (entry,) = entries(tmp_path)
+    assert entry.decisions == {"insert": shown}
 
 
 def test_a_broken_folder_is_a_line_with_its_reason(tmp_path: Path) -> None:

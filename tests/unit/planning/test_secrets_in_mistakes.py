@@ -1,0 +1,101 @@
+"""What is wrong with the value of a key that is named as a secret is said without the value.
+
+Method: values of a wrong kind, in a profile and in options, as the console would show the mistake.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestrator.errors import UsageError
+from orchestrator.keys import strict_yaml
+from orchestrator.planning import overrides, project_files
+from orchestrator.planning.profiles import read_profile
+from orchestrator.system.redaction import hidden
+from tests import ROOT
+from tests.plans import CLUSTER
+
+CATALOG = project_files.catalog(ROOT)
+PROFILE = """
+question: why?
+title: theirs
+SECRET
+tier: {enforcement: existing}
+cluster:
+  database: existing
+  replication_factor: 1
+  existing:
+    hosts: a.example
+    SECRET
+"""
+PARTS = ("Hunter", "2Xy", "98765", "13-45")
+
+
+def shown(error: UsageError) -> str:
+    """As the console has it."""
+    lines: list[str] = []
+    for mistake in error.mistakes:
+        lines.append(hidden(f"{mistake.where}: {mistake.what}"))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{a: Hunter 2Xy}",
+        "[Hunter, 98765]",
+        "2026-13-45",
+        "!Hunter2Xy",
+        "!!int Hunter2Xy",
+        "*Hunter2Xy",
+        "Hunter 2Xy",
+        ".inf",
+    ],
+)
+@pytest.mark.parametrize("key", ["password", "api_key", "db-passwd"])
+def test_a_secret_in_a_profile(key: str, value: str) -> None:
+    text = PROFILE.replace("SECRET", f"{key}: {value}")
+    with pytest.raises(UsageError) as raised:
+        read_profile("x", text, {"small": CLUSTER}, "smoke", CATALOG)
+    assert not [part for part in PARTS if part in shown(raised.value)]
+
+
+@pytest.mark.parametrize(
+    ("mistake", "stays"),
+    [
+        ("cluster.existing.password: expected text", "expected text"),
+        ("tierbench.yaml:1: token: unknown option 'token'", "unknown option"),
+        ("cluster.token: unknown key: did you mean user?", "unknown key"),
+    ],
+)
+def test_what_is_wrong_is_said(mistake: str, stays: str) -> None:
+    assert stays in hidden(mistake)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password=Hunter 2Xy 98765",
+        "insert.token=Hunter 2Xy",
+        "password='Hunter",
+        "api_key=2026-13-45",
+        "threads={password: Hunter 2Xy}",
+        "threads=[{token: Hunter 2Xy}, 12]",
+    ],
+)
+def test_a_secret_that_was_set(text: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        project_files.read(
+            ROOT,
+            ["premium"],
+            ["insert"],
+            "smoke",
+            given=overrides.read([text], ["insert"], "smoke", lambda *_: {}),
+        )
+    assert not [part for part in PARTS if part in shown(raised.value)]
+    assert text.partition("=")[0] in shown(raised.value)
+
+
+def test_a_password_of_digits_is_read_as_it_was_written() -> None:
+    read = strict_yaml.parse("x.yaml", "password: 0123\ntoken: yes\nthreads: 0x10")
+    assert read == {"password": "0123", "token": "yes", "threads": 16}
