@@ -55,11 +55,12 @@ def written(content: Mapping[str, Any]) -> str:
 
 
 _TEXT = "tag:yaml.org,2002:str"
+_NO_SECRETS = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:null")
 
 
 class _Loader(yaml.SafeLoader):
     """What PyYAML takes silently is a mistake at its place: equal keys, no real day or number. A
-    secret is always text: `0123` would be another number, and a mistake in it would show it."""
+    secret is text: `0123` would be another number, and a mistake in it would show it."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -83,13 +84,18 @@ class _Loader(yaml.SafeLoader):
             if key in seen:
                 raise _at(key_node, f"the key {short(key)} stands twice")
             seen.add(key)
-            if isinstance(value_node, yaml.ScalarNode) and is_secret_key(str(key)):
+            if is_secret_key(str(key)) and _may_be_a_secret(value_node):
                 value_node.tag = _TEXT
         return super().construct_mapping(node, deep)
 
 
 def _point(where: str, mark: yaml.Mark) -> str:
     return f"{where}:{mark.line + 1}:{mark.column + 1}"
+
+
+def _may_be_a_secret(node: yaml.Node) -> bool:
+    """No list or mapping, and neither yes nor no: a manifest may say whether there is a token."""
+    return isinstance(node, yaml.ScalarNode) and node.tag not in _NO_SECRETS
 
 
 def _at(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:

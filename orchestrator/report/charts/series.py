@@ -1,5 +1,6 @@
 """Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value,
-thinned by averaging over bins of equal width, which the reader is told."""
+thinned by averaging over bins of equal width, which the reader is told. Of many runs a line for
+each would be a stain of colour: then a tier has one line, their median, and the middle 80 %."""
 
 import math
 from collections.abc import Sequence
@@ -19,6 +20,9 @@ LEAST_PER_LINE = 30
 # Of all lines of a kind of chart, in all workloads, as long as each line has the least: so a page
 # of many runs is no larger than what a mail or a ticket takes.
 POINTS = 4500
+# A workload with more runs has one line for each tier.
+MOST_LINES = 60
+_LOW, _MEDIAN, _HIGH = 0.1, 0.5, 0.9
 _COLUMNS = ["seconds", "value", "tier", "run"]
 _COUNTED = ("warm-up", "measure")
 _SECONDS = ["time_s", "node", "phase", "cpus", "disk_iops", "disk_bytes_per_s", "limit"]
@@ -32,7 +36,9 @@ BUSIEST = "busiest node"
 @dataclass(frozen=True)
 class Series:
     """seconds (0 is when measuring began), value, tier, run; `bin_s` is each point's width. A
-    column `of` tells the mean of nodes from the busiest, and `node` whose value it is."""
+    column `of` tells the mean of nodes from the busiest, and `node` whose value it is. Where the
+    line of a tier is the median of its runs (`run` is the tier), `low` and `high` are the 10th and
+    the 90th percentile of them."""
 
     table: pd.DataFrame
     bin_s: int
@@ -63,11 +69,11 @@ class Runs:
         """A column of intervals.csv for every run that left one."""
         table = self._intervals.reindex(columns=[*_LABELS, "phase", column])
         counted = table[table["phase"].isin(_COUNTED)]
-        return self._thinned(counted.rename(columns={column: "value"}), ["tier", "run"])
+        return self._by_run(counted.rename(columns={column: "value"}))
 
     def of_disk(self, metric: str) -> Series:
         """Reads and writes together, per second, of the busiest database node's disk in each."""
-        return self._thinned(_of_busiest(self._rates(metric)), ["tier", "run"])
+        return self._by_run(_of_busiest(self._rates(metric)))
 
     def of_cpu(self) -> Series:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
@@ -80,7 +86,7 @@ class Runs:
         lines_of_means = means.assign(line=2 * means["line"])
         lines_of_busiest = busiest.assign(line=2 * busiest["line"] + 1)
         both = pd.concat([lines_of_means, lines_of_busiest], ignore_index=True)
-        return self._thinned(both, ["tier", "run", "of"])
+        return self._by_run(both, ["of"])
 
     def _means_of_nodes(self, rates: pd.DataFrame) -> pd.DataFrame:
         """Of the nodes of each run, without the times at which one of them was not read."""
@@ -123,6 +129,11 @@ class Runs:
             if bottleneck.workload == self.workload:
                 nodes[bottleneck.profile] = bottleneck.node
         return nodes
+
+    @property
+    def are_many(self) -> bool:
+        """Whether a tier has one line for all its runs."""
+        return len(self._runs) > MOST_LINES
 
     @cached_property
     def nodes(self) -> pd.Series:
@@ -180,17 +191,28 @@ class Runs:
         table = self._by_second.reindex(columns=[*_RATES, metric])
         return table.rename(columns={metric: "value"}).dropna(subset=["value"])
 
-    def _thinned(self, points: pd.DataFrame, labels: Sequence[str]) -> Series:
-        """Each value belongs to the time after its own; a point stands in the middle of its bin."""
+    def _by_run(self, points: pd.DataFrame, more: Sequence[str] = ()) -> Series:
+        """A line for each run, or for each tier if they are many; and for each of `more` labels."""
+        if not self.are_many:
+            return self._thinned(points, ["tier", "run", *more])
+        tiers = points["tier"].nunique()
+        means = self._thinned(points, ["tier", "run", *more], lines=tiers)
+        return Series(_medians(means.table, ["tier", *more]), means.bin_s)
+
+    def _thinned(
+        self, points: pd.DataFrame, labels: Sequence[str], lines: int | None = None
+    ) -> Series:
+        """Each value belongs to the time after its own; a point stands in the middle of its bin.
+        `lines`: how many are drawn, if not one for each `line` of the points."""
         if points.empty or points["value"].isna().all():
             return Series(pd.DataFrame(columns=_COLUMNS), 1)
         table = points.dropna(subset=["value"]).sort_values("line", kind="stable")
         first_rows = table.drop_duplicates("line").set_index("line")
-        lines = first_rows[list(labels)].astype(str)
+        labels_of_lines = first_rows[list(labels)].astype(str)
         most_points = POINTS // len(self.index.workloads)
-        bin_s = _bin_s(table["seconds"], len(lines), most_points)
+        bin_s = _bin_s(table["seconds"], lines or len(labels_of_lines), most_points)
         means = _means_of_bins(table, bin_s)
-        labels_of_points = lines.loc[means.pop("line")].reset_index(drop=True)
+        labels_of_points = labels_of_lines.loc[means.pop("line")].reset_index(drop=True)
         return Series(labels_of_points.join(means), bin_s)
 
 
@@ -210,6 +232,18 @@ def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
     binned = table.assign(seconds=(number + 0.5) * bin_s)
     of_bins = binned.groupby(["line", "seconds"], sort=False)["value"]
     return of_bins.mean().reset_index()
+
+
+def _medians(means: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    """Of all runs with the same labels in the same bin: value, low and high. `run` is the tier."""
+    if means.empty:
+        return means
+    bins = means.groupby([*labels, "seconds"], sort=False)["value"]
+    quantiles = bins.quantile(np.array([_LOW, _MEDIAN, _HIGH])).unstack()
+    names = {_LOW: "low", _MEDIAN: "value", _HIGH: "high"}
+    table = quantiles.rename(columns=names).reset_index()
+    ordered = table.sort_values("seconds", kind="stable")
+    return ordered.assign(run=ordered["tier"])
 
 
 def _bin_s(seconds: pd.Series, lines: int, most_points: int) -> int:

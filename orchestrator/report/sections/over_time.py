@@ -1,4 +1,5 @@
-"""Each workload over time: one line per run, warm-up shaded, caps dashed; and node by node."""
+"""Each workload over time: one line per run, or of many runs their median and its band; warm-up
+shaded, caps dashed; and node by node."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,19 +84,22 @@ def _workload_part(index: ReportIndex, workload: str) -> Part:
     if not drawn:
         nothing = "No charts: no run of this workload left figures over time."
         return Part(workload, (Paragraph(nothing),))
-    caption = _caption(drawn, bin_s)
+    caption = _caption(drawn, bin_s, runs.are_many)
     block = Charts(drawn, index.tiers_with_figures, caption, bands=_bands(strip))
     return Part(workload, (block, *_node_charts(index, runs)))
 
 
-def _caption(drawn: Sequence[Chart], bin_s: int) -> str:
+def _caption(drawn: Sequence[Chart], bin_s: int, are_many: bool) -> str:
     points = "second by second"
     if bin_s > 1:
         points = f"means over {bin_s} s"
+    lines = "One line per run"
+    if are_many:
+        lines = "Lines are medians of a tier's runs, and the tint holds the middle 80 % of them"
     # Remarks differ by a sentence at their end: the longest holds the others.
     remark = max((chart.remark for chart in drawn), key=len)
     return (
-        f"One line per run, {points}; the shaded warm-up is not counted. {remark} The band below "
+        f"{lines}, {points}; the shaded warm-up is not counted. {remark} The band below "
         "shows what was at its limit, in most of a tier's runs, on the node that is judged."
     )
 
@@ -225,13 +229,14 @@ def over_time(
     remark: str = "",
     strip: pd.DataFrame = _NO_STRIP,
 ) -> Chart:
-    """One thin line per run in its tier's colour; the busiest node's is dashed, if it is told.
+    """One thin line per run, or the median of many, in its tier's colour; the busiest node's is
+    dashed, if it is told.
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
     drawn = _drawn_tiers(series, tiers)
     banded: list[str] = []
     if _bands(strip):
         banded = drawn
-    parts = _optional_parts(series, limits)
+    parts = _optional_parts(series, limits, tiers, measure.unit)
     spec = charts.drawing(
         "over_time",
         tiers,
@@ -240,6 +245,7 @@ def over_time(
         dots=parts.dots,
         dashes=parts.dashes,
         caps=parts.caps,
+        spread=parts.spread,
         height=_HEIGHT,
         below=_BAND * len(banded),
     )
@@ -274,9 +280,12 @@ class _OptionalParts:
     dots: dict[str, Any] | bool
     dashes: dict[str, Any] | None
     caps: dict[str, Any] | None
+    spread: dict[str, Any] | None
 
 
-def _optional_parts(series: Series, limits: _Caps) -> _OptionalParts:
+def _optional_parts(
+    series: Series, limits: _Caps, tiers: Sequence[str], unit: str
+) -> _OptionalParts:
     dots: dict[str, Any] | bool = False
     if len(series.table) < _FEW_POINTS:
         dots = {"size": 12, "filled": True}
@@ -286,7 +295,10 @@ def _optional_parts(series: Series, limits: _Caps) -> _OptionalParts:
     caps = None
     if limits:
         caps = charts.drawing("over_time.caps")
-    return _OptionalParts(dots, dashes, caps)
+    spread = None
+    if "low" in series.table:
+        spread = charts.drawing("over_time.spread", tiers, unit=unit)
+    return _OptionalParts(dots, dashes, caps, spread)
 
 
 def _reading(series: Series, drawn: Sequence[str], unit: str) -> dict[str, Any]:
@@ -340,7 +352,21 @@ def _tables(
     caps: list[dict[Any, Any]] = []
     for value, label in limits.items():
         caps.append({"cap": value * measure.factor, "text": label})
-    return {"runs": table.to_dict("records"), "warm_up": [warm_up], "caps": caps}
+    tables = {"warm_up": [warm_up], "caps": caps}
+    if "low" in table:
+        tables["spread"] = _spread(table, measure)
+        table = table.drop(columns=["low", "high"])
+    return {**tables, "runs": table.to_dict("records")}
+
+
+def _spread(table: pd.DataFrame, measure: Measure) -> list[dict[Any, Any]]:
+    """Between which values most runs of a tier were; of nodes that of their mean alone."""
+    if "of" in table:
+        table = table[table["of"] == MEAN]
+    bounds = table[["tier", "seconds", "low", "high"]]
+    for column in ("low", "high"):
+        bounds = bounds.assign(**{column: bounds[column] * measure.factor})
+    return bounds.to_dict("records")
 
 
 def by_node(

@@ -97,5 +97,12 @@ def test_a_secret_that_was_set(text: str) -> None:
 
 
 def test_a_password_of_digits_is_read_as_it_was_written() -> None:
-    read = strict_yaml.parse("x.yaml", "password: 0123\ntoken: yes\nthreads: 0x10")
-    assert read == {"password": "0123", "token": "yes", "threads": 16}
+    text = "password: 0123\ntoken: 2026-11-29\nthreads: 0x10"
+    read = strict_yaml.parse("x.yaml", text)
+    assert read == {"password": "0123", "token": "2026-11-29", "threads": 16}
+
+
+def test_whether_there_is_a_secret_is_no_secret() -> None:
+    text = "automountServiceAccountToken: false\npassword:"
+    read = strict_yaml.parse("x.yaml", text)
+    assert read == {"automountServiceAccountToken": False, "password": None}

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -78,6 +79,64 @@ def test_a_chart_of_many_workloads_has_fewer_points() -> None:
         index = ReportIndex(campaign, report_verdicts.verdict())
         bins.append(series.Runs(index, "insert").of_interval("throughput_per_s").bin_s)
     assert bins == [2, 3]
+
+
+@pytest.mark.parametrize(("repetitions", "are_many"), [(30, False), (31, True)])
+def test_of_many_runs_a_tier_has_their_median_and_the_middle_80_pct(
+    repetitions: int, are_many: bool
+) -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=repetitions,
+        measure_s=10.0,
+    )
+    index = ReportIndex(campaign, report_verdicts.verdict())
+    runs = series.Runs(index, "insert")
+    drawn = runs.of_interval("throughput_per_s")
+    assert runs.are_many == are_many
+    if not are_many:
+        assert "low" not in drawn.table
+        return
+    assert set(drawn.table["run"]) == {"premium", "ultra"}
+    assert drawn.bin_s == 1
+    premium = drawn.table[drawn.table["tier"] == "premium"]
+    first = premium[premium["seconds"] == 0.5]
+    rates: list[float] = []
+    for run in campaign.runs:
+        if run.record.run.profile == "premium":
+            first_second = run.intervals[run.intervals["phase"] == "measure"].iloc[0]
+            rates.append(float(first_second["throughput_per_s"]))
+    assert len(rates) == repetitions
+    shown = first[["low", "value", "high"]].iloc[0].tolist()
+    assert shown == pytest.approx(np.quantile(rates, [0.1, 0.5, 0.9]).tolist())
+    of_cpu = runs.of_cpu()
+    assert set(of_cpu.table["run"]) == {"premium", "ultra"}
+
+
+def test_a_chart_of_many_runs_draws_their_band() -> None:
+    campaign = build_campaign(
+        profiles=["premium", "ultra"],
+        workloads=["insert"],
+        repetitions=31,
+        measure_s=10.0,
+        nodes=2,
+    )
+    index = ReportIndex(campaign, report_verdicts.verdict())
+    part = over_time.section(index).parts[0]
+    block = part.blocks[0]
+    assert isinstance(block, Charts)
+    assert block.caption.startswith(
+        "Lines are medians of a tier's runs, and the tint holds the middle 80 % of them,"
+    )
+    for chart in block.rows:
+        assert isinstance(chart, Chart) and chart.live is not None
+        bounds = chart.live["datasets"]["spread"]
+        assert all(row["low"] <= row["high"] for row in bounds)
+        assert {row["tier"] for row in bounds} == {"premium", "ultra"}
+        moments = {(row["tier"], row["seconds"]) for row in bounds}
+        assert len(moments) == len(bounds), "one band for each tier"
+        assert 'fill-opacity="0.18"' in chart.svg or 'opacity="0.18"' in chart.svg
 
 
 def test_disk_series_is_the_busiest_nodes() -> None:
