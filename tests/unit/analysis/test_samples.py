@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.report.charts import series
@@ -63,6 +64,28 @@ def test_other_samples_are_not_taken_for_those_that_were_read_before() -> None:
     assert per_s and after.per_s("node-1", "disk_reads_total") == pytest.approx(
         2 * per_s
     )
+
+
+@pytest.mark.parametrize("names", [["b", "a"], ["a", "b"]])
+@pytest.mark.parametrize("rows_of_parts", [[4], [1, 3]])
+def test_tables_are_joined_in_order_with_categories_in_order(
+    names: list[str], rows_of_parts: list[int]
+) -> None:
+    nodes = pd.Categorical(["a", "b", "b", "a"], categories=names)
+    table = pd.DataFrame(
+        {"node": nodes, "value": [4.0, 3.0, 2.0, 1.0]}, index=range(7, 11)
+    )
+    parts: list[pd.DataFrame] = []
+    begin = 0
+    for rows in rows_of_parts:
+        parts.append(table.iloc[begin : begin + rows])
+        begin += rows
+    whole = joined(parts)
+    assert list(whole.columns) == ["node", "value"]
+    assert list(whole.index) == [0, 1, 2, 3]
+    assert list(whole["node"]) == ["a", "b", "b", "a"]
+    assert list(whole["node"].cat.categories) == ["a", "b"]
+    assert list(whole["value"]) == [4.0, 3.0, 2.0, 1.0]
 
 
 def test_a_run_that_left_none(tmp_path: Path) -> None:

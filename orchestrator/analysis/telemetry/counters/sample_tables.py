@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.metrics import SAMPLE_COLUMNS
 
@@ -69,20 +69,30 @@ def _of_nodes(samples: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
 def joined(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """One table of several with the same columns; without any an empty one of samples."""
     import pandas as pd
-    from pandas.api.types import union_categoricals
 
     tables = list(parts)
     if not tables:
         return pd.DataFrame(columns=list(SAMPLE_COLUMNS))
-    texts = _categories(tables[0])
-    numbers = [table.drop(columns=texts) for table in tables]
-    whole = pd.concat(numbers, ignore_index=True)
-    for name in texts:
-        columns = [table[name] for table in tables]
-        whole[name] = union_categoricals(columns, sort_categories=True)
-    return whole[list(tables[0].columns)]
+    columns: dict[str, Any] = {}
+    for name, kind in tables[0].dtypes.items():
+        values = [table[name] for table in tables]
+        if isinstance(kind, pd.CategoricalDtype):
+            columns[str(name)] = _joined_texts(values)
+        elif len(values) == 1:
+            # Most runs have one table. Joining it to nothing would take a third of reading it.
+            columns[str(name)] = values[0].array
+        else:
+            columns[str(name)] = pd.concat(values, ignore_index=True)
+    return pd.DataFrame(columns)
 
 
-def _categories(table: pd.DataFrame) -> list[str]:
-    kinds = table.dtypes
-    return [str(name) for name in kinds[kinds == "category"].index]
+def _joined_texts(parts: list[pd.Series[Any]]) -> pd.Categorical[Any]:
+    """One column of several of categories, which are in alphabetical order in it."""
+    import pandas as pd
+    from pandas.api.types import union_categoricals
+
+    if len(parts) == 1:
+        column = pd.Categorical(parts[0])
+        if column.categories.is_monotonic_increasing:
+            return column
+    return union_categoricals(parts, sort_categories=True)
