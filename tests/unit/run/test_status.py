@@ -21,7 +21,7 @@ from orchestrator.system import store, stored_json
 from orchestrator.units import format_moment, format_seconds
 from tests.calls import calls_of
 from tests.campaigns import build_campaign, stored
-from tests.fakes import Log, fake_world
+from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan
 from tests.unit.run.conftest import Make
 
@@ -180,8 +180,11 @@ def test_a_campaign_that_wrote_nothing_for_long_may_be_gone(folder: Path) -> Non
 
 def test_nothing_that_cannot_be_told_ends_a_campaign(folder: Path) -> None:
     shutil.rmtree(folder / "runs")
-    world = fake_world()
+    progress = QuietProgress()
+    world = replace(fake_world(), progress=progress)
     judging.announce(folder, Run(1, "premium", "insert", 1), world)
+    (said,) = progress.said
+    assert "the state of the campaign is not known: " in said
 
 
 # ------------------------------------------------------------------ what is kept

@@ -233,8 +233,12 @@ def test_a_price_list_that_was_cut_is_refused_by_name_or_whole_up_to_there() -> 
     text = prices_of.format_list(
         prices, "EUR", "westeurope", "2026-11-01", "our contract"
     )
+    taken: list[int] = []
     for left in range(len(text)):
         try:
             tier_catalog.with_prices(CATALOG, {"mine.yaml": text[:left]})
         except UsageError as error:
             assert "mine.yaml" in f"{error.what} {error.mistakes}"
+        else:
+            taken.append(left)
+    assert taken and taken[0] > text.index("per_disk:"), "none before its first price"

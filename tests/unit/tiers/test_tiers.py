@@ -103,8 +103,10 @@ class Alone(LocalMachine):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._asking = threading.Lock()
+        self.asked: list[str] = []
 
     def exists(self, path: str) -> bool:
+        self.asked.append(path)
         if not self._asking.acquire(blocking=False):
             raise OSError("another question is not answered yet")
         time.sleep(0.05)
@@ -114,7 +116,10 @@ class Alone(LocalMachine):
 
 def test_a_machine_is_asked_for_one_device_after_the_other(tmp_path: Path) -> None:
     wanted = (("/dev/loop-control", "loop"), ("/dev/fuse", "fuse"))
-    disk_server.need_kernel(wanted, [Alone(tmp_path), Alone(tmp_path)])
+    machines = [Alone(tmp_path), Alone(tmp_path)]
+    disk_server.need_kernel(wanted, machines)
+    for machine in machines:
+        assert machine.asked == ["/dev/loop-control", "/dev/fuse"]
 
 
 def test_change_asks_sets_and_reads_back() -> None:
