@@ -81,7 +81,7 @@ def text_of(mutant: Mutant) -> tuple[str, int]:
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests that name it."""
+    """The unit tests that name it; those of its name first, which most likely find a mistake."""
     name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
     package, _, stem = name.rpartition(".")
     found: list[str] = []
@@ -89,7 +89,7 @@ def tests_of(module: Path) -> list[str]:
         text = file.read_text()
         if name in text or (package in text and f" {stem}" in text):
             found.append(str(file.relative_to(ROOT)))
-    return found
+    return sorted(found, key=lambda file: Path(file).stem != f"test_{stem}")
 
 
 def passes(tests: list[str], copy: Path, most_s: float) -> bool:
@@ -146,11 +146,13 @@ def main() -> None:
                     possible += mutants(module)
             for mutant in dice.sample(possible, min(options.count, len(possible))):
                 drawn[name] += 1
+                _, line = text_of(mutant)
+                word = "alive"
                 if is_found(mutant, copy, options.most_s):
                     killed[name] += 1
-                    continue
-                _, line = text_of(mutant)
-                print(f"alive: {mutant.module.relative_to(ROOT)}:{line}", flush=True)
+                    word = "found"
+                place = f"{mutant.module.relative_to(ROOT)}:{line}"
+                print(f"{word}: {place} (node {mutant.node})", flush=True)
     for name, count in drawn.items():
         print(f"{name}: {killed[name]} of {count} found")
 
