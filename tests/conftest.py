@@ -5,9 +5,12 @@ In CI, where a Docker engine must be, the lack of one is a failure.
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +18,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.system import redaction
 from orchestrator.system.clock import SystemClock
-from tests import turns
+from tests import ROOT, turns
 from tests.cluster import programs
 
 NEEDING_AN_ENGINE = ("docker", "kubernetes")
@@ -50,6 +53,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         help=f"of the slow tests only those of this turn; there are {turns.TURNS}",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Where several processes test, each compiles its share of the tests first. All of them collect
+    all tests, in the same order: each would compile all."""
+    name = os.environ.get("PYTEST_XDIST_WORKER")
+    if name is None:
+        return
+    place = int(name.removeprefix("gw"))
+    workers = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    files = _test_files([Path(argument) for argument in session.config.args])
+    for file in files[place::workers]:
+        module = file.relative_to(ROOT).with_suffix("")
+        # What cannot be imported is told when it is collected.
+        with contextlib.suppress(Exception):
+            importlib.import_module(".".join(module.parts))
+
+
+def _test_files(places: list[Path]) -> list[Path]:
+    """The files of tests below those of the places that are folders."""
+    files: set[Path] = set()
+    for place in places:
+        if place.is_dir():
+            files.update(place.resolve().rglob("test_*.py"))
+    return sorted(files)
 
 
 @pytest.hookimpl(trylast=True)  # of what is left by -m: fast tests need no engine

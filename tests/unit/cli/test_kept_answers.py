@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,6 +35,41 @@ def made(campaign: Results, results: Path) -> Path:
     return results / in_files(campaign, results, rows=10_000).name
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`WHOLE` with its tables, before it is judged. Tests change copies of it alone."""
+    return made(WHOLE, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def whole_concluded(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, judged, with its report."""
+    folder = copied(whole, tmp_path_factory.mktemp("concluded"))
+    concluding.conclude(folder)
+    return folder
+
+
+def copied(folder: Path, results: Path) -> Path:
+    """With the times of its files, by which it is told whether tables have changed."""
+    return Path(shutil.copytree(folder, results / folder.name))
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`ONE` with its tables, before it is judged."""
+    return made(ONE, tmp_path_factory.mktemp("one"))
+
+
+@pytest.fixture
+def not_judged(one: Path, tmp_path: Path) -> Path:
+    return copied(one, tmp_path)
+
+
+@pytest.fixture
+def concluded(whole_concluded: Path, tmp_path: Path) -> Path:
+    return copied(whole_concluded, tmp_path)
+
+
 def words_of(folder: Path) -> list[list[str]]:
     return [
         ["report", str(folder)],
@@ -62,14 +98,12 @@ def test_what_is_kept_is_shown_as_what_is_judged(
     assert shown["kept"] == shown["judged"]
 
 
-def test_no_table_is_read_of_what_is_kept(tmp_path: Path) -> None:
-    folder = made(WHOLE, tmp_path)
+def test_no_table_is_read_of_what_is_kept(concluded: Path, tmp_path: Path) -> None:
     app = an_app(tmp_path / "cache")
-    concluding.conclude(folder)
     watched = {"tables": run_tables.is_table}
-    words = ["report", str(folder)]
+    words = ["report", str(concluded)]
     assert calls_of(watched, lambda: tierbench(app, *words)).get("tables", 0) == 0
-    (folder / "judged.json").unlink()
+    (concluded / "judged.json").unlink()
     assert calls_of(watched, lambda: tierbench(app, *words))["tables"] > 0
 
 
@@ -104,13 +138,11 @@ def _predicted(folder: Path) -> None:
     [_other_verdict, _touch_samples, _other_record, _without_a_run, _predicted],
 )
 def test_what_was_made_of_other_files_is_not_shown(
-    change: Callable[[Path], None], tmp_path: Path
+    change: Callable[[Path], None], concluded: Path
 ) -> None:
-    folder = made(WHOLE, tmp_path)
-    concluding.conclude(folder)
-    assert kept_answer(folder) is not None
-    change(folder)
-    assert kept_answer(folder) is None
+    assert kept_answer(concluded) is not None
+    change(concluded)
+    assert kept_answer(concluded) is None
 
 
 def test_nothing_is_kept_of_a_campaign_that_goes_on(tmp_path: Path) -> None:
@@ -131,20 +163,18 @@ def _cut_before_it_is_judged(folder: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 
 
-def test_a_run_that_is_left_out_since_is_in_no_answer(tmp_path: Path) -> None:
-    folder = made(WHOLE, tmp_path)
-    concluding.conclude(folder)
-    _with_a_link(folder)
-    assert kept_answer(folder) is None
+def test_a_run_that_is_left_out_since_is_in_no_answer(concluded: Path) -> None:
+    assert kept_answer(concluded) is not None
+    _with_a_link(concluded)
+    assert kept_answer(concluded) is None
 
 
 def test_a_table_that_was_passed_over_is_told_each_time(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    not_judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = made(WHOLE, tmp_path)
-    _cut_before_it_is_judged(folder)
-    concluding.conclude(folder)
-    assert tierbench(an_app(tmp_path / "cache"), "report", str(folder)) == EXIT_DONE
+    _cut_before_it_is_judged(not_judged)
+    concluding.conclude(not_judged)
+    assert tierbench(an_app(tmp_path / "cache"), "report", str(not_judged)) == EXIT_DONE
     assert "samples.parquet" in capsys.readouterr().out
 
 
@@ -152,25 +182,23 @@ def test_a_table_that_was_passed_over_is_told_each_time(
     "change", [_touch_samples, _other_record, _without_a_run, _predicted]
 )
 def test_what_is_written_while_it_is_judged_is_not_in_what_is_kept(
-    change: Callable[[Path], None], tmp_path: Path
+    change: Callable[[Path], None], not_judged: Path
 ) -> None:
-    folder = made(WHOLE, tmp_path)
-    basis = judged_runs.basis_of(folder)
-    campaign, verdict = concluding.found(folder)
-    change(folder)
-    concluding.keep(campaign, verdict, folder, basis=basis)
-    assert kept_answer(folder) is None
+    basis = judged_runs.basis_of(not_judged)
+    campaign, verdict = concluding.found(not_judged)
+    change(not_judged)
+    concluding.keep(campaign, verdict, not_judged, basis=basis)
+    assert kept_answer(not_judged) is None
 
 
 def test_the_verdict_of_another_program_is_not_taken_for_the_one_that_was_judged(
-    tmp_path: Path,
+    not_judged: Path,
 ) -> None:
-    folder = made(WHOLE, tmp_path)
-    basis = judged_runs.basis_of(folder)
-    campaign, verdict = concluding.found(folder)
-    concluding.conclude(folder, "p99 < 1 us")
-    judging.keep(folder, basis, campaign, verdict)
-    assert kept_answer(folder) is None
+    basis = judged_runs.basis_of(not_judged)
+    campaign, verdict = concluding.found(not_judged)
+    concluding.conclude(not_judged, "p99 < 1 us")
+    judging.keep(not_judged, basis, campaign, verdict)
+    assert kept_answer(not_judged) is None
 
 
 def _doubting(version: str) -> Installed:

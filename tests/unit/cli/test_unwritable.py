@@ -171,6 +171,8 @@ def test_a_rehearsal_names_the_results_that_cannot_be_written(
 
 
 FULL = Path("/dev/full")  # takes nothing, as a full disk
+# Two runs of each of two tiers: the least that leaves intervals.
+REHEARSED = "rehearse --profiles premium,ultra --workloads insert --repeats 2"
 
 
 def _program(command: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -213,7 +215,7 @@ def test_output_that_is_closed_ends_with_a_sentence(folder: Path) -> None:
 
 
 def test_a_campaign_whose_output_is_lost_keeps_its_report(tmp_path: Path) -> None:
-    command = f"rehearse --workloads insert --results {tmp_path}"
+    command = f"{REHEARSED} --results {tmp_path}"
     with FULL.open("w") as full:
         ended = _program(command, stdout=full)
     assert ended.returncode == EXIT_UNAVAILABLE
@@ -288,7 +290,7 @@ def test_a_locale_of_ascii_changes_no_letter(command: str, folder: Path) -> None
 
 
 def test_a_campaign_in_a_locale_of_ascii_leaves_utf_8(tmp_path: Path) -> None:
-    command = f"rehearse --workloads insert --results {tmp_path}"
+    command = f"{REHEARSED} --results {tmp_path}"
     ended = _program(command, stdout=subprocess.PIPE, env={**os.environ, **ASCII})
     assert ended.returncode == EXIT_DONE, ended.stderr
     assert "±" in (tmp_path / "latest" / PAGE).read_text(encoding="utf-8")
