@@ -208,8 +208,24 @@ def make_ready(cluster: FakeCluster, platform: KubernetesPlatform) -> None:
     threading.Thread(target=await_snapshot, daemon=True).start()
 
 
+def manifests_of_the_job() -> list[dict[str, Any]]:
+    """What docs/recipes/in-cluster.md applies."""
+    text = (ROOT / "docs/recipes/in-cluster.yaml").read_text()
+    return [*yaml.safe_load_all(text)]
+
+
+def roles_of_the_job() -> dict[str, dict[str, Any]]:
+    """Kind → the role; docs/KUBERNETES.md names them for a namespace that somebody was given."""
+    roles: dict[str, dict[str, Any]] = {}
+    for manifest in manifests_of_the_job():
+        if manifest["kind"] in ("Role", "ClusterRole"):
+            assert manifest["kind"] not in roles, "one of each"
+            roles[manifest["kind"]] = manifest
+    return roles
+
+
 def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
-    text, _ = examples("KUBERNETES.md", "Rights")
+    (text,) = examples("KUBERNETES.md", "Rights")
     everywhere, in_default = yaml.safe_load_all(text)
     assert rights_in(everywhere) | rights_in(in_default) == rights_of_doctor()
     assert rights_in(everywhere) & rights_in(in_default) == set()
@@ -218,8 +234,8 @@ def test_the_documented_role_gives_what_is_looked_for_and_no_more() -> None:
 
 def test_leases_of_controllers_are_out_of_reach(cluster: FakeCluster) -> None:
     """By those of `kube-system` the cluster's own controllers know their leader."""
-    text, narrower = examples("KUBERNETES.md", "Rights")
-    for role in (*yaml.safe_load_all(text), *yaml.safe_load_all(narrower)):
+    (text,) = examples("KUBERNETES.md", "Rights")
+    for role in (*yaml.safe_load_all(text), *roles_of_the_job().values()):
         for rule in role["rules"]:
             if "leases" in rule["resources"] and rule["verbs"] != ["create"]:
                 assert role["kind"] == "Role"
@@ -242,8 +258,7 @@ def test_leases_of_controllers_are_out_of_reach(cluster: FakeCluster) -> None:
 def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_no_more() -> (
     None
 ):
-    _, text = examples("KUBERNETES.md", "Rights")
-    roles = {role["kind"]: role for role in yaml.safe_load_all(text)}
+    roles = roles_of_the_job()
     assert roles["Role"]["metadata"]["namespace"] == GIVEN
     places = {"Role": GIVEN, "ClusterRole": ""}
     found = {
@@ -254,15 +269,11 @@ def test_the_documented_role_of_a_given_namespace_gives_what_is_looked_for_and_n
     assert found == placed_rights_of_doctor(GIVEN)
 
 
-def test_the_recipes_job_has_the_roles_of_a_given_namespace() -> None:
-    _, text = examples("KUBERNETES.md", "Rights")
-    manifests = [
-        *yaml.safe_load_all((ROOT / "docs/recipes/in-cluster.yaml").read_text())
-    ]
-    roles = [each for each in manifests if each["kind"] in ("Role", "ClusterRole")]
-    assert roles == [*yaml.safe_load_all(text)]
+def test_the_recipes_job_is_bound_to_its_roles() -> None:
+    manifests = manifests_of_the_job()
+    roles = roles_of_the_job()
     bound = {each["roleRef"]["name"] for each in manifests if "roleRef" in each}
-    assert bound == {role["metadata"]["name"] for role in roles}
+    assert bound == {role["metadata"]["name"] for role in roles.values()}
     (account,) = {str(each["subjects"]) for each in manifests if "roleRef" in each}
     assert account == str(
         [{"kind": "ServiceAccount", "name": "tierbench", "namespace": GIVEN}]
