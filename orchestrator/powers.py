@@ -557,7 +557,7 @@ class Progress(Protocol):
         """Prints a line that stays and stands out."""
 
 
-def _heard_by_nobody(_time_s: float) -> None:
+def _heard_by_nobody(_number: float) -> None:
     pass
 
 
@@ -571,7 +571,8 @@ class World:
     way of the next. `seed`: of what disks draw at random.
 
     A load generator calls `window_begins` as soon as it knows when its measured window begins (Unix
-    seconds, now or soon). `carrying_given_up` is set when what is only brought here is no longer
+    seconds, now or soon), and `throughput_seen` at the end of each second with its transactions per
+    second, for who looks on. `carrying_given_up` is set when what is only brought here is no longer
     waited for.
     """
 
@@ -584,6 +585,7 @@ class World:
     scope: str = "tierbench"
     seed: int = 0
     window_begins: Callable[[float], None] = _heard_by_nobody
+    throughput_seen: Callable[[float], None] = _heard_by_nobody
     carrying_given_up: threading.Event = field(default_factory=threading.Event)
 
     @property

@@ -226,6 +226,14 @@ def format_quantity(value: float, unit: str) -> str:
     return f"{format_number(value)} {unit}"
 
 
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def bar(share: float) -> str:
+    """A bar of a sparkline, from the lowest (0) to the highest (1)."""
+    return _BARS[round(share * (len(_BARS) - 1))]
+
+
 def format_moment(unix_s: float) -> str:
     """`2026-11-21 01:20 UTC`."""
     return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M} UTC"

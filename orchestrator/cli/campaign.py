@@ -12,7 +12,7 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.cli import concluding, on_end, plans
+from orchestrator.cli import concluding, live_view, on_end, plans
 from orchestrator.cli.app import App, TimeIsUp
 from orchestrator.cli.database_choice import end_of_support, on_database
 from orchestrator.cli.options import Measuring, Request
@@ -184,7 +184,18 @@ def _execute(
 
     limit_cache()
     write = concluding.page_writer(app, world)
-    folder = experiment.execute(plan, parts, world, out, facts, following, begun, write)
+    with live_view.watched(app.progress, world) as (heard_world, hear):
+        folder = experiment.execute(
+            plan,
+            parts,
+            heard_world,
+            out,
+            facts,
+            following,
+            begun,
+            after_run=write,
+            hear=hear,
+        )
     limit_cache()
     return folder
 

@@ -12,6 +12,7 @@ import typer
 
 from orchestrator.cli import defaults, option_values
 from orchestrator.errors import UsageError
+from orchestrator.units import listed
 
 # Options that say how a command is carried out here, and nothing of what is asked. `on-end` is a
 # command, which nobody expects in a file that came with a repository.
@@ -44,30 +45,36 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
             "`tierbench init --campaign NAME` writes one; several names are joined by commas, as "
             "in `--profiles premium,ultra`",
         )
-    by_key = options(context.command)
-    options_by_key: dict[str, list[Any]] = {}
-    for key, option in by_key.items():
-        options_by_key[key] = [option]
-    if _is_profile(file):
+    read = defaults.read(file)
+    if {"tier", "cluster"} <= read.keys.keys():
         raise UsageError(
             f"{file} is a profile, not a campaign", f"give it as `--profiles {file}`"
         )
-    content = defaults.content(file, options_by_key, NOT_OF_A_CAMPAIGN)
+    options_by_key: dict[str, list[Any]] = {}
+    for key, option in options(_of_compare(context)).items():
+        options_by_key[key] = [option]
+    content = defaults.content(read, options_by_key, NOT_OF_A_CAMPAIGN)
+    by_key = options(context.command)
     values: dict[str, Any] = {}
+    left_out: list[str] = []
     for key, value in content.items():
-        option = by_key[key]
+        option = by_key.get(key)
+        if option is None:
+            left_out.append(f"`{key}`")
+            continue
         values[option.name] = option_values.as_given(_placed(key, value, file), option)
+    if left_out:
+        command = context.command.name
+        context.obj.progress.note(f"{command} does without {listed(left_out)}")
     defaults.take(context, values, file)
     return file
 
 
-def _is_profile(file: Path) -> bool:
-    """Whether it has the two keys that each profile has, and no campaign."""
-    from orchestrator.keys import strict_yaml
-    from orchestrator.planning.project_files import read_text
-
-    where, text = read_text(file, Path())
-    return {"tier", "cluster"} <= strict_yaml.parse(where, text).keys()
+def _of_compare(context: Any) -> Any:
+    """The command whose options a campaign's file has; others take some of them."""
+    if context.command.name == "compare":
+        return context.command
+    return context.parent.command.loaded("compare")
 
 
 def options(command: Any) -> Mapping[str, Any]:

@@ -1,21 +1,26 @@
 """Progress on the console: lines that stay, and one that moves.
 
-On a terminal the current step is one line with a spinner and the time left; elsewhere (a log, CI)
+On a terminal the current step is one line with a spinner and the time left, and a campaign that
+goes on is a panel; elsewhere (a log, CI)
 each line has the time of day, and a step that only goes on is told once a minute. Passwords and
 control characters reach neither. Nothing here is part of a result, so nothing here ends a campaign:
 a terminal that went away, or a pipe that nobody reads any more, is ignored."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.color import ColorSystem
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
+from rich.live import Live
 from rich.markup import escape
 from rich.segment import Segment
 from rich.status import Status
@@ -28,12 +33,18 @@ from orchestrator.powers import Progress
 from orchestrator.system.redaction import hidden, hidden_in
 from orchestrator.units import format_seconds, printable
 
+if TYPE_CHECKING:
+    from orchestrator.run.live_state import PanelState
+
 
 class EndingProgress(Progress, Protocol):
     """Progress whose moving line ends before something else is printed."""
 
     def done(self) -> None: ...
     def speak(self, quiet: bool, verbose: bool, color: str) -> None: ...
+    def show(self, state: PanelState | None) -> None:
+        """How a campaign stands at this moment, in place of what was shown before; None: it has
+        ended."""
 
 
 _NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")
@@ -176,6 +187,10 @@ class ConsoleProgress:
         self._quiet = False
         self._verbose = False
         self._status: Status | None = None
+        self._panel: Live | None = None
+        # Of the lines that move: a campaign's panel is drawn by a thread of its own. A signal may
+        # come while the lock is held, and warns.
+        self._lock = threading.RLock()
         self._run = ""
         self._due_s: float | None = None
         # Off a terminal: step, without its numbers → when it was told last.
@@ -198,10 +213,33 @@ class ConsoleProgress:
         shown = text
         if expected_s:
             shown += f" (about {format_seconds(expected_s)})"
-        if self._console.is_terminal and not self._verbose:
+        if self._has_moving_lines:
             self._move(shown)
         elif self._is_due(text):
             self._line(f"  {shown}")
+
+    def show(self, state: PanelState | None) -> None:
+        """Draws the campaign's panel, where there is a terminal for it."""
+        from orchestrator.cli.live_panel import panel
+
+        if self._quiet or not self._has_moving_lines:
+            return
+        with self._lock:
+            if state is None:
+                self.done()
+                return
+            if self._panel is None:
+                self.done()
+                self._panel = Live(
+                    console=self._console, auto_refresh=False, transient=True
+                )
+                _in_vain(self._panel.start)
+            drawn = panel(state, state.written_s)
+            _in_vain(partial(self._panel.update, drawn, refresh=True))
+
+    @property
+    def _has_moving_lines(self) -> bool:
+        return self._console.is_terminal and not self._verbose
 
     def _is_due(self, step: str) -> bool:
         """Whether a step is told on a line of its own: off a terminal one that only goes on is
@@ -216,7 +254,12 @@ class ConsoleProgress:
         return True
 
     def _move(self, step: str) -> None:
-        """Shows it on the line that moves, with the time left."""
+        """Shows it on the line that moves, with the time left; a panel shows it itself."""
+        with self._lock:
+            if self._panel is None:
+                self._move_line(step)
+
+    def _move_line(self, step: str) -> None:
         left = ""
         if self._due_s is not None:
             left_s = max(1.0, self._due_s - time.monotonic())
@@ -235,9 +278,13 @@ class ConsoleProgress:
         self._line(text, "[yellow]warning:[/yellow] ")
 
     def done(self) -> None:
-        if self._status is not None:
-            _in_vain(self._status.stop)
-            self._status = None
+        with self._lock:
+            if self._status is not None:
+                _in_vain(self._status.stop)
+                self._status = None
+            if self._panel is not None:
+                _in_vain(self._panel.stop)
+                self._panel = None
 
     def _line(self, text: str, before: str = "") -> None:
         if self._quiet and not before:
@@ -265,6 +312,8 @@ class WarningsAlone:
 
     def warn(self, text: str) -> None:
         self._progress.warn(text)
+
+    def show(self, state: PanelState | None) -> None: ...
 
     def done(self) -> None:
         self._progress.done()

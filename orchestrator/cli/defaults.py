@@ -74,13 +74,31 @@ def of_file(program: Any, file: Path = FILE) -> dict[str, Any]:
         return {}
     _check_owner(file)
     values: dict[str, Any] = {}
-    for key, value in content(file, _options(program)).items():
+    for key, value in content(read(file), _options(program)).items():
         values[key.replace("-", "_")] = value
     return values
 
 
+@dataclass(frozen=True)
+class ReadFile:
+    """A file of options. `where`: how mistakes name it; `keys`: key → value, as YAML has it."""
+
+    where: str
+    text: str
+    keys: dict[str, Any]
+
+
+def read(file: Path) -> ReadFile:
+    """UsageError if it is no YAML of keys."""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning.project_files import read_text
+
+    where, text = read_text(file, Path())
+    return ReadFile(where, text, strict_yaml.parse(where, text))
+
+
 def content(
-    file: Path,
+    file: ReadFile,
     options: Mapping[str, Sequence[Any]],
     not_in_this_file: Collection[str] = (),
 ) -> dict[str, Any]:
@@ -88,29 +106,22 @@ def content(
     option of its name takes. `options`: by the name that a file has for them.
     `not_in_this_file`: names of options that are given elsewhere."""
     from orchestrator.keys import strict_yaml
-    from orchestrator.planning.project_files import read_text
 
-    where, text = read_text(file, Path())
-    given = strict_yaml.parse(where, text)
-    mistakes = [*_unknown(where, given, options, not_in_this_file)]
-    mistakes += option_values.mistakes(where, given, options)
-    texts = {where: text}
+    mistakes = [*_unknown(file.where, file.keys, options, not_in_this_file)]
+    mistakes += option_values.mistakes(file.where, file.keys, options)
+    texts = {file.where: file.text}
     placed: list[Mistake] = []
     for mistake in mistakes:
         placed.append(strict_yaml.with_line(mistake, texts))
     strict_yaml.raise_all(placed)
-    return given
+    return file.keys
 
 
 def on_end(file: Path = FILE) -> str:
     """The command that the file gives as `on-end`; "" if it gives none."""
     if not file.is_file():
         return ""
-    from orchestrator.keys import strict_yaml
-    from orchestrator.planning.project_files import read_text
-
-    where, text = read_text(file, Path())
-    return option_values.in_words(strict_yaml.parse(where, text).get("on-end", ""))
+    return option_values.in_words(read(file).keys.get("on-end", ""))
 
 
 def _unknown(

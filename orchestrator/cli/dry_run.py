@@ -124,8 +124,24 @@ def _parts(
         yield _rented_table(ahead)
     if answered:
         yield escape(f"answered: {units.listed(answered)}")
+    yield from _notes(plan)
     yield from _checks(ahead)
     yield "Nothing was started."
+
+
+def _notes(plan: Plan) -> Iterator[str]:
+    """A line for each difference from what was declared or asked for, with the profiles of which it
+    is true. A run says all of it."""
+    profiles_by_text: dict[str, list[str]] = {}
+    for note in plan.notes:
+        profiles = profiles_by_text.setdefault(phrases.first_sentence(note.text), [])
+        if note.profile:
+            profiles.append(note.profile)
+    for text, profiles in profiles_by_text.items():
+        shown = text
+        if profiles:
+            shown = f"{units.listed(profiles)}: {text}"
+        yield f"[yellow]note[/yellow] {escape(shown)}"
 
 
 def spoken(plan: Plan) -> str:

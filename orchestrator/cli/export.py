@@ -84,21 +84,28 @@ def status(
     )
 
 
-_FOLLOWED_EVERY_S = 5.0
+_FOLLOWED_EVERY_S = 2.0
 
 
 def _follow(app: App, folder: Path) -> None:
-    """Shows how a campaign stands until it has ended, in the place of what stood before."""
+    """Shows how a campaign stands until it has ended, in the place of what stood before: the panel
+    of its own terminal while it goes on, else in lines."""
     from rich.live import Live
 
-    from orchestrator.run import status
+    from orchestrator.cli.live_panel import panel
+    from orchestrator.run import live_state, status
 
     with Live(console=app.out, auto_refresh=False) as screen:
         while True:
-            lines = [*status.described(folder, app.clock.now())]
-            screen.update("\n".join([escape(line) for line in lines]), refresh=True)
-            if status.ENDED in lines:
-                return
+            state = live_state.kept(folder, app.clock.now())
+            if state is not None:
+                screen.update(panel(state, app.clock.now()), refresh=True)
+            else:
+                lines = [*status.described(folder, app.clock.now())]
+                text = "\n".join([escape(line) for line in lines])
+                screen.update(text, refresh=True)
+                if status.ENDED in lines:
+                    return
             app.clock.sleep(_FOLLOWED_EVERY_S)
 
 

@@ -1,7 +1,8 @@
 """`tierbench init`: a first profile and a first workload, with comments that explain their keys.
 
-What a comment shows behind `#` can be taken as it is: it is a key with a value that works. Nothing
-is overwritten."""
+All is written into the current folder: profiles and workloads into the folders of that name there,
+a campaign beside them. What a comment shows behind `#` can be taken as it is: it is a key with a
+value that works. Nothing is overwritten."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -70,20 +71,28 @@ def init(
                 f"{file_name!r} cannot be the name of a file here",
                 "take letters, digits, `-`, `_` and `.`, such as my-disk",
             )
-    folder = app.user_files or app.root
+    places = _Places(Path.cwd(), app.user_files or app.root)
+    profile_place = "premium"
+    workload_place = "tpcc"
     is_like_shipped = True
     texts: dict[Path, str] = {}
     if name is not None:
-        text, is_like_shipped = _profile(name, changes or (), options, app)
-        texts[folder / "profiles" / f"{name}.yaml"] = text
+        text, is_like_shipped = _profile(name, changes or (), options, app, places)
+        file = places.file("profile", name)
+        texts[file] = text
+        profile_place = places.as_asked(file)
     if workload is not None:
-        text = _filled("workload", name=workload)
-        texts[folder / "workloads" / f"{workload}.yaml"] = text
+        file = places.file("workload", workload)
+        schema = places.schema("workload")
+        texts[file] = _filled("workload", schema, name=workload)
+        workload_place = places.as_asked(file)
     if campaign is not None:
-        text = _filled(
-            "campaign", profile=name or "premium", workload=workload or "tpcc"
+        texts[places.file("campaign", campaign)] = _filled(
+            "campaign",
+            places.schema("campaign"),
+            profile=profile_place,
+            workload=workload_place,
         )
-        texts[Path.cwd() / f"{campaign}.yaml"] = text
     if name is None:
         _check_nothing_asked(options)
     if not texts:
@@ -97,14 +106,44 @@ def init(
     if campaign is not None:
         app.out.print(f"next: tierbench compare {campaign}.yaml --dry-run")
         return
-    load = workload or "tpcc"
-    command = f"run --profile {name} --workload {load}"
+    command = f"run --profile {profile_place} --workload {workload_place}"
     if not options.hosts:
         command += " --db yugabytedb"
     if is_like_shipped:
         # Then it can be compared with one that is shipped.
-        command = f'compare --profiles "{name or "premium"} ultra" --workloads {load}'
+        command = (
+            f'compare --profiles "{profile_place} ultra" --workloads {workload_place}'
+        )
     app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where files are written: below `folder`, the current one. `catalog`: the folder in which
+    commands look for names."""
+
+    folder: Path
+    catalog: Path
+
+    def file(self, kind: str, name: str) -> Path:
+        if kind == "campaign":
+            return self.folder / f"{name}.yaml"
+        return self.folder / f"{kind}s" / f"{name}.yaml"
+
+    def as_asked(self, file: Path) -> str:
+        """How a command names it: by its name where it is looked for, else by its path."""
+        if self.folder.resolve() == self.catalog.resolve():
+            return file.stem
+        return str(_from_here(file))
+
+    def schema(self, kind: str) -> str:
+        """Where the schema is, from the file; "" where there is none beside it."""
+        path = f"docs/schema/{kind}.json"
+        if not (self.folder / path).is_file():
+            return ""
+        if kind == "campaign":
+            return path
+        return f"../{path}"
 
 
 def _check_nothing_asked(options: Wanted) -> None:
@@ -118,7 +157,7 @@ def _check_nothing_asked(options: Wanted) -> None:
 
 
 def _profile(
-    name: str, changes: Sequence[str], wanted: Wanted, app: App
+    name: str, changes: Sequence[str], wanted: Wanted, app: App, places: _Places
 ) -> tuple[str, bool]:
     """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
     machine, as those shipped are. UsageError with every mistake."""
@@ -133,6 +172,7 @@ def _profile(
     engines = names_in(wanted.machines)
     text = _filled(
         "profile",
+        places.schema("profile"),
         name=name,
         wanted=wanted,
         number=NUMBER,
@@ -178,15 +218,15 @@ def _check_one_disk(wanted: Wanted) -> None:
         )
 
 
-def _filled(kind: str, **words: object) -> str:
-    """What init.jinja makes of these."""
+def _filled(kind: str, schema: str, **words: object) -> str:
+    """What init.jinja makes of these. `schema`: where that of the kind is; "" if nowhere."""
     from jinja2 import Environment, StrictUndefined
 
     source = Path(__file__).with_name("init.jinja").read_text(encoding="utf-8")
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(source).render(kind=kind, **words)
+    return environment.from_string(source).render(kind=kind, schema=schema, **words)
 
 
 def _from_here(file: Path) -> Path:

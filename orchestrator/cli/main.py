@@ -103,15 +103,25 @@ def compare(
 @takes(shown_as=forms.OF_ANSWERS)
 def rehearse(
     app: CampaignApp,
+    campaign_file: asked.CampaignFile = None,
     profiles: asked.ProfilesOption = REHEARSED_PROFILES,
     workloads: asked.WorkloadsOption = REHEARSED_WORKLOADS,
     scale: asked.ScaleOption = "smoke",
     repeats: asked.RepeatsOption = 3,
     seed: int = 1,
+    slo: asked.SloOption = None,
+    question: Annotated[str, typer.Option(metavar="SENTENCE")] = "",
     results: asked.ResultsOption = REHEARSALS,
 ) -> None:
     """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    sizes = Options(scale=scale, repetitions=repeats, seed=seed, results=results)
+    sizes = Options(
+        scale=scale,
+        repetitions=repeats,
+        seed=seed,
+        slo=slo,
+        question=question,
+        results=results,
+    )
     tiers = all_names(profiles)
     loads = all_names(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
@@ -247,11 +257,11 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     from orchestrator.cli import campaign, dry_run, on_end
 
     plan = app.plan(request)
-    for note in plan.notes:
-        app.progress.warn(str(note))
     if request.dry_run:
         offline = request.offline
         raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
+    for note in plan.notes:
+        app.progress.warn(str(note))
     on_end.require_confirmed(app)
     begun = campaign.begun_since_now(request.results)
     app.campaigns.append(begun)

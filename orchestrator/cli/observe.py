@@ -88,7 +88,7 @@ def _observe(
         *[f"{answer.workload}: {answer.text}" for answer in page.answers],
     )
     texts = {**following.texts, **report.files_of(page, app.cache)}
-    observing.write(folder, chosen, observed, given, texts)
+    observing.write(folder, chosen, observed, given, texts, page.brief)
     app.out.add(str(folder / report.PAGE))
 
 

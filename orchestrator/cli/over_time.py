@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from orchestrator.analysis.results import Results
 
 _DATABASES = completion.databases("postgresql", "yugabytedb", "existing")
+_WITHOUT_RUNS = ("observation", "prediction")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
@@ -44,7 +46,8 @@ def history(
     across_machines: bool = False,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Lists stored campaigns, the newest first; with --trend, where a tier's rate changed."""
+    """Lists what was measured, observed and predicted, the newest first; with --trend, where a
+    tier's rate changed."""
     from orchestrator.report import campaign_tables
     from orchestrator.report.rendering.terminal import TableView
 
@@ -64,7 +67,7 @@ def history(
     if not show_trend:
         if not entries:  # scripts read an empty list
             app.err.print(
-                f"No campaign in {escape(str(results))} is of what was asked for.\n"
+                f"Nothing in {escape(str(results))} is of what was asked for.\n"
                 "  → `tierbench history` without these options lists all"
             )
         table = TableView(campaign_tables.campaign_list(entries))
@@ -78,11 +81,14 @@ def history(
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
 
-def _entries(app: App, results: Path) -> Iterator[Entry]:
-    from orchestrator.system import stored_campaigns
+def _entries(app: App, results: Path) -> Sequence[Entry]:
+    """Campaigns, observations and predictions, the newest first."""
+    from orchestrator.system import stored_answers, stored_campaigns
 
+    observed = stored_answers.observation_folders(results)
     folders = stored_campaigns.folders(results)
-    if not folders:
+    folders = tuple(folder for folder in folders if folder not in observed)
+    if not folders and not observed:
         raise UsageError(
             f"no campaign in {results} yet", advice="run `tierbench compare` first"
         )
@@ -92,7 +98,18 @@ def _entries(app: App, results: Path) -> Iterator[Entry]:
         saved = {}
         problem = f"{error.what}: {error.advice}"
         app.err.print(escape(problem))
-    return (stored_campaigns.entry(folder, saved) for folder in folders)
+    entries = [stored_answers.observation(folder) for folder in observed]
+    for folder in folders:
+        entry = stored_campaigns.entry(folder, saved)
+        entries += [entry, *stored_answers.prediction(folder, entry)]
+    return sorted(entries, key=_newest_first)
+
+
+def _newest_first(entry: Entry) -> float:
+    """What has no time is at the end."""
+    if entry.began_s is None:
+        return math.inf
+    return -entry.began_s
 
 
 def _trend(
@@ -103,7 +120,7 @@ def _trend(
 
     campaigns = []
     for entry in entries:
-        if not entry.fault:
+        if not entry.fault and entry.kind not in _WITHOUT_RUNS:
             campaigns.append(store.load(results / entry.folder, tables=False))
     allowed: frozenset[str] = frozenset()
     if across:

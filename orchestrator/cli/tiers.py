@@ -262,7 +262,7 @@ def _price(price: PriceRow | None) -> str:
 
     if price is None:
         return _UNKNOWN
-    return prices.describe(price)
+    return f"{prices.describe(price)} a month"
 
 
 def _peak(burst: Burst | None) -> str:

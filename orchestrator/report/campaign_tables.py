@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator import units
-from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.analysis.campaigns.campaign_list import NOT_JUDGED, Entry
 from orchestrator.analysis.campaigns.trend import Level, Point, Trend
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
@@ -11,11 +11,12 @@ from orchestrator.report.blocks import Cell, Row, Table, table_of
 
 # ------------------------------------------------------------------ the list of campaigns
 
-_LISTED = ("Tiers", "Workloads", "Database", "Runs done", "Decision")
+_NO_RUNS = Cell("–", missing=True)
+_LISTED = ("Kind", "Question", "Database", "Runs done", "Answer")
 
 
 def campaign_list(entries: Sequence[Entry]) -> Table:
-    """What each stored campaign is about, and what it came to."""
+    """What each was asked, and what it came to."""
     rows: list[Row] = []
     for entry in entries:
         # The folder and its begin are a heading, because they are long.
@@ -39,28 +40,22 @@ def _heading(entry: Entry) -> str:
 
 
 def _listed(entry: Entry) -> Row:
-    times = f"{entry.repetitions} times"
-    databases = ", ".join(entry.databases)
-    done = f"{entry.done}/{entry.planned}"
     row: dict[str, Cell | str] = {}
-    row["Tiers"] = ", ".join(entry.profiles)
-    row["Workloads"] = ", ".join(entry.workloads)
-    row["Database"] = Cell(databases, detail=entry.scale)
-    row["Runs done"] = Cell(done, detail=times)
-    row["Decision"] = _decisions(entry)
+    row["Kind"] = entry.kind
+    row["Question"] = entry.question
+    row["Database"] = _NO_RUNS
+    row["Runs done"] = _NO_RUNS
+    if entry.planned and entry.kind != "prediction":
+        row["Database"] = Cell(", ".join(entry.databases), detail=entry.scale)
+        times = f"{entry.repetitions} times"
+        row["Runs done"] = Cell(f"{entry.done}/{entry.planned}", detail=times)
+    row["Answer"] = entry.answer
+    if not entry.answer:
+        row["Answer"] = Cell(NOT_JUDGED, missing=True)
     return row
 
 
-def _decisions(entry: Entry) -> Cell:
-    if not entry.decisions:
-        return Cell("not judged yet", missing=True)
-    phrases = [f"{load}: {phrase}" for load, phrase in entry.decisions.items()]
-    return Cell("; ".join(phrases))
-
-
 # ------------------------------------------------------------------ a trend
-
-_BARS = "▁▂▃▄▅▆▇█"
 
 
 def trend(history: Trend) -> Table:
@@ -133,10 +128,8 @@ def sparkline(values: Sequence[float]) -> str:
     low = min(values, default=0.0)
     high = max(values, default=0.0)
     if high <= low:
-        return _BARS[0] * len(values)
-    highest_bar = len(_BARS) - 1
+        return units.bar(0.0) * len(values)
     bars = ""
     for value in values:
-        share = (value - low) / (high - low)
-        bars += _BARS[round(share * highest_bar)]
+        bars += units.bar((value - low) / (high - low))
     return bars

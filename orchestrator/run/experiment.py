@@ -44,6 +44,13 @@ from orchestrator.run import (
 )
 from orchestrator.run.gates import Gates, require_passed
 from orchestrator.run.kept_data import disk_sizes
+from orchestrator.run.live_events import (
+    CampaignBegins,
+    Hear,
+    NodesWatched,
+    RunBegins,
+    heard_by_nobody,
+)
 from orchestrator.run.measuring import lift_limits, measure
 from orchestrator.run.recording import Draft, RunContext
 from orchestrator.run.resuming import Resumption, images
@@ -69,11 +76,13 @@ def execute(
     following: Sequence[Following] = (),
     begun: Resumption | None = None,
     after_run: Callable[[Path], None] = _say_nothing,
+    hear: Hear = heard_by_nobody,
 ) -> Path:
     """Carries out `plan`, and what `following` adds to it; returns the campaign's folder.
 
     `begun`: the campaign which goes on in its own folder. `after_run` is told of the
-    folder after each run but the last planned one. Raises only what ends the campaign.
+    folder after each run but the last planned one, `hear` of what happens. Raises only what
+    ends the campaign.
     """
     left_behind = _swept(world)
     checks.check(plan, parts, world)
@@ -95,11 +104,12 @@ def execute(
             plan = begun.begin(facts, now_s, parts)
             taken = begun.before.gates
             finished = set(begun.finished)
+        hear(CampaignBegins(campaign, plan))
         schedule = Schedule(plan, campaign, following, world.progress.warn, finished)
         keep = partial(store.save_gates, campaign)
         gates = Gates(parts.tiers, world, schedule, keep, before=taken)
         setbacks = Setbacks(schedule, world, left_behind)
-        for run in _all_runs(schedule, parts, world, gates, setbacks):
+        for run in _all_runs(schedule, parts, world, gates, setbacks, hear):
             if run is not schedule.plan.runs[-1]:
                 after_run(campaign)
         if begun is not None:
@@ -131,7 +141,12 @@ def _reserved(plan: Plan, parts: Parts, world: World) -> Iterator[None]:
 
 
 def _all_runs(
-    schedule: Schedule, parts: Parts, world: World, gates: Gates, setbacks: Setbacks
+    schedule: Schedule,
+    parts: Parts,
+    world: World,
+    gates: Gates,
+    setbacks: Setbacks,
+    hear: Hear,
 ) -> Iterator[Run]:
     left = TimeLeft()
     forgone: dict[Path, str] = {}
@@ -151,11 +166,13 @@ def _all_runs(
             world=replace(world, scope=f"{world.scope}-{run.number}", seed=seed),
             draft=Draft(doubts=setbacks.doubts(run)),
             forgone=forgone,
+            hear=hear,
         )
+        hear(RunBegins(plan, run, here.profile, left_s))
         with recording.recorded(here):
             carry_out(here)
         took_s = world.clock.monotonic() - started_s
-        judging.announce(schedule.folder, run, world)
+        judging.announce(schedule.folder, run, world, hear)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)
         schedule.after(run)
@@ -355,6 +372,7 @@ def _sampled(
     platform = here.world.platform
     nodes = list(watched(cluster, disks, clients, platform))
     here.draft.nodes = nodes
+    here.hear(NodesWatched(nodes))
     machines = machines_of(nodes, platform.machines())
     with here.parts.connected(cluster) as connected:
         collectors = (*here.parts.collectors, *connected)
@@ -364,6 +382,7 @@ def _sampled(
             here.world.clock,
             machines,
             folder=here.folder / ".samples",
+            hear=here.hear,
         ) as here.draft.readings:
             yield
 

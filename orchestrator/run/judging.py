@@ -18,10 +18,16 @@ from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.telemetry.use import all_nodes
 from orchestrator.run import judged_runs, outlines, status_lines
 from orchestrator.run.judged_runs import Basis, JudgedRun
+from orchestrator.run.live_events import Hear, StandingFound, heard_by_nobody
 from orchestrator.system import store
 
 
-def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
+def announce(
+    campaign: Path,
+    run: model.Run,
+    world: powers.World,
+    hear: Hear = heard_by_nobody,
+) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
         basis = judged_runs.basis_of(campaign)
@@ -35,6 +41,7 @@ def announce(campaign: Path, run: model.Run, world: powers.World) -> None:
         time_and_cost = status_lines.time_and_cost(outline, world.clock.now())
         for line in (time_and_cost, *decided):
             world.progress.note(f"  {line}")
+        hear(StandingFound(decided))
         cpus = results.machine_cpus(stored)
         judged_runs.keep(campaign, basis, {run.slug: judged}, cpus, decided)
     except Exception as error:

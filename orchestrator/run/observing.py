@@ -11,7 +11,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator import errors, parts, powers
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.keys import strict_yaml
@@ -26,7 +27,7 @@ from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, parquet
-from orchestrator.system.observation_files import DEMAND, live
+from orchestrator.system.observation_files import DEMAND, FACTS, live
 from orchestrator.units import csv_row, format_moment
 
 EXPORTER_PATH = "/metrics?collect[]=diskstats&collect[]=time"
@@ -240,10 +241,12 @@ def write(
     observed: Observed,
     options: Mapping[str, Any],
     texts: Mapping[str, str],
+    brief: Brief,
 ) -> None:
     """Keeps what was found. NotWrittenError.
 
-    read: INTERVALS; options: what was asked for; texts: path in the folder → profiles and report.
+    read: INTERVALS; options: what was asked for; texts: path in the folder → profiles and report;
+    brief: the answer.
     """
     with files.keeping("this observation"):
         files.make_folder(folder)
@@ -256,14 +259,17 @@ def write(
             for answer in observed.answers
         ]
         parquet.write(folder / "hours.parquet", [pd.concat(hours)])
-        files.write_json(folder / "observed.json", _facts(observed, options))
+        files.write_json(folder / FACTS, _facts(observed, options, brief))
         files.write_below(folder, texts)
 
 
-def _facts(observed: Observed, options: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(
+    observed: Observed, options: Mapping[str, Any], brief: Brief
+) -> dict[str, Any]:
     hour = busiest_hour(observed.demands)
     return {
         "schema_version": 1,
+        "answer": asdict(brief),
         "options": dict(options),
         "read": [_read_facts(demand) for demand in observed.demands],
         "busiest_hour": {name: _or_none(rate) for name, rate in hour.items()},

@@ -41,6 +41,7 @@ from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMecha
 from orchestrator.powers import Machine, Platform, World
 from orchestrator.registry.taking_part import MemberNames, taking_part
 from orchestrator.run.gates import Gates
+from orchestrator.run.live_events import Hear, PhaseBegins, heard_by_nobody
 from orchestrator.run.telemetry import Readings
 from orchestrator.system import at_once, files, store
 from orchestrator.tier import Gate
@@ -85,6 +86,7 @@ class RunContext:
     world: World
     draft: Draft
     forgone: dict[Path, str]
+    hear: Hear = heard_by_nobody
 
     @cached_property
     def folder(self) -> Path:
@@ -121,6 +123,7 @@ class RunContext:
         self.extend_phase(now_s)
         if not self.draft.phases or self.draft.phases[-1].name != name:
             self.draft.phases.append(Phase(name, now_s, now_s))
+            self.hear(PhaseBegins(name))
 
     def extend_phase(self, end_s: float) -> None:
         """The newest phase lasted until `end_s` at least."""

@@ -231,6 +231,7 @@ class _Together:
         self._begins_s = 0.0
         self._would_begin = [False] * len(loads)
         self._agreed_s: float | None = None
+        self._per_s = [0.0] * len(loads)
         self._ready = threading.Barrier(len(loads), self._agree, READY_WITHIN_S)
 
     def run(self) -> dict[str, Notes]:
@@ -269,7 +270,10 @@ class _Together:
         several = len(self._loads)
         progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
         world = replace(
-            self._world, progress=progress, window_begins=self._window_begins
+            self._world,
+            progress=progress,
+            window_begins=self._window_begins,
+            throughput_seen=partial(self._throughput_seen, at),
         )
         first = 0
         for before in self._loads[:at]:
@@ -314,6 +318,12 @@ class _Together:
             last = len(self._windows_s) == len(self._loads)
         if last:
             self._world.window_begins(max(self._windows_s))
+
+    def _throughput_seen(self, at: int, per_s: float) -> None:
+        """That of all clients together is told when the first has reported."""
+        self._per_s[at] = per_s
+        if at == 0:
+            self._world.throughput_seen(sum(self._per_s))
 
     def _end(self) -> None:
         """Ends all clients; what runs in them ends with an error, which is not the first."""

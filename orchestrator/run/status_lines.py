@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from orchestrator.design import costs
+from orchestrator.model import Plan
 from orchestrator.planning.plan import TimeLeft
 from orchestrator.run import campaign_time
 from orchestrator.run.judged_runs import JudgedRun
@@ -62,11 +63,16 @@ def time_and_cost(
         if is_going:
             left += f", until {format_moment(now_s + left_s)}"
         parts.append(left)
-    share = elapsed_s / max(costs.most_s(plan), 1.0)
-    amount = costs.total_in_words(costs.rented(plan), share)
+    amount = cost_so_far(plan, elapsed_s)
     if amount:
         parts.append(f"about {amount} so far")
     return ", ".join(parts)
+
+
+def cost_so_far(plan: Plan, elapsed_s: float) -> str:
+    """What was rented in that time, at list price; empty if nothing is, or no price is known."""
+    share = elapsed_s / max(costs.most_s(plan), 1.0)
+    return costs.total_in_words(costs.rented(plan), share)
 
 
 def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:

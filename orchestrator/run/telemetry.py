@@ -10,7 +10,7 @@ import shutil
 import threading
 from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
@@ -51,13 +51,19 @@ class Readings:
     without a folder memory holds them all.
     """
 
-    def __init__(self, folder: Path | None = None, part: int = _PART) -> None:
+    def __init__(
+        self,
+        folder: Path | None = None,
+        part: int = _PART,
+        hear: Callable[[Sample], None] | None = None,
+    ) -> None:
         self.misses: Counter[str] = Counter()
         self.ticks = 0
         self.cost_s = 0.0
         self.clocks: dict[str, ClockOffset] = {}
         self._folder = folder
         self._part = part
+        self._hear = hear
         self._numbers: dict[_Series, int] = {}
         self._times_s = array("d")
         self._values = array("d")
@@ -81,6 +87,8 @@ class Readings:
             self._times_s.append(sample.time_s)
             self._values.append(sample.value)
             self._series.append(self._numbers.setdefault(series, len(self._numbers)))
+        if self._hear is not None:
+            self._hear(sample)
 
     def missed(self, who: str, error: Exception) -> None:
         kind = type(error).__name__
@@ -235,13 +243,14 @@ def sampling(
     machines: Sequence[Machine] = (),
     every_s: float = 1.0,
     folder: Path | None = None,
+    hear: Callable[[Sample], None] | None = None,
 ) -> Iterator[Readings]:
     """Samples `nodes`, which run on `machines`, until the block ends.
 
     The block begins after the first samples, or `every_s` without. `folder`: where
-    samples are kept until then.
+    samples are kept until then. `hear`: is told of each.
     """
-    readings = Readings(folder=folder)
+    readings = Readings(folder=folder, hear=hear)
     begun = threading.Event()
     stop = threading.Event()
 

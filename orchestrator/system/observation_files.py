@@ -3,6 +3,7 @@
 from pathlib import Path
 
 DEMAND = "demand.parquet"
+FACTS = "observed.json"  # what was read, and the answer
 
 
 def live(folder: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from orchestrator.analysis.conclusions import Decision, Prediction, Verdict
+from orchestrator.analysis.conclusions import Prediction, Verdict
 from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.errors import (
@@ -291,18 +291,6 @@ def verdict_text(verdict: Verdict) -> str:
 def verdict(campaign: Path) -> Verdict:
     """verdict.json as it stands. UsageError or CutError if it is not one of this version."""
     return stored_json.read_json(campaign / VERDICT, Verdict, RESULTS_FORMAT)
-
-
-def decisions(campaign: Path) -> tuple[Decision, ...]:
-    """Those of verdict.json as it stands; none if the campaign was not judged yet."""
-    file = campaign / VERDICT
-    return stored_json.read_json(
-        file,
-        tuple[Decision, ...],
-        RESULTS_FORMAT,
-        part="decisions",
-        older=results_formats.VERDICTS,
-    )
 
 
 def load(campaign: Path, tables: bool = True) -> Results:

@@ -3,14 +3,25 @@
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.results import began_s
 from orchestrator.errors import CutError, TierbenchError, UsageError
 from orchestrator.keys import plain_files
-from orchestrator.system import byte_names, campaign_folders, files, store, stored_json
+from orchestrator.model import RESULTS_FORMAT
+from orchestrator.system import (
+    byte_names,
+    campaign_folders,
+    files,
+    results_formats,
+    store,
+    stored_json,
+)
 from orchestrator.system.clock import from_stamp
 
 _BASELINES = "baselines.json"
@@ -18,6 +29,24 @@ _ASIDE = f"{_BASELINES}.unreadable"
 _PREFIX = "baseline:"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,79}")
 _SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class KeptConclusions:
+    """What a list of campaigns needs of verdict.json; nothing if the campaign was not judged."""
+
+    decisions: tuple[Decision, ...] = ()
+    answer: Answer | None = None
+
+
+def kept_conclusions(campaign: Path) -> KeptConclusions:
+    """Those of verdict.json as it stands. UsageError or CutError if it has another form."""
+    file = campaign / store.VERDICT
+    if plain_files.kind_of(file) == "nothing":
+        return KeptConclusions()
+    return stored_json.read_json(
+        file, KeptConclusions, RESULTS_FORMAT, older=results_formats.VERDICTS
+    )
 
 
 def folders(results: Path) -> tuple[Path, ...]:
@@ -39,8 +68,10 @@ def entry(folder: Path, baselines: Mapping[str, str]) -> campaign_list.Entry:
         if stamp_s is not None:
             made_s = stamp_s
         names = [name for name, saved in baselines.items() if saved == folder.name]
-        decided = store.decisions(folder)
-        return campaign_list.entry(campaign, folder.name, made_s, decided, names)
+        kept = kept_conclusions(folder)
+        return campaign_list.entry(
+            campaign, folder.name, made_s, kept.decisions, names, kept.answer
+        )
     except TierbenchError as error:
         return campaign_list.Entry(folder.name, stamp_s, fault=error.what)
     except Exception as error:  # whatever is in a folder: the others are still listed

@@ -14,6 +14,9 @@ from orchestrator.design import factors
 
 # Below that a tier is not called faster: it is the usual margin.
 _FASTER_FROM = 1.05
+_SINGLE_RUNS = (
+    "Each tier was measured once: one run has no interval, so no difference is proven"
+)
 _LATENCIES = {LATENCY_AVG: "average latency", LATENCY_P99: "p99 latency"}
 
 
@@ -30,6 +33,8 @@ def why(asked: Asked, answer: Answer) -> str:
 
 def _reason(asked: Asked, answer: Answer) -> str:
     """The first sentence of the reason of the whole, or of the first part that is open."""
+    if _is_of_single_runs(asked, answer):
+        return _SINGLE_RUNS
     part = _first_in_question(answer)
     reason = first_sentence(part.why[0])
     takes = settled_by(asked, part.subject)
@@ -40,6 +45,14 @@ def _reason(asked: Asked, answer: Answer) -> str:
         _, _, details = reason.partition(": ")
         return details or reason
     return reason
+
+
+def _is_of_single_runs(asked: Asked, answer: Answer) -> bool:
+    """Whether tiers were compared by one value each, so that nothing has an interval."""
+    if answer.kind != "comparison" or answer.purchase is not None:
+        return False
+    deltas = asked.verdict.deltas
+    return bool(deltas) and all(delta.ci_low_pct is None for delta in deltas)
 
 
 def _first_in_question(answer: Answer) -> PartAnswer:

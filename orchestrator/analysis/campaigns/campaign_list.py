@@ -1,20 +1,45 @@
-"""What a list of stored campaigns says of each, and which of them are asked for. Pure."""
+"""What a list of all that was found says of each, and which of them are asked for. Pure.
+
+Each has a kind, a question and an answer, whether it is a campaign, an observation or a prediction.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from orchestrator.analysis import conclusions, results
+from orchestrator.analysis.answers.record import Answer
+from orchestrator.design import disk_matrix
 from orchestrator.design.slo import format_objective
-from orchestrator.model import Plan
+from orchestrator.model import Plan, Profile, Workload
+from orchestrator.units import listed
+
+EntryKind = Literal[
+    "comparison",
+    "one profile",
+    "SLO",
+    "disk matrix",
+    "rehearsal",
+    "published figures",
+    "observation",
+    "prediction",
+    "",
+]
+NOT_JUDGED = "not judged yet"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One folder."""
+    """A campaign, an observation, or what was predicted from a campaign in its folder.
+
+    `kind`: "" of what cannot be read. `answer`: a sentence; "" if there is none yet."""
 
     folder: str
     began_s: float | None  # Unix; None if unknown
     fault: str = ""  # why nothing more is known of it
+    kind: EntryKind = ""
+    question: str = ""
+    answer: str = ""
     name: str = ""
     profiles: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
@@ -60,7 +85,9 @@ def entry(
     began_s: float | None,
     decisions: Sequence[conclusions.Decision],
     baselines: Sequence[str],
+    answer: Answer | None = None,
 ) -> Entry:
+    """Of a campaign. `decisions`, `answer`: those that its verdict has, if it was judged."""
     plan = campaign.plan
     numbers = {run.number for run in plan.runs}
     return Entry(
@@ -74,6 +101,9 @@ def entry(
         repetitions=plan.repetitions,
         done=sum(run.record.run.number in numbers for run in campaign.done),
         planned=len(plan.runs),
+        kind=_kind(plan),
+        question=plan.question or _question(plan),
+        answer=_answer(answer, decisions, plan),
         decisions=_decided(decisions, plan),
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
@@ -82,15 +112,24 @@ def entry(
 
 def _decided(decisions: Sequence[conclusions.Decision], plan: Plan) -> dict[str, str]:
     """Workload → its decision, and by which SLO, if that is not the plan's."""
-    has_slo = any(decision.slo for decision in decisions)
     phrases: dict[str, str] = {}
     for decision in decisions:
         text = phrase(decision, len(plan.profiles))
-        if has_slo and decision.slo not in _planned_slos(plan, decision.workload):
-            clauses = ", ".join(decision.slo) or "none"
-            text = f"{text}, by another SLO than the plan's: {clauses}"
-        phrases[decision.workload] = text
+        phrases[decision.workload] = text + _by_another_slo(decision, decisions, plan)
     return phrases
+
+
+def _by_another_slo(
+    decision: conclusions.Decision,
+    decisions: Sequence[conclusions.Decision],
+    plan: Plan,
+) -> str:
+    """Behind an answer, if it was not judged by the plan's SLO; else ""."""
+    for other in decisions:
+        if other.slo and decision.slo not in _planned_slos(plan, decision.workload):
+            clauses = ", ".join(decision.slo) or "none"
+            return f", by another SLO than the plan's: {clauses}"
+    return ""
 
 
 def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
@@ -101,6 +140,64 @@ def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
         if load.name == workload or (varied is not None and varied.of == workload):
             slos.append(tuple(format_objective(clause) for clause in load.slo))
     return slos
+
+
+def _kind(plan: Plan) -> EntryKind:
+    for note in plan.notes:
+        if note.kind == "rehearsal":
+            return "rehearsal"
+        if note.kind == "published figures":
+            return "published figures"
+    if all(disk_matrix.planned(load.options) for load in plan.workloads):
+        return "disk matrix"
+    if any(load.slo for load in plan.workloads):
+        return "SLO"
+    if len(plan.tiers) == 1:
+        return "one profile"
+    return "comparison"
+
+
+def _question(plan: Plan) -> str:
+    """`Which of premium and ultra for tpcc, with p99 ≤ 20 ms?`, of a campaign without its own."""
+    tiers = _named(plan.tiers)
+    loads = _named(plan.workloads) + _with_its_slo(plan)
+    if len(plan.tiers) == 1:
+        return f"What does {tiers} do for {loads}?"
+    return f"Which of {tiers} for {loads}?"
+
+
+def _named(several: Sequence[Profile | Workload]) -> str:
+    names: list[str] = []
+    for profile_or_workload in several:
+        names.append(profile_or_workload.name)
+    return listed(names)
+
+
+def _with_its_slo(plan: Plan) -> str:
+    """Of all workloads, each clause once; "" without any."""
+    clauses: dict[str, None] = {}
+    for load in plan.workloads:
+        for objective in load.slo:
+            clauses[format_objective(objective)] = None
+    if not clauses:
+        return ""
+    return f", with {listed(list(clauses))}"
+
+
+def _answer(
+    answer: Answer | None, decisions: Sequence[conclusions.Decision], plan: Plan
+) -> str:
+    """What the report begins with; of a verdict of an earlier version its decisions."""
+    if answer is not None and answer.brief.what:
+        for decision in decisions:
+            behind = _by_another_slo(decision, decisions, plan)
+            if behind:
+                return answer.brief.what + behind
+        return answer.brief.what
+    decided: list[str] = []
+    for load, words in _decided(decisions, plan).items():
+        decided.append(f"{load}: {words}")
+    return "; ".join(decided)
 
 
 def _databases(plan: Plan) -> dict[str, None]:

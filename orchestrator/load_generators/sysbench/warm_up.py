@@ -122,6 +122,7 @@ class WarmUp:
         return middle_s + self._workload.measure_s
 
     def _show(self, second: int, per_s: float) -> None:
+        self._world.throughput_seen(per_s)
         load = self._workload
         if self._middle_s is None or self._start_s is None:
             rate = f"{units.format_number(per_s)} transactions/s"

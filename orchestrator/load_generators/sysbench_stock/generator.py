@@ -337,6 +337,7 @@ class _SysbenchConsole:
             self._show(second, per_s)
 
     def _show(self, second: int, per_s: float) -> None:
+        self._world.throughput_seen(per_s)
         elapsed_s: float = second
         warmup_s = self._workload.warmup_s
         if self._measures:

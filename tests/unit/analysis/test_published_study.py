@@ -234,6 +234,15 @@ def test_it_is_shown_and_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> No
     assert sorted(STORED.rglob("*")) == before
 
 
+def test_its_first_screen_says_why_nothing_is_concluded(judged: Judged) -> None:
+    answer = judged.verdict.answer
+    assert answer is not None
+    assert answer.brief.why == (
+        "Each tier was measured once: one run has no interval, so no difference is "
+        "proven."
+    )
+
+
 def test_figures_of_others_are_not_gone_on_with(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from tests import ROOT
-from tests.asked import Ask, ask
+from tests.asked import Ask, Planning, ask
+from tests.fakes import QuietProgress
 
 __all__ = ["ask"]
 LEDGER = """\
@@ -172,3 +174,24 @@ def test_a_profile_in_the_place_of_a_campaign_is_told_so(
     file = str(ROOT / "profiles/ultra.yaml")
     assert tierbench("compare", file, "--dry-run", "--offline") == EXIT_USAGE
     assert f"give it as `--profiles {file}`" in said_by(capsys)
+
+
+def test_a_rehearsal_takes_the_file_and_names_what_it_does_without(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    app = replace(Planning(), progress=QuietProgress())
+    assert exit_code(["rehearse", write(folder, LEDGER)], app) == EXIT_DONE
+    plan = app.asked[-1].plan
+    assert plan.question == "Which disk for the ledger?"
+    assert [load.name for load in plan.workloads] == ["insert", "tpcc"]
+    assert (plan.repetitions, plan.scale) == (3, "smoke")
+    assert {load.slo[0].limit for load in plan.workloads} == {0.05}
+    assert isinstance(app.progress, QuietProgress)
+    assert app.progress.said == ["rehearse does without `margin`, `aa` and `set`"]
+
+
+def test_a_rehearsal_refuses_what_is_no_key_of_a_campaign(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert tierbench("rehearse", write(folder, "reepeats: 3\n")) == EXIT_USAGE
+    assert "repeats" in said_by(capsys)

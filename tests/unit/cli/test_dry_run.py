@@ -87,6 +87,21 @@ def test_order_time_space_and_cost_are_shown(
     assert not (tmp_path / "cache").exists()
 
 
+def test_what_differs_from_the_profiles_is_a_line_behind_the_plan(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    this_machine_has(monkeypatch, free_bytes=TIB, memory_bytes=TIB, cpus=2)
+    compare("tpcc", "--repeats", "2")
+    said = capsys.readouterr()
+    assert "warning" not in said.err
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    notes = [line for line in lines if line.startswith("note ")]
+    of_nodes = [line for line in notes if "instead of the profile's 3" in line]
+    assert len(of_nodes) == 1
+    assert of_nodes[0].startswith("note premium and ultra: 1 database node")
+    assert lines.index(notes[0]) > lines.index("Tiers")
+
+
 @pytest.mark.parametrize(
     ("repeats", "rounds", "more"), [(12, 12, ""), (300, 10, "… 290 more")]
 )

@@ -34,10 +34,11 @@ MACHINES = [
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """A project folder with what is shipped."""
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project folder with what is shipped, in which the command is given."""
     for name in ("profiles", "workloads", "docs/schema"):
         shutil.copytree(ROOT / name, tmp_path / "project" / name)
+    monkeypatch.chdir(tmp_path / "project")
     return tmp_path / "project"
 
 
@@ -133,22 +134,47 @@ def test_a_workload_is_valid_as_it_is_and_with_all_that_its_comments_show(
     assert schema_errors(file) == []
 
 
-@pytest.mark.parametrize("here", [True, False])
-def test_the_file_is_named_so_that_it_is_found_from_where_one_is(
-    root: Path,
-    here: bool,
+def test_all_is_written_where_one_is_and_named_so_that_it_is_found(
+    planned: CampaignApp,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(root if here else root.parent)
-    main.program(
-        ["init", "mine", "--tier", "azure/P15"],
-        standalone_mode=False,
-        obj=CampaignApp(root),
-    )
-    written, *_ = capsys.readouterr().out.splitlines()
-    assert written == f"wrote {'' if here else f'{root.name}/'}profiles/mine.yaml"
-    assert Path(written.removeprefix("wrote ")).is_file()
+    """Names are looked up in the project's folder; elsewhere a path says what is meant."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    words = ["init", "mine", "--tier", "azure/P15", "--workload", "load"]
+    assert main.exit_code(words, planned) == EXIT_DONE
+    assert capsys.readouterr().out.splitlines() == [
+        "wrote profiles/mine.yaml",
+        "wrote workloads/load.yaml",
+        'next: tierbench compare --profiles "profiles/mine.yaml ultra" '
+        "--workloads workloads/load.yaml --dry-run",
+    ]
+    assert (elsewhere / "profiles/mine.yaml").is_file()
+    assert not (planned.root / "profiles/mine.yaml").exists()
+
+
+def test_a_campaign_written_elsewhere_is_planned_there(
+    planned: CampaignApp,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    words = ["init", "mine", "--tier", "azure/P15", "--campaign", "ledger"]
+    assert main.exit_code(words, planned) == EXIT_DONE
+    text = (elsewhere / "ledger.yaml").read_text()
+    assert "$schema" not in text, "there is none beside it"
+    assert "profiles: [profiles/mine.yaml, ultra]" in text
+    planning = Planning(**vars(planned))
+    assert main.exit_code(["compare", "ledger.yaml", "--dry-run"], planning) == 0
+    names = [profile.name for profile in planning.asked[-1].plan.profiles]
+    assert names == ["mine", "ultra"]
+    capsys.readouterr()
 
 
 def test_several_values_of_an_option_are_joined(root: Path) -> None:

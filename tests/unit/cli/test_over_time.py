@@ -13,7 +13,11 @@ from orchestrator.analysis.results import Results
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
+from orchestrator.registry.references import CORE
+from orchestrator.system import store
+from tests import ROOT
 from tests.campaigns import later, of_a_day, stored
+from tests.observations import ON
 
 HOST = {"hostname": "example", "kernel": "6.1"}
 Tierbench = Callable[..., int]
@@ -182,3 +186,61 @@ def test_a_trend_can_fail_a_build(
     told = json.loads(capsys.readouterr().out)
     assert [level["campaigns"] for level in told["levels"]] == [10, 2]
     assert told["levels"][1]["word"] == "worse" and len(told["points"]) == 12
+
+
+# ------------------------------------------------------------------ all that was found
+
+
+CSV = ROOT / "tests/fixtures/histories/disk.csv"
+
+
+def test_observations_and_predictions_are_listed_beside_campaigns(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(campaign(0), tmp_path)
+    store.save_predictions(folder, [], CORE)
+    assert tierbench("observe", "--file", str(CSV), *ON) == EXIT_DONE
+    capsys.readouterr()
+    assert tierbench("history", "--output=json") == EXIT_DONE
+    told = json.loads(capsys.readouterr().out)
+    assert [entry["kind"] for entry in told] == [
+        "observation",
+        "one profile",
+        "prediction",
+    ]
+    observed = told[0]
+    kept = json.loads((tmp_path / observed["folder"] / "observed.json").read_text())
+    assert observed["question"] == "Which disks would have carried db-1 vda?"
+    assert observed["answer"] == kept["answer"]["what"] != ""
+    assert observed["fault"] == ""
+    assert told[1]["question"] == "What does ultra do for point-select?"
+    assert told[2]["folder"] == folder.name
+    assert tierbench("history") == EXIT_DONE
+    text = " ".join(capsys.readouterr().out.split())
+    assert "is not a results folder" not in text
+    assert "Which disks would have carried" in text
+
+
+def test_an_observation_that_goes_on_says_so(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = tmp_path / "observed-0123abcd-20260101T000000Z/samples/1767225600-60"
+    samples.mkdir(parents=True)
+    (samples / "00001.parquet").write_text("")
+    assert tierbench("history", "--output=json") == EXIT_DONE
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["kind"] == "observation"
+    assert told["began_s"] == 1767225600.0
+    assert "still being read" in told["answer"]
+
+
+def test_the_answer_is_the_one_that_the_verdict_has(
+    tierbench: Tierbench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(campaign(0), tmp_path)
+    assert tierbench("analyze", folder.name) == EXIT_DONE
+    verdict = json.loads((folder / "verdict.json").read_text())
+    capsys.readouterr()
+    assert tierbench("history", "--output=json") == EXIT_DONE
+    (told,) = json.loads(capsys.readouterr().out)
+    assert told["answer"] == verdict["answer"]["brief"]["what"] != ""

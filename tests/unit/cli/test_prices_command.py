@@ -200,3 +200,11 @@ def test_a_region_without_disks_writes_nothing(
     done = update(service, tmp_path / "azure.yaml")
     assert isinstance(done.exception, UnavailableError)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_listed_price_says_for_how_long_it_is() -> None:
+    listed = CliRunner().invoke(
+        program, ["tiers", "list", "--provider", "azure"], obj=App()
+    )
+    assert listed.exit_code == 0
+    assert "135.17/disk USD a month" in listed.output

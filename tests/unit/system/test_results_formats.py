@@ -13,7 +13,7 @@ import pytest
 from orchestrator.analysis.verdicts import judge
 from orchestrator.facts import DOUBT_EFFECTS
 from orchestrator.model import RESULTS_FORMAT
-from orchestrator.system import store
+from orchestrator.system import store, stored_campaigns
 from tests import ROOT
 from tests.campaigns import build_campaign, stored
 
@@ -83,7 +83,8 @@ def test_doubts_of_format_2_are_given_the_effects_that_they_had() -> None:
 
 
 def test_decisions_of_format_2_are_read() -> None:
-    assert [decision.workload for decision in store.decisions(CAMPAIGN)] == ["insert"]
+    kept = stored_campaigns.kept_conclusions(CAMPAIGN)
+    assert [decision.workload for decision in kept.decisions] == ["insert"]
 
 
 def test_a_record_of_today_says_its_effects_and_is_read_as_it_is(

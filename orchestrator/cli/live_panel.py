@@ -1,0 +1,116 @@
+"""A campaign that goes on, as one panel: what is done, until when, how fast, and what is decided.
+
+Made from a record of the moment, so that the terminal of the campaign and another one show the
+same. Each line is as long as the terminal is wide at most.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from rich.box import ROUNDED
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from orchestrator.run.live_state import DiskAtCap, LiveRun, PanelState, RecentRates
+from orchestrator.units import (
+    bar,
+    format_moment,
+    format_number,
+    format_seconds,
+    printable,
+)
+
+_MOST_BARS = 30  # of the last minute's seconds two share a bar
+_CAPS = {"iops": "IOPS", "bandwidth": "bandwidth"}
+_LATE_S = 5.0
+
+
+def panel(state: PanelState, now_s: float) -> RenderableType:
+    """`now_s`: Unix; a state that is older than some seconds says so."""
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(style="dim", no_wrap=True)
+    rows.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    if state.doing:
+        rows.add_row("now", _text(state.doing))
+    rows.add_row("time", _text(_time(state, now_s)))
+    for row in _throughput(state):
+        rows.add_row(*row)
+    if state.disk is not None:
+        rows.add_row("disk", _text(_disk(state.disk)))
+    if state.cost:
+        rows.add_row("cost", _text(f"about {state.cost} so far"))
+    label = "standing"
+    for line in state.standing:
+        rows.add_row(label, _text(line))
+        label = ""
+    title = state.campaign
+    if state.run is not None:
+        title = _title(state.run)
+    return Panel(
+        Group(rows), title=_text(title), title_align="left", box=ROUNDED, expand=True
+    )
+
+
+def _text(words: str) -> Text:
+    """As it is: brackets are no style, and nothing in it controls the terminal."""
+    return Text(printable(words))
+
+
+def _title(run: LiveRun) -> str:
+    repetition = f"repetition {run.repetition} of {run.repetitions}"
+    number = f"run {run.number} of {run.runs}"
+    return f"{number} · {run.profile} × {run.workload} · {repetition}"
+
+
+def _time(state: PanelState, now_s: float) -> str:
+    silent_s = max(0.0, now_s - state.written_s)
+    parts = [f"{format_seconds(state.elapsed_s + silent_s)} so far"]
+    if state.ends_s is not None:
+        left_s = state.ends_s - now_s
+        if left_s > 0:
+            parts.append(f"about {format_seconds(left_s)} left")
+            parts.append(f"until {format_moment(state.ends_s)}")
+        else:
+            parts.append("later than expected")
+    if silent_s > _LATE_S:
+        parts.append(f"last heard {format_seconds(silent_s)} ago")
+    return " · ".join(parts)
+
+
+def _throughput(state: PanelState) -> Iterator[tuple[str, Text]]:
+    """This tier and the one before, on one scale, which begins at 0."""
+    shown: list[RecentRates] = []
+    for rates in (state.rates, state.before):
+        if rates is not None and rates.per_s:
+            shown.append(rates)
+    most_per_s = max((max(rates.per_s) for rates in shown), default=0.0)
+    name_length = max((len(rates.profile) for rates in shown), default=0)
+    label = "throughput"
+    for rates in shown:
+        newest = f"{format_number(rates.per_s[-1])}/s"
+        when = ""
+        if rates is state.before:
+            newest = f"{format_number(sum(rates.per_s) / len(rates.per_s))}/s"
+            when = "  (before, mean)"
+        bars = sparkline(rates.per_s, most_per_s)
+        name = f"{rates.profile:{name_length}}"
+        yield label, _text(f"{name}  {bars:{_MOST_BARS}}  {newest}{when}")
+        label = ""
+
+
+def sparkline(per_s: Sequence[float], most_per_s: float) -> str:
+    """A bar for each value, or for as many neighbours as leave 30 bars; 0 is the lowest bar."""
+    together = -(-len(per_s) // _MOST_BARS)
+    bars = ""
+    for first in range(0, len(per_s), max(1, together)):
+        neighbours = per_s[first : first + together]
+        mean_per_s = sum(neighbours) / len(neighbours)
+        bars += bar(mean_per_s / (most_per_s or 1.0))
+    return bars
+
+
+def _disk(disk: DiskAtCap) -> str:
+    cap = _CAPS[disk.cap]
+    share = f"{disk.seconds_pct:.0f} % of the last minute"
+    return f"at its {cap} cap in {share} ({disk.node})"

@@ -1,0 +1,134 @@
+"""What was found without a campaign's runs: observations, and what was predicted from a run.
+
+Each is an entry of the list of all that was found (`campaign_list`), beside the campaigns.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from orchestrator.analysis.answers.record import NO_BRIEF, Brief
+from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.errors import TierbenchError
+from orchestrator.keys import plain_files
+from orchestrator.system import clock, stored_json
+from orchestrator.system.observation_files import DEMAND, FACTS, live
+from orchestrator.units import counted, first_few, listed
+
+_NAMED = "observed"
+_PREDICTIONS = "predictions.json"
+
+
+@dataclass(frozen=True)
+class _DiskRead:
+    """A disk that was read. `node`, `device`: as its counters call them."""
+
+    node: str
+    device: str
+
+
+@dataclass(frozen=True)
+class _Observation:
+    """What a list needs of observed.json."""
+
+    read: tuple[_DiskRead, ...] = ()
+    answer: Brief = NO_BRIEF
+
+
+@dataclass(frozen=True)
+class _Predicted:
+    tier: str
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class _Predictions:
+    """What a list needs of predictions.json."""
+
+    predictions: tuple[_Predicted, ...] = field(default=())
+
+
+def observation_folders(results: Path) -> tuple[Path, ...]:
+    """Those below a results folder, also of observations that have not ended."""
+    if plain_files.kind_of(results) == "nothing":
+        return ()
+    folders: list[Path] = []
+    with plain_files.reading(results):
+        below = list(results.iterdir())
+    for path in below:
+        if _NAMED in path.name and plain_files.is_folder(path) and _is_one(path):
+            folders.append(path)
+    return tuple(folders)
+
+
+def _is_one(folder: Path) -> bool:
+    """Whether an observation has begun to write there, and no campaign."""
+    if (folder / "plan.json").exists():
+        return False
+    return (
+        (folder / FACTS).is_file() or (folder / DEMAND).is_file() or bool(live(folder))
+    )
+
+
+def observation(folder: Path) -> Entry:
+    """What a list says of one, with the fault of one that cannot be read."""
+    began_s = _began_s(folder.name)
+    file = folder / FACTS
+    if not file.is_file():
+        question = "Which disks would have carried it?"
+        return Entry(
+            folder.name,
+            began_s,
+            kind="observation",
+            question=question,
+            answer="it is still being read, or was ended before it was judged",
+        )
+    try:
+        kept = stored_json.read_json(file, _Observation)
+    except TierbenchError as error:
+        return Entry(folder.name, began_s, fault=error.what)
+    disks: dict[str, None] = {}
+    for disk in kept.read:
+        disks[f"{disk.node} {disk.device}".strip()] = None
+    names = listed(list(first_few(list(disks))))
+    return Entry(
+        folder.name,
+        began_s,
+        kind="observation",
+        question=f"Which disks would have carried {names}?",
+        answer=kept.answer.what,
+    )
+
+
+def _began_s(name: str) -> float | None:
+    """`TIME-observed`, or `observed-HASH-TIME` of a live one; Unix seconds."""
+    began_s = clock.from_stamp(name)
+    if began_s is not None:
+        return began_s
+    _, _, stamp = name.removeprefix(f"{_NAMED}-").partition("-")
+    return clock.from_stamp(stamp)
+
+
+def prediction(campaign: Path, of_campaign: Entry) -> Iterator[Entry]:
+    """What was predicted from a run of a campaign, which has the entry `of_campaign`; nothing if
+    nobody asked. It is listed with the campaign, whose folder keeps it."""
+    file = campaign / _PREDICTIONS
+    if not file.is_file() or of_campaign.fault:
+        return
+    try:
+        kept = stored_json.read_json(file, _Predictions)
+    except TierbenchError as error:
+        yield Entry(of_campaign.folder, of_campaign.began_s, fault=error.what)
+        return
+    runs: dict[str, None] = {}
+    for predicted in kept.predictions:
+        if predicted.run:
+            runs[predicted.run] = None
+    tiers = counted(len(kept.predictions), "tier")
+    yield replace(
+        of_campaign,
+        kind="prediction",
+        question=f"What would other tiers do, by {listed(list(runs)) or 'a run'}?",
+        answer=f"{tiers} predicted: `tierbench analyze {of_campaign.folder}` shows them",
+        decisions={},
+    )
