@@ -111,6 +111,8 @@ def sparkline(per_s: Sequence[float], most_per_s: float) -> str:
 
 
 def _disk(disk: DiskAtCap) -> str:
+    if disk.seconds_pct < 0.5:
+        return "not at a cap in the last minute"
     cap = _CAPS[disk.cap]
     share = f"{disk.seconds_pct:.0f} % of the last minute"
     return f"at its {cap} cap in {share} ({disk.node})"

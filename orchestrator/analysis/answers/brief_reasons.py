@@ -52,7 +52,10 @@ def _is_of_single_runs(asked: Asked, answer: Answer) -> bool:
     if answer.kind != "comparison" or answer.purchase is not None:
         return False
     deltas = asked.verdict.deltas
-    return bool(deltas) and all(delta.ci_low_pct is None for delta in deltas)
+    for delta in deltas:
+        if delta.ci_low_pct is not None:
+            return False
+    return bool(deltas)
 
 
 def _first_in_question(answer: Answer) -> PartAnswer:
