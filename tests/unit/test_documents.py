@@ -186,6 +186,32 @@ def test_no_module_is_named_that_is_not_there() -> None:
     assert missing == []
 
 
+# ------------------------------------------------------------------ messages
+
+OF_THE_SHELL = "tierbench: command not found"
+
+
+def test_each_message_in_troubleshooting_is_the_programs() -> None:
+    """A reader searches the page for the words that are on the screen."""
+    page = text_of("TROUBLESHOOTING.md").split("## Questions")[0]
+    source = source_in_one_line()
+    missing: list[str] = []
+    for row in table_rows(page):
+        for message in re.findall(r'"([^"]+)"', row[0]):
+            for part in re.split(" *[:,]? *… *,? *", message):
+                if part not in source and message != OF_THE_SHELL:
+                    missing.append(message)
+    assert missing == []
+
+
+def source_in_one_line() -> str:
+    """The package and the Makefile, with texts that are split over several lines put together."""
+    files = [*PACKAGE.rglob("*.py"), *PACKAGE.rglob("*.yaml"), ROOT / "Makefile"]
+    whole = "\n".join(file.read_text() for file in files)
+    joined = re.sub(r'"\s*\n\s*f?"', "", whole)
+    return " ".join(joined.split())
+
+
 # ------------------------------------------------------------------ names
 
 
