@@ -16,7 +16,7 @@ from rich.text import Text
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.report.blocks import Document, Stamp, Table, charts_of
+from orchestrator.report.blocks import Document, Stamp, Table, charts_of, labelled
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
@@ -106,8 +106,8 @@ def _first_screen(
         yield terminal.answers(cards.answers(index, with_pictures=False))
         return
     yield terminal.status(sureness.word, " ".join(sureness.details))
-    if labels:
-        yield terminal.stamps(labels)
+    if labelled(labels):
+        yield terminal.stamps(labelled(labels))
     yield Text()
     yield terminal.answers(cards.answers(index, with_pictures=False))
     yield Text()

@@ -188,11 +188,15 @@ class Section:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What every figure must be read with: a short label, and the sentence behind it."""
+    """What every figure must be read with: a short label, and the sentence behind it.
+
+    `is_in_brief`: the four lines on top say it already, so its label need not stand below them.
+    """
 
     label: str
     text: str
     advice: str
+    is_in_brief: bool = False
 
 
 @dataclass(frozen=True)
@@ -221,8 +225,10 @@ class ShownAnswer:
         """What stands behind it until a reader asks for it."""
         if self.in_sight == (self.first_sentence,):
             return self.further
-        if self.text in self.lines:
-            return ""
+        for line in self.lines:
+            # A line need not have the name of the tier, which stands above it.
+            if self.text.lower().endswith(line.lower()):
+                return ""
         return self.text
 
     @property
@@ -272,6 +278,25 @@ class Document:
     notice: str = ""  # said before all else
     brief: Brief = NO_BRIEF
     is_example: bool = False
+
+    @property
+    def shows_status(self) -> bool:
+        """Whether the first line does not say the same words already."""
+        return self.status.lower() != self.brief.what.lower()
+
+    @property
+    def labelled(self) -> tuple[Stamp, ...]:
+        """The stamps whose labels stand on top."""
+        return labelled(self.stamps)
+
+
+def labelled(stamps: Sequence[Stamp]) -> tuple[Stamp, ...]:
+    """Those that the brief does not say already."""
+    further: list[Stamp] = []
+    for stamp in stamps:
+        if not stamp.is_in_brief:
+            further.append(stamp)
+    return tuple(further)
 
 
 def charts_of(document: Document) -> Iterator[Chart]:

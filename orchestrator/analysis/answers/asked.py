@@ -44,6 +44,18 @@ class Asked:
                 return decision
         return None
 
+    def is_met_by_none(self, subject: str) -> bool:
+        """Whether every tier is proven to miss the SLO, so that more runs would name none."""
+        decision = self.decision(subject)
+        if decision is None or not decision.slo or decision.moot:
+            return False
+        missing: set[str] = set()
+        for offer in decision.offers:
+            for result in offer.slo:
+                if result.word == "missed" and offer.standing == "not enough":
+                    missing.add(offer.tier)
+        return len(missing) == len(self.campaign.plan.tiers)
+
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
         return phrases.opening(text, self._tiers)

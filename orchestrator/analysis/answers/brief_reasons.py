@@ -28,7 +28,50 @@ def why(asked: Asked, answer: Answer) -> str:
         texts += _against_dearer(asked, purchase.tier)
     if texts:
         return "; ".join(texts)
-    return _reason(asked, answer)
+    return _nearest(asked, answer) or _reason(asked, answer)
+
+
+def _nearest(asked: Asked, answer: Answer) -> str:
+    """Of tiers that all miss an SLO the one that comes nearest to the clause that all miss: `ultra
+    comes nearest: 469/s (461/s to 477/s), for 780.00 USD a month`; empty if there is none."""
+    for part in answer.parts:
+        decision = asked.decision(part.subject)
+        if decision is None or not asked.is_met_by_none(part.subject):
+            continue
+        for objective in decision.slo:
+            offer = _nearest_to(decision, objective)
+            if offer is None:
+                continue
+            for result in offer.slo:
+                if result.objective == objective:
+                    price = _for_price(offer)
+                    return f"{offer.tier} comes nearest: {result.measured}{price}"
+    return ""
+
+
+def _nearest_to(decision: Decision, objective: str) -> Offer | None:
+    """None if one of the tiers does not miss this clause, or has no figure of it."""
+    values: dict[str, float] = {}
+    for offer in decision.offers:
+        for result in offer.slo:
+            is_missed = result.word == "missed" and result.value is not None
+            if result.objective == objective and is_missed:
+                values[offer.tier] = result.value or 0.0
+    if len(values) < len(decision.offers):
+        return None
+    best = max(values.values())
+    if "<" in objective:
+        best = min(values.values())
+    for offer in decision.offers:
+        if values[offer.tier] == best:
+            return offer
+    return None
+
+
+def _for_price(offer: Offer) -> str:
+    if offer.monthly_cost is None:
+        return ""
+    return f", for {money(offer.monthly_cost, offer.currency)} a month"
 
 
 def _reason(asked: Asked, answer: Answer) -> str:

@@ -44,6 +44,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         _opening(asked, brief.how_sure),
         sentence(_not_tested(asked, answer)),
         sentence(brief.price),
+        brief.next_step,
     )
 
 
@@ -70,7 +71,11 @@ def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
     how_sure = "; ".join(texts)
     limits = " ".join(one_profile.limits_in_words(asked))
     price = price_in_words(_price_of_one_profile(asked))
-    return Brief(what, limits, how_sure, price=price)
+    return Brief(what, limits, how_sure, price=price, next_step=_NEXT)
+
+
+# One profile alone leaves open what to buy.
+_NEXT = "To learn which disk to buy, measure another beside it: `tierbench compare`."
 
 
 def _overload(asked: Asked) -> Iterator[str]:
@@ -113,6 +118,9 @@ def _what(asked: Asked, answer: Answer) -> str:
     if purchase is not None:
         return _named(asked, answer, purchase)
     parts = answer.parts
+    missed = _met_by_none(asked, answer)
+    if missed:
+        return missed
     if answer.together is not None:
         return (
             f"no tier to buy yet: none is proven enough for all {len(parts)} workloads"
@@ -120,6 +128,19 @@ def _what(asked: Asked, answer: Answer) -> str:
     if len(parts) == 1:
         return f"no tier to buy yet for {parts[0].subject}"
     return "; ".join(_of_workload(part) for part in parts)
+
+
+def _met_by_none(asked: Asked, answer: Answer) -> str:
+    """`no tier measured meets nopm > 20000`; of several workloads the first of which that is
+    proven; empty if of none."""
+    for part in answer.parts:
+        if asked.is_met_by_none(part.subject):
+            clauses = units.listed([clause.objective for clause in part.slo])
+            whose = ""
+            if len(answer.parts) > 1:
+                whose = f" for {part.subject}"
+            return f"no tier measured meets {clauses}{whose}"
+    return ""
 
 
 def _of_workload(part: PartAnswer) -> str:
@@ -184,7 +205,7 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
         return "not at all: a measured campaign says here what it proves"
     texts = list(_proven(asked, answer.parts))
     for proof, word in _OPEN.items():
-        subjects = _subjects(answer, proof)
+        subjects = _unsettled(asked, answer, proof)
         if not subjects:
             continue
         text = f"{units.listed(subjects)} {_is(subjects)} {word}"
@@ -198,10 +219,10 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
     return "; ".join(texts)
 
 
-def _subjects(answer: Answer, proof: ProofWord) -> list[str]:
+def _unsettled(asked: Asked, answer: Answer, proof: ProofWord) -> list[str]:
     subjects: list[str] = []
     for part in answer.parts:
-        if part.proof == proof:
+        if part.proof == proof and not asked.is_met_by_none(part.subject):
             subjects.append(part.subject)
     return subjects
 
@@ -213,7 +234,11 @@ def _lost(answer: Answer) -> Iterator[str]:
 
 
 def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
-    proven = [part.subject for part in parts if part.proof.startswith("proven")]
+    proven: list[str] = []
+    for part in parts:
+        is_missed = asked.is_met_by_none(part.subject)
+        if is_missed or part.proof.startswith("proven"):
+            proven.append(part.subject)
     if not proven:
         return
     level = units.format_quantity(100 * stats.CONFIDENCE, "%")

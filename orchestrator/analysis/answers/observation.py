@@ -4,6 +4,7 @@ Pure. Nothing was loaded and no such disk was touched, so no word here is one of
 would have carried the demand is worth measuring, and named for that.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -90,11 +91,16 @@ def observation_answer(
         untested=UNTESTED,
         cautions=tuple(_cautions(observed, misses, remarks)),
         next_steps=tuple(steps),
-        brief=_brief(parts, sureness),
+        brief=_brief(observed, parts, sureness, seconds_command),
     )
 
 
-def _brief(parts: Sequence[PartAnswer], sureness: Sureness) -> Brief:
+def _brief(
+    observed: Observed,
+    parts: Sequence[PartAnswer],
+    sureness: Sureness,
+    seconds_command: str,
+) -> Brief:
     """What is worth measuring; nothing is proven by what counters tell."""
     carried: list[str] = []
     for part in parts:
@@ -109,24 +115,45 @@ def _brief(parts: Sequence[PartAnswer], sureness: Sureness) -> Brief:
     why = ""
     if carried:
         what = f"worth measuring: {units.listed(carried)}"
-        why = "The cheapest of each provider that would have carried what was read."
+        why = f"{_whose_cheapest(parts)} that would have carried what was read."
+    elif observed.apart_s:
+        apart = units.format_seconds(round(observed.apart_s, 2))
+        why = f"A disk is at its cap for seconds, and these are sums of {apart}."
     return Brief(
         sentence(what).removesuffix("."),
         why,
         "Bounds from counters: nothing was loaded, and no such disk was touched.",
         "Throughput and latency there, another week, memory, release or number of nodes.",
+        next_step=_capitalized(_advice(observed, seconds_command)),
     )
 
 
+def _capitalized(text: str) -> str:
+    """Without a full stop, which would be copied with a command that stands at the end."""
+    return text[:1].upper() + text[1:]
+
+
+def _whose_cheapest(parts: Sequence[PartAnswer]) -> str:
+    """Prices of several lists have no order, so it is the cheapest of each."""
+    if len(parts) == 1:
+        return f"The cheapest disk of {parts[0].subject}"
+    return "The cheapest disk of each provider"
+
+
+# An amount and its unit, as a parameter has them.
+_GLUED = re.compile(r"^([0-9.]+)([A-Za-z])")
+
+
 def specified(disk: str) -> str:
-    """`aws/gp3 (2 × 250GiB, 3,000 IOPS, 125MiB/s)`. `disk`: as `disk_in_words` has it."""
-    row, _, written = disk.partition(": ")
+    """`aws/gp3 (2 × 250 GiB, 3,000 IOPS, 125 MiB/s)`. `disk`: as the catalog or
+    `disk_in_words` has it."""
+    row, _, written = disk.partition(":")
     if not written:
         return disk
     values: dict[str, str] = {}
-    for parameter in written.split(", "):
-        key, _, value = parameter.partition("=")
-        values[key] = value
+    for parameter in written.split(","):
+        key, _, value = parameter.strip().partition("=")
+        values[key] = _GLUED.sub(r"\1 \2", value)
     size = values.pop("size", "")
     count = values.pop("count", "1")
     if count != "1":
@@ -145,22 +172,28 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     allowed = f"Tolerance: {tolerance} of the time at a cap."
     text = f"Nothing was loaded, and no such disk was touched. {allowed}"
     share = observed.tolerance
-    if not observed.apart_s and not _seems_held_back(observed):
+    advice = _advice(observed, seconds_command)
+    if not advice:
         return Sureness("observed", text, tolerance_share=share, details=(allowed,))
     word: SurenessWord = "cannot be told from these readings"
-    if not observed.apart_s:
-        advice = "name the observed disk with --source, which looks as if at its limit"
-    else:
-        advice = _instead_of_longer_sums(observed, seconds_command)
-        if observed.apart_s >= _MINUTE_S:
-            word = "cannot be told from minutes"
+    if observed.apart_s >= _MINUTE_S:
+        word = "cannot be told from minutes"
     return Sureness(
         word,
         f"{sentence(advice)} {text}",
         tolerance_share=share,
-        headline=f"{word}; {advice}",
+        headline=word,
         details=(allowed,),
     )
+
+
+def _advice(observed: Observed, seconds_command: str) -> str:
+    """What would tell more, where these readings do not tell enough; else empty."""
+    if observed.apart_s:
+        return _instead_of_longer_sums(observed, seconds_command)
+    if _seems_held_back(observed):
+        return "name the observed disk with --source, which looks as if at its limit"
+    return ""
 
 
 def _seems_held_back(observed: Observed) -> bool:
@@ -176,7 +209,7 @@ def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
     whose machine none runs."""
     advice = managed_servers.instead_of_seconds(observed.demands)
     if seconds_command:
-        advice.append(f"read seconds for an hour: {seconds_command}")
+        advice.append(f"read seconds for an hour: `{seconds_command}`")
     return "; ".join(advice) or "read seconds for an hour"
 
 

@@ -14,6 +14,7 @@ from orchestrator.analysis.conclusions import NeighbourTier
 from orchestrator.facts import STANDS_IN
 
 NO_ANSWER = "no answer"
+NONE_MEETS_IT = "none"
 EXAMPLE = "EXAMPLE: nothing was measured, a model made all figures up"
 # Of a price that was read in somebody's copy of a provider's list.
 NOT_VERIFIED = "not verified"
@@ -34,7 +35,10 @@ def part_headline(part: PartAnswer) -> str:
 
 
 def choice(answer: Answer, part: PartAnswer) -> str:
-    """The tier to buy; `no answer` if one was asked for; else empty."""
+    """The tier to buy; `none` if all are proven to miss the SLO; `no answer` if one was asked for;
+    else empty."""
+    if answer.is_unanswered(part) and answer.sureness.word == "SLO missed":
+        return NONE_MEETS_IT
     if answer.is_unanswered(part):
         return NO_ANSWER
     return part.tier or ""

@@ -340,7 +340,8 @@ class Brief:
     """The answer for a reader in a hurry: what to do, and three lines about it.
 
     `price`: of a profile that was compared with none; where a tier is named, `what` has it.
-    `not_tested`: what nobody tried, in a few words. A line without anything to say is empty.
+    `not_tested`: what nobody tried, in a few words. `next_step`: what to do where nothing is to be
+    bought yet, with its command. A line without anything to say is empty.
     """
 
     what: str
@@ -348,6 +349,7 @@ class Brief:
     how_sure: str = ""
     not_tested: str = ""
     price: str = ""
+    next_step: str = ""
 
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
@@ -357,6 +359,7 @@ class Brief:
             ("Why", self.why),
             ("How sure", self.how_sure),
             ("Not tested", self.not_tested),
+            ("Next", self.next_step),
         )
         return tuple((label, text) for label, text in labelled if text)
 

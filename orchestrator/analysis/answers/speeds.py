@@ -140,6 +140,45 @@ def in_words(comparison: SpeedComparison) -> str:
     )
 
 
+def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
+    """Those of one workload beside a picture of all intervals: `premium-v2 was 2.74 and ultra 2.72
+    times as fast as premium`; tiers that are alike together."""
+    faster: list[SpeedComparison] = []
+    alike: list[str] = []
+    others: list[SpeedComparison] = []
+    for comparison in comparisons:
+        is_throughput = comparison.metric not in _LATENCY_NAMES
+        if comparison.word == "faster" and is_throughput and comparison.times:
+            faster.append(comparison)
+        elif comparison.word == "alike":
+            alike.append(comparison.contender)
+        else:
+            others.append(comparison)
+    yield from _times_in_short(faster)
+    if alike:
+        verb = "is"
+        if len(alike) > 1:
+            verb = "are"
+        yield f"{units.listed(alike)} {verb} as fast as {comparisons[0].baseline}"
+    for comparison in others:
+        claim, _, _ = in_words(replace(comparison, times_low=None)).partition(": ")
+        yield claim
+
+
+def _times_in_short(faster: Sequence[SpeedComparison]) -> Iterator[str]:
+    """A text for each tier that is the slower one."""
+    for slower in dict.fromkeys(comparison.slower for comparison in faster):
+        texts: list[str] = []
+        for comparison in faster:
+            if comparison.slower == slower:
+                times = units.format_number(comparison.times or 0.0)
+                verb = ""
+                if not texts:
+                    verb = "was "
+                texts.append(f"{comparison.faster} {verb}{times}")
+        yield f"{units.listed(texts)} times as fast as {slower}"
+
+
 def _span(comparison: SpeedComparison) -> str:
     """` (2.25 to 2.37)`, ` (2.25 or more)`; empty without an interval."""
     if comparison.times_low is None:

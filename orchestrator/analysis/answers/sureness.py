@@ -38,22 +38,19 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         return Sureness("one tier", f"{text}{lost}", tally, details=(text,))
     if not asked.contenders:
         return _of_one_profile(asked, parts, tally)
+    if all(asked.is_met_by_none(subject) for subject in asked.subjects):
+        return Sureness("SLO missed", f"No tier meets the SLO.{lost}", tally)
     if not tally.workloads_answered:
-        details: list[str] = []
+        text = "No workload has an answer."
         if asked.campaign.plan.repetitions == 1:
-            details.append("One run of each cannot tell a difference from chance.")
-        text = " ".join(["No workload has an answer.", *details])
-        return Sureness(
-            "not conclusive", f"{text}{lost}", tally, details=tuple(details)
-        )
+            text = f"{text} One run of each cannot tell a difference from chance."
+        return Sureness("not conclusive", f"{text}{lost}", tally)
     details = [asked.opening(why) for why in _without_prices(asked)]
     details += _moot_in_words(asked)
     sentences = list(details)
     if tally.workloads_answered == tally.workloads and _none_for_all(asked):
         sentences.append("No tier is proven enough for all workloads together.")
-    in_numbers = f"{_tally_in_words(tally)}."
-    details.append(in_numbers)
-    text = " ".join([*sentences, in_numbers])
+    text = " ".join([*sentences, f"{_tally_in_words(tally)}."])
     return Sureness(_word(asked, tally), f"{text}{lost}", tally, details=tuple(details))
 
 

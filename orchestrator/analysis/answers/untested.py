@@ -9,14 +9,14 @@ from orchestrator.analysis.results import Results
 from orchestrator.facts import NoteKind
 
 # A `DoubtKind` each; doubts may be of other kinds too.
-_OF_DOUBTS: Mapping[str, UntestedKind] = {
+OF_DOUBTS: Mapping[str, UntestedKind] = {
     "rehearsal": "anything",
     "published figures": "any measurement",
     "emulated tier": "real disks",
     "none tier": "real disks",
     "fewer nodes": "number of nodes",
 }
-_OF_NOTES: Mapping[NoteKind, UntestedKind] = {
+OF_NOTES: Mapping[NoteKind, UntestedKind] = {
     "fallback database": "database",
 }
 ABOUT_SMALL_SCALE = (
@@ -34,11 +34,11 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
     if is_stand_in(campaign):
         yield Untested("real cluster", ABOUT_STAND_IN)
     for doubt in verdict.doubts:
-        kind = _OF_DOUBTS.get(doubt.kind)
+        kind = OF_DOUBTS.get(doubt.kind)
         if doubt.run is None and kind is not None:
             yield Untested(kind, doubt.text, doubt.advice)
     for note in campaign.plan.notes:
-        kind = _OF_NOTES.get(note.kind)
+        kind = OF_NOTES.get(note.kind)
         if kind is not None:
             tiers: tuple[str, ...] = ()
             if note.profile:

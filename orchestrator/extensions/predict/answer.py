@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.observation import specified
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,
@@ -187,24 +188,52 @@ def prediction_answer(
         sureness=Sureness("predicted", _UNTESTED.text),
         untested=(_UNTESTED,),
         next_steps=tuple(_steps(names, commands)),
-        brief=_brief(why, outlooks),
+        brief=_brief(why, outlooks, slo),
     )
 
 
-def _brief(what: str, outlooks: Sequence[DiskOutlook]) -> Brief:
-    """`what`: the disks worth measuring, or the one that comes nearest."""
+def brief_without_slo(run: str, predictions: Sequence[Prediction]) -> Brief:
+    """Of predictions from a run where nothing says what a disk must do."""
+    disks = units.counted(len(predictions), "disk")
+    return Brief(
+        "No disk is named without an SLO",
+        f"Below are {disks}, from cheap to dear: which is enough depends on what you need.",
+        "Predicted from one run; in brackets what each figure may be.",
+        "Any of these disks, but those with a measured figure.",
+        next_step=f'Name the cheapest: `tierbench advise {run} --slo "p99 < 20 ms"`',
+    )
+
+
+def _brief(what: str, outlooks: Sequence[DiskOutlook], slo: Sequence[str]) -> Brief:
+    """`what`: the one that comes nearest, if no disk is worth measuring."""
+    what, _, why = what.partition("; ")
+    if outlooks:
+        prices = [_with_price(outlook) for outlook in outlooks]
+        what = f"worth measuring: {units.listed(prices)}"
+        why = f"The cheapest that are predicted to meet {units.listed(list(slo))}."
     chances: list[str] = []
     for outlook in outlooks:
         if outlook.chance is not None:
-            chances.append(f"{outlook.tier} {100 * outlook.chance:.0f} %")
+            chances.append(f"{specified(outlook.tier)} {100 * outlook.chance:.0f} %")
     how_sure = "predicted, not measured"
     if chances:
         how_sure = f"predicted; chance to meet the SLO: {', '.join(chances)}"
     return Brief(
         phrases.sentence(what).removesuffix("."),
+        phrases.closed(why),
         how_sure=phrases.sentence(how_sure),
         not_tested="Any of these disks.",
     )
+
+
+def _with_price(outlook: DiskOutlook) -> str:
+    """`azure/P30 for 405.51 USD a month for the disks and machines of your 3 nodes`."""
+    disk = specified(outlook.tier)
+    if outlook.price is None:
+        return disk
+    # Whether it was verified stands in the table.
+    price = phrases.price_in_words(replace(outlook.price, verified=None))
+    return f"{disk} for {price}"
 
 
 def _steps(names: str, commands: Sequence[str]) -> list[NextStep]:

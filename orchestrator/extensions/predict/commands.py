@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.table import Table
+from rich.text import Text
 from typer import Argument, Option
 
-from orchestrator.analysis.answers.phrases import NOT_VERIFIED
+from orchestrator.analysis.answers.phrases import EXAMPLE, NOT_VERIFIED
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
@@ -25,11 +26,11 @@ from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.answer import (
     MOST_CHANCE_IN_DOUBT,
+    brief_without_slo,
     by_price,
     cheapest,
     doubts_of_cell,
     in_doubt,
-    nearest_in_words,
     possible_tiers,
     prediction_answer,
     worth_measuring,
@@ -43,6 +44,7 @@ from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.planning import profiles, project_files
 from orchestrator.registry.installed import origin_of
+from orchestrator.report.rendering import terminal
 from orchestrator.report.sections import method
 from orchestrator.run import observing
 from orchestrator.system import files, store
@@ -88,7 +90,13 @@ def predict(
     doubts = _doubts(campaign, predictor)
     predictions = by_price(_bounded(unbounded, doubts))
     table = _table(predictions, _FIGURE_NAMES)
-    app.out.show(predictions, *_doubts_in_words(doubts), table)
+    app.out.show(
+        predictions,
+        *_notice(doubts),
+        *terminal.brief(brief_without_slo(run, predictions)),
+        *_doubts_in_words(doubts),
+        table,
+    )
     if tier:
         return
     name, _ = _campaign_and_run(run)
@@ -129,14 +137,13 @@ def advise(
     answer = prediction_answer(workload, objectives, predictions, commands)
     possible = possible_tiers(predictions)
     names = [named(clause.metric, clause.scope) for clause in clauses]
-    last_lines = commands
-    if not commands:
-        last_lines = [nearest_in_words(predictions)]
     app.out.show(
         _advice_as_json(answer, possible, doubts),
+        *_notice(doubts),
+        *terminal.brief(answer.brief),
         *_doubts_in_words(doubts),
         _table(cheapest(possible, SHOWN), names),
-        *last_lines,
+        *commands,
     )
 
 
@@ -167,6 +174,12 @@ def _bounded(
     for prediction in predictions:
         bounded.append(in_doubt(prediction, doubts))
     return bounded
+
+
+def _notice(doubts: Sequence[str]) -> Iterator[Text]:
+    """Before all else: that nothing was measured of a run that a model made up."""
+    if "rehearsal" in doubts:
+        yield terminal.notice(EXAMPLE)
 
 
 def _doubts_in_words(doubts: Sequence[str]) -> Iterator[str]:

@@ -26,6 +26,7 @@ def draw(document: blocks.Document, cache: Path | None = None) -> str:
     """The whole page. All text is escaped, but for our own SVG. `cache`: a folder that keeps
     Vega's code for the next page."""
     filters: dict[str, Callable[..., Any]] = {"inline_svg": _inline, "text": _text}
+    filters["headline"] = _headline
     filters["markdown"] = markdown.section
     style = Markup(text_of("page.css"))
     colour_of_tier = charts.colours(document.tiers)
@@ -47,6 +48,16 @@ def _text(text: str) -> Markup:
     """Escaped; a number and its unit stay on one line, and `code` is set as code."""
     escaped = str(escape(wording.unbroken(printable(text))))
     return Markup(_CODE.sub(r"<code>\1</code>", escaped))
+
+
+# A name such as `premium-v2`, which a narrow page would break behind its hyphen; and a price.
+_WHOLE = re.compile(r"[\d.,]+ [A-Z]{3}\b|\w+-\w[\w.]*")
+
+
+def _headline(text: str) -> Markup:
+    """The same in large letters, in which names and prices stay on one line."""
+    whole = r'<span class="unbroken">\g<0></span>'
+    return Markup(_WHOLE.sub(whole, str(_text(text))))
 
 
 def _inline(chart: blocks.Chart) -> Markup:

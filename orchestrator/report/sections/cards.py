@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
-from orchestrator.analysis.answers.record import PartAnswer
+from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import NEW_ORDER
@@ -17,7 +17,7 @@ from orchestrator.report.blocks import Chart, Measure, ShownAnswer
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import brief, factors
+from orchestrator.report.sections import brief, factors, matrix_ceilings
 
 _LATENCIES = {
     "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
@@ -34,20 +34,19 @@ def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ..
     for answer in factors.answers(index):
         if answer.text.removesuffix(".") not in what:
             shown.append(answer)
-    for card in cards(index):
+    for part in index.answer.parts:
+        drawn: Chart | None = None
         if with_pictures:
-            card = replace(card, picture=picture(index, card.workload))
-        shown.append(card)
+            drawn = picture(index, part.subject)
+        card = _card(index, part, shows_intervals=drawn is not None)
+        shown.append(replace(card, picture=drawn))
     return tuple(shown)
 
 
-def cards(index: ReportIndex) -> tuple[ShownAnswer, ...]:
-    """In the order of the plan, without pictures, which take time to draw. What all workloads
-    together need is in the brief."""
-    return tuple(_card(index, part) for part in index.answer.parts)
-
-
-def _card(index: ReportIndex, part: PartAnswer) -> ShownAnswer:
+def _card(
+    index: ReportIndex, part: PartAnswer, *, shows_intervals: bool
+) -> ShownAnswer:
+    """`shows_intervals`: its picture does, so that its lines need not."""
     answer = index.answer
     price = ""
     if part.purchase is not None:
@@ -58,32 +57,51 @@ def _card(index: ReportIndex, part: PartAnswer) -> ShownAnswer:
         text=" ".join(part.why),
         price=price,
         headline=phrases.choice(answer, part),
-        lines=tuple(_lines(index, part)),
+        lines=tuple(_lines(index, part, shows_intervals=shows_intervals)),
     )
 
 
 # ------------------------------------------------------------------ its lines
 
 
-def _lines(index: ReportIndex, part: PartAnswer) -> Iterator[str]:
-    """The claim, with what would settle it, and how many times as fast tiers are."""
+def _lines(
+    index: ReportIndex, part: PartAnswer, *, shows_intervals: bool
+) -> Iterator[str]:
+    """The claim, with what would settle it, and how many times as fast tiers are; of a disk matrix
+    what each disk gives at most."""
+    ceilings = matrix_ceilings.in_short(index, part.subject)
+    if ceilings:
+        yield ceilings
+        return
+    claim = _claim(index, part)
+    if claim:
+        yield index.opening(claim)
+    compared = tuple(_compared(index, part.subject))
+    if shows_intervals:
+        compared = tuple(speeds.in_short(_comparisons(index, part.subject)))
+    if compared:
+        yield index.opening("; ".join(compared))
+
+
+def _claim(index: ReportIndex, part: PartAnswer) -> str:
+    """Without what the brief says; empty if it says all."""
     lines = brief.brief(index)
     brief_text = lines.what
     for _, text in lines.lines:
         brief_text = f"{brief_text} {text}"
     claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
+    # Its headline is the tier's name.
+    claim = claim.removeprefix(f"{part.tier} is ")
+    if index.answer.sureness.word == "SLO missed":
+        claim = ""
     texts: list[str] = []
     for statement in claim.removesuffix(".").split("; "):
-        if statement not in brief_text:
+        if statement and statement not in brief_text:
             texts.append(statement)
     takes = _settled_by(index, part.subject)
     if takes and takes not in brief_text and takes not in claim:
         texts.append(takes)
-    if texts:
-        yield index.opening("; ".join(texts))
-    compared = tuple(_compared(index, part.subject))
-    if compared:
-        yield index.opening("; ".join(compared))
+    return "; ".join(texts)
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:
@@ -94,11 +112,17 @@ def _settled_by(index: ReportIndex, subject: str) -> str:
 
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
+    for comparison in _comparisons(index, workload):
+        claim, _, _ = speeds.in_words(comparison).partition(": ")
+        yield claim
+
+
+def _comparisons(index: ReportIndex, workload: str) -> list[SpeedComparison]:
+    of_workload: list[SpeedComparison] = []
     for comparison in index.answer.comparisons:
         if comparison.workload == workload:
-            text = speeds.in_words(comparison)
-            claim, _, _ = text.partition(": ")
-            yield claim
+            of_workload.append(comparison)
+    return of_workload
 
 
 # ------------------------------------------------------------------ its picture
@@ -158,6 +182,8 @@ def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
         return _LATENCIES["latency_p99_s"]
     if "latency" in words:
         return _LATENCIES["latency_avg_s"]
+    if _is_asked_in_transactions(load):
+        return drawn_rate("throughput_per_s")
     for clause in load.slo:
         is_clause = format_objective(clause) == decision.criterion
         if (
@@ -167,6 +193,14 @@ def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
         ):
             return _LATENCIES[clause.metric]
     return drawn_rate(index.throughput_metric(load.name))
+
+
+def _is_asked_in_transactions(load: Workload) -> bool:
+    """Whether its SLO limits their rate, though it may be counted in something else, as NOPM."""
+    return any(
+        clause.metric == "throughput_per_s" and clause.scope == "all"
+        for clause in load.slo
+    )
 
 
 def _stands_for(index: ReportIndex, load: Workload, clause: Objective) -> bool:
@@ -248,5 +282,6 @@ def _asked_for(
         words = f"Shaded: {format_objective(clause)}."
         if measure.metric in _LATENCIES:
             return {"from": 0.0, "to": limit, "words": words}
-        return {"from": limit, "to": max(highest, limit), "words": words}
+        # It is seen too where no tier comes up to it.
+        return {"from": limit, "to": max(highest, limit * _ROOM), "words": words}
     return None

@@ -8,6 +8,8 @@ from orchestrator.analysis import results
 from orchestrator.analysis.answers.untested import (
     ABOUT_SMALL_SCALE,
     ABOUT_STAND_IN,
+    OF_DOUBTS,
+    OF_NOTES,
     is_stand_in,
 )
 from orchestrator.facts import DatabaseFacts, NoteKind
@@ -51,6 +53,8 @@ _LABELS_OF_NOTES: Mapping[NoteKind, str] = {
 _LABEL_OF_OTHER_NOTES = "Not as asked"
 # Somebody may have to act on these, be the figures good or bad.
 _FIRST = (_LABELS_OF_NOTES["unfinished"], _LABELS_OF_NOTES["left behind"])
+# Said of the price, and of how sure the answer is.
+_IN_BRIEF = ("price not verified", "one repetition")
 _ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
 
 
@@ -62,14 +66,16 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         if stamp.label in _FIRST:
             shown.append(stamp)
     if is_stand_in(index.campaign):
-        shown.append(Stamp("Stand-in, not a real cluster", ABOUT_STAND_IN, ""))
+        label = "Stand-in, not a real cluster"
+        shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))
     shown.extend(existing_clusters(index))
     shown.extend(_doubts(index))
     shown.extend(stamp for stamp in of_notes if stamp.label not in _FIRST)
     shown.extend(_nodes(index))
     scale = index.campaign.small_scale
     if scale:
-        shown.append(Stamp(f"Scale “{scale}”", ABOUT_SMALL_SCALE, ""))
+        label = f"Scale “{scale}”"
+        shown.append(Stamp(label, ABOUT_SMALL_SCALE, "", is_in_brief=True))
     return tuple(shown)
 
 
@@ -86,7 +92,8 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
         text = _shared(index, [doubt.text for doubt in doubts])
         # Doubts of a kind may share their advice, which is given once.
         advice = dict.fromkeys(sentence(doubt.advice.strip()) for doubt in doubts)
-        yield Stamp(_label_of_doubts(kind), text, " ".join(advice))
+        is_in_brief = kind in OF_DOUBTS or kind in _IN_BRIEF
+        yield Stamp(_label_of_doubts(kind), text, " ".join(advice), is_in_brief)
 
 
 def _label_of_doubts(kind: str) -> str:
@@ -106,7 +113,8 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     for note in notes:
         if note.text not in about_files and not _is_said_elsewhere(note, doubted):
             label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
-            yield Stamp(label, _shared(index, [str(note)]), "")
+            text = _shared(index, [str(note)])
+            yield Stamp(label, text, "", is_in_brief=note.kind in OF_NOTES)
 
 
 def _about_files(index: ReportIndex) -> Iterator[Stamp]:

@@ -26,9 +26,11 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
-
-_Cells = Sequence[disk_matrix.MatrixCell]
-_ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
+from orchestrator.report.sections.matrix_ceilings import (
+    ByTier,
+    Cells,
+    measured_by_tier,
+)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -41,15 +43,15 @@ def sections(index: ReportIndex) -> tuple[Section, ...]:
     return tuple(shown)
 
 
-def _section(index: ReportIndex, workload: Workload, cells: _Cells) -> Section:
+def _section(index: ReportIndex, workload: Workload, cells: Cells) -> Section:
     title = f"{workload.name}: {workload.title}"
     parts = tuple(_parts(index, workload, cells))
     return Section(f"matrix-{workload.name}", title, parts)
 
 
-def _parts(index: ReportIndex, workload: Workload, cells: _Cells) -> Iterator[Part]:
+def _parts(index: ReportIndex, workload: Workload, cells: Cells) -> Iterator[Part]:
     """What the cells of each tier say together, then every cell."""
-    measured = _measured_by_tier(index, workload.name, cells)
+    measured = measured_by_tier(index, workload.name, cells)
     begun = _begun_by_tier(index, workload.name, cells, measured)
     if not measured and not begun:
         yield Part("", (Paragraph("No run of this workload left figures."),))
@@ -74,7 +76,7 @@ def _progress(tier: str, measured: int, planned: int) -> str:
     return f"No run of {tier} was measured to its end: {measured} of {cells} so far."
 
 
-def _about(workload: Workload, cells: _Cells) -> str:
+def _about(workload: Workload, cells: Cells) -> str:
     count = units.counted(len(cells), "cell")
     measured = units.format_seconds(workload.measure_s)
     warm_up = units.format_seconds(workload.warmup_s)
@@ -88,19 +90,9 @@ def _about(workload: Workload, cells: _Cells) -> str:
 # ------------------------------------------------------------------ what was measured
 
 
-def _measured_by_tier(index: ReportIndex, workload: str, cells: _Cells) -> _ByTier:
-    """Of the tiers of which a run was measured to its end."""
-    by_tier: dict[str, pd.DataFrame] = {}
-    for tier in index.tiers:
-        rows = _measured(index, tier, workload, cells)
-        if not rows.empty:
-            by_tier[tier] = rows
-    return by_tier
-
-
 def _begun_by_tier(
-    index: ReportIndex, workload: str, cells: _Cells, measured: _ByTier
-) -> _ByTier:
+    index: ReportIndex, workload: str, cells: Cells, measured: ByTier
+) -> ByTier:
     """Of the others, if a run has begun to measure."""
     by_tier: dict[str, pd.DataFrame] = {}
     for tier in index.tiers:
@@ -111,22 +103,7 @@ def _begun_by_tier(
     return by_tier
 
 
-def _measured(
-    index: ReportIndex, tier: str, workload: str, cells: _Cells
-) -> pd.DataFrame:
-    """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
-    repetitions = len(index.finished(tier, workload))
-    wanted = (tier, workload, repetitions)
-    means: dict[tuple[str, str], float] = {}
-    for cell in index.verdict.cells:
-        if (cell.profile, cell.workload, cell.n) == wanted:
-            means[cell.metric, cell.scope] = cell.mean
-    return matrix_laws.table(cells, means)
-
-
-def _so_far(
-    index: ReportIndex, tier: str, workload: str, cells: _Cells
-) -> pd.DataFrame:
+def _so_far(index: ReportIndex, tier: str, workload: str, cells: Cells) -> pd.DataFrame:
     """What the newest of its runs has measured that has not finished."""
     figures: dict[tuple[str, str], float] = {}
     for measurement in _newest_so_far(index, tier, workload):
@@ -164,7 +141,7 @@ _CEILING_TITLES = (
 _NOT_REACHED = "not reached"
 
 
-def _ceilings(index: ReportIndex, measured: _ByTier) -> Table:
+def _ceilings(index: ReportIndex, measured: ByTier) -> Table:
     """A row for each tier, also for those without figures."""
     rows: list[Row] = []
     for profile in index.profiles:
@@ -233,9 +210,7 @@ _ABOUT_LAWS = (
 _ABOUT_DEPTH = "A saturated disk gives no more: each further I/O in flight only waits."
 
 
-def _depth(
-    index: ReportIndex, workload: Workload, measured: _ByTier
-) -> Iterator[Block]:
+def _depth(index: ReportIndex, workload: Workload, measured: ByTier) -> Iterator[Block]:
     rows: list[Row] = []
     for tier, table in measured.items():
         for law in matrix_laws.depth_laws(table):
@@ -267,7 +242,7 @@ def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
     }
 
 
-def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Chart:
+def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart:
     """The first series among those with the most depths, with a line for each tier."""
     longest = _longest_series(measured)
     drawn = longest.assign(ms=longest["typical_s"] * 1e3)
@@ -278,7 +253,7 @@ def _depth_chart(measured: _ByTier, tiers: Sequence[str], workload: str) -> Char
     return charts.figure(f"{workload}-depth", title, spec, {"points": points})
 
 
-def _longest_series(measured: _ByTier) -> pd.DataFrame:
+def _longest_series(measured: ByTier) -> pd.DataFrame:
     """The cells of all tiers, of that pattern, read share and block."""
     cells: pd.DataFrame = pd.concat(measured, names=["tier"]).reset_index("tier")
     depths = cells.groupby(matrix_laws.SERIES)["in_flight"].transform("nunique")
@@ -293,7 +268,7 @@ def _longest_series(measured: _ByTier) -> pd.DataFrame:
 _ABOUT_STEPS = "Median latencies, and their median over the loads that saturate the disk with both."
 
 
-def _steps(measured: _ByTier) -> Table | Paragraph:
+def _steps(measured: ByTier) -> Table | Paragraph:
     rows: list[Row] = []
     for tier, table in measured.items():
         for step in matrix_laws.block_steps(table):
@@ -334,7 +309,7 @@ _ABOUT_CELLS = (
 )
 
 
-def _every_cell(shown: _ByTier, tier: str, workload: str) -> Iterator[Block]:
+def _every_cell(shown: ByTier, tier: str, workload: str) -> Iterator[Block]:
     """Of one tier, as maps and as a table."""
     maps = [_heat_map(shown, heat, tier, workload) for heat in _HEATS]
     yield Charts(tuple(maps), (tier,), _ABOUT_MAPS)
@@ -393,7 +368,7 @@ class _Range(NamedTuple):
     high: float
 
 
-def _range(shown: _ByTier, heat: Measure) -> _Range:
+def _range(shown: ByTier, heat: Measure) -> _Range:
     values = pd.concat(shown.values())[heat.metric] * heat.factor
     return _Range(float(values.min()), float(values.max()))
 
@@ -415,7 +390,7 @@ def _heat_spec(
     )
 
 
-def _heat_map(shown: _ByTier, heat: Measure, tier: str, workload: str) -> Chart:
+def _heat_map(shown: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
     """A panel for each pattern and read share. Colours mean the same for all tiers."""
     cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
     spec = _heat_spec(heat, tier, cells, _range(shown, heat))

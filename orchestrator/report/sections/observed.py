@@ -15,7 +15,7 @@ from orchestrator.analysis.answers.observation import (
     band_in_words,
     percent_in_words,
 )
-from orchestrator.analysis.answers.record import Answer, PartAnswer
+from orchestrator.analysis.answers.record import Answer, DisksToBuy, PartAnswer
 from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.report.blocks import (
     Block,
@@ -75,7 +75,7 @@ def document(
         status=answer.sureness.word,
         status_text=" ".join(answer.sureness.details),
         stamps=tuple(_stamps(answer)),
-        answers=tuple(_shown(part) for part in answer.parts),
+        answers=tuple(_shown(part, answer) for part in answer.parts),
         verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
@@ -115,25 +115,41 @@ def _when(observed: Observed) -> str:
 
 def _stamps(answer: Answer) -> Iterator[Stamp]:
     for caution in answer.cautions:
-        yield Stamp(caution.kind, caution.text, caution.advice)
+        # That seconds are unknown is the first line.
+        is_in_brief = caution.kind == "seconds unknown"
+        yield Stamp(caution.kind, caution.text, caution.advice, is_in_brief)
 
 
-def _shown(part: PartAnswer) -> ShownAnswer:
+def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
+    """Of one provider alone the disk stands in the first line already."""
     price = ""
     headline = ""
-    line = f"No disk of {part.subject} is known to have carried what was read."
+    lines = [f"No disk of {part.subject} is known to have carried what was read."]
     if part.purchase is not None:
+        lines = [*_cheaper(part, part.purchase)]
+    if part.purchase is not None and len(answer.parts) > 1:
         headline = observation.specified(part.purchase.tier)
-        price = phrases.monthly(part.purchase.price)
-        line = "Would have carried what was read."
+        price = f"{phrases.monthly(part.purchase.price)} a node"
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
         text=" ".join(part.why),
         price=price,
         headline=headline,
-        lines=(line,),
+        lines=tuple(lines),
     )
+
+
+def _cheaper(part: PartAnswer, purchase: DisksToBuy) -> Iterator[str]:
+    """What is cheaper and not excluded; else that nothing is."""
+    for outlook in part.worth_measuring:
+        if outlook.tier == purchase.tier:
+            break
+        disk = observation.specified(outlook.tier)
+        price = phrases.monthly(outlook.price)
+        yield f"Whether {disk} would do, for {price} a node, {outlook.word}."
+        return
+    yield "No cheaper disk would have carried what was read."
 
 
 def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:

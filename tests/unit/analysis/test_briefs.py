@@ -13,7 +13,7 @@ from tests.campaign_tables import GIB
 from tests.campaigns import SHAPES, build_campaign
 from tests.decision_scenarios import RATES, TIERS, failing, on
 from tests.doubted import facts
-from tests.one_profile import alone, client_at_its_limit
+from tests.one_profile import alone, asked_for, client_at_its_limit
 
 
 def brief_of(campaign: Results) -> Brief:
@@ -77,6 +77,37 @@ def test_an_answer_for_cached_data_is_not_a_purchase() -> None:
 def test_runs_that_are_lost_are_said_beside_how_sure_it_is() -> None:
     brief = compared(failed=(3,))
     assert "1 of 45 runs left no figures" in brief.how_sure
+
+
+def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
+    brief = brief_of(
+        asked_for(build_campaign(workloads=["tpcc"], frames=False), "throughput > 800")
+    )
+    assert brief.what == "No tier measured meets throughput > 800/s"
+    assert brief.why.startswith("ultra comes nearest: 469/s (")
+    assert brief.why.endswith(", for 780.00 USD a month.")
+    assert brief.how_sure == "Proven at 95 % confidence, by 3 repetitions."
+
+
+def test_of_several_workloads_it_says_whose_slo_none_meets() -> None:
+    campaign = build_campaign(workloads=["point-select", "tpcc"], frames=False)
+    select, tpcc = campaign.plan.workloads
+    loads = (select, *slo.applied((tpcc,), "throughput > 800", "--slo"))
+    brief = brief_of(replace(campaign, plan=replace(campaign.plan, workloads=loads)))
+    assert brief.what == "No tier measured meets throughput > 800/s for tpcc"
+
+
+def test_a_tier_without_figures_may_meet_an_slo_that_the_others_miss() -> None:
+    campaign = build_campaign(
+        workloads=["tpcc"], missing=[("ultra", "tpcc")], frames=False
+    )
+    brief = brief_of(asked_for(campaign, "throughput > 800"))
+    assert brief.what == "No tier to buy yet for tpcc"
+
+
+def test_one_profile_leaves_open_what_to_buy() -> None:
+    brief = compared(profiles=("ultra",), workloads=("tpcc",), repetitions=1)
+    assert brief.next_step.endswith("measure another beside it: `tierbench compare`.")
 
 
 def test_one_profile_that_meets_its_slo_says_so_with_its_figure() -> None:

@@ -139,14 +139,18 @@ def test_a_disk_that_cannot_be_told_is_worth_measuring_and_not_named() -> None:
     assert [outlook.tier for outlook in part.worth_measuring] == ["azure/P30"]
 
 
-def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() -> None:
+def test_from_minutes_alone_no_disk_is_named_and_the_next_step_is_to_read_seconds() -> (
+    None
+):
     minutes = observed(LARGE, demand=MINUTES)
     line = "tierbench observe --profile ours.yaml --last 1h"
     answer = observation_answer(minutes, "", [], line)
-    assert answer.brief.what == (
-        f"Cannot be told from minutes; read seconds for an hour: {line}"
+    assert answer.brief.what == "Cannot be told from minutes"
+    assert answer.brief.why == (
+        "A disk is at its cap for seconds, and these are sums of 60 s."
     )
-    assert f"Read seconds for an hour: {line}" in answer.sureness.text
+    assert answer.brief.next_step == f"Read seconds for an hour: `{line}`"
+    assert f"Read seconds for an hour: `{line}`" in answer.sureness.text
     assert answer.next_steps == (NextStep("read seconds", "", line),)
     (part,) = answer.parts
     assert part.purchase is None and part.why[0].startswith("Bounds alone")
@@ -166,12 +170,13 @@ def test_from_minutes_alone_the_headline_is_what_to_read_and_no_disk_is_named() 
         ),
     ],
 )
-def test_of_a_managed_server_the_headline_is_what_its_provider_can_be_asked(
+def test_of_a_managed_server_the_next_step_is_what_its_provider_can_be_asked(
     storage: str, instead: str
 ) -> None:
     minutes = observed(LARGE, demand=replace(MINUTES, device=storage))
     answer = observation_answer(minutes, "", [], "")
-    assert answer.brief.what == f"Cannot be told from minutes; {instead}"
+    assert answer.brief.what == "Cannot be told from minutes"
+    assert answer.brief.next_step.lower() == instead.lower()
     assert answer.next_steps == ()
 
 

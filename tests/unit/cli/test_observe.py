@@ -244,7 +244,7 @@ def test_sums_alone_are_said_to_tell_no_seconds(
         observed(tmp_path, "--file", str(read), "--output=json", *ON) / "report.md"
     ).read_text()
     assert "seconds unknown" in text and "bounds alone that need no seconds" in text
-    assert "**Cannot be told from minutes; read seconds for an hour: " in text
+    assert "- **Next**: Read seconds for an hour: `" in text
     first = text.partition("## What to measure next")[2]
     assert "iostat -o JSON -xt sdc 1 3600 > seconds.json && " in first
     assert "tierbench observe --file seconds.json --vm" in first

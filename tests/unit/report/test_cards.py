@@ -15,6 +15,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards
 from tests import report_verdicts
 from tests.campaigns import build_campaign
+from tests.one_profile import asked_for
 
 _LEAST_WORDS = 5  # below that a sentence may be said of two workloads
 
@@ -48,6 +49,32 @@ def test_nothing_stands_twice_on_the_first_screen_and_cards_have_three_lines() -
         for answer in document.answers:
             headline = [answer.headline] if answer.headline else []
             assert len([*headline, *answer.in_sight]) <= 3
+
+
+def test_what_the_four_lines_say_has_no_label_below_them() -> None:
+    document = _documents()[0]
+    assert "YugabyteDB itself" in document.brief.not_tested
+    assert document.stamps and not document.labelled
+
+
+def test_beside_a_picture_of_the_intervals_tiers_are_compared_in_a_line() -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    index = ReportIndex(campaign, judge(campaign))
+    (drawn,) = cards.answers(index, with_pictures=True)
+    (plain,) = cards.answers(index, with_pictures=False)
+    assert (
+        drawn.lines[-1]
+        == "premium-v2 was 2.69 and ultra 2.72 times as fast as premium."
+    )
+    assert "premium-v2 was 2.69 times as fast as premium (2." in plain.lines[-1]
+
+
+def test_an_slo_that_no_tier_meets_is_shaded_in_its_unit() -> None:
+    campaign = build_campaign(workloads=["tpcc"], frames=False)
+    asked = asked_for(campaign, "throughput > 800")
+    (card,) = documents.arrange(asked, judge(asked)).answers
+    assert card.headline == "none" and card.picture is not None
+    assert card.picture.remark == "Shaded: throughput > 800/s."
 
 
 def test_its_picture_has_every_tier_with_price_and_margin() -> None:

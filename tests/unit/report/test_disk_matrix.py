@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import concluding
 from orchestrator.design import disk_matrix
 from orchestrator.load_generators.fio import Fio
-from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record
+from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record, Run
+from orchestrator.report.document import arrange
 from orchestrator.system import store
 from tests.faults.doors import FIO
 from tests.plans import a_plan, a_workload
@@ -42,6 +44,19 @@ def begun(results: Path, points: int) -> Path:
     return folder
 
 
+def keep_whole(folder: Path, run: Run) -> None:
+    """As a run leaves its points that was measured to its end."""
+    raw = store.run_folder(folder, run) / "raw"
+    (raw / "fio").mkdir(exist_ok=True)
+    for cell in disk_matrix.planned(CELLS):
+        (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
+    figures = Fio().read(MATRIX, raw, 0.0, 1.0).measurements
+    profile = store.load(folder).plan.profile(run.profile)
+    of_run = (RESULTS_FORMAT, run, profile, MATRIX)
+    record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
+    store.save_record(raw.parent, record)
+
+
 def report_of(folder: Path) -> str:
     concluding.conclude(folder)
     return (folder / "report.md").read_text()
@@ -60,14 +75,7 @@ def test_beside_a_tier_that_was_measured_they_are_no_ceiling(tmp_path: Path) -> 
     folder = begun(tmp_path, 2)
     plan = store.load(folder).plan
     run = plan.runs[1]
-    raw = store.run_folder(folder, run) / "raw"
-    (raw / "fio").mkdir()
-    for cell in disk_matrix.planned(CELLS):
-        (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
-    figures = Fio().read(MATRIX, raw, 0.0, 1.0).measurements
-    of_run = (RESULTS_FORMAT, run, plan.profile(run.profile), MATRIX)
-    record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
-    store.save_record(raw.parent, record)
+    keep_whole(folder, run)
     text = report_of(folder)
     assert "### Ceilings found" in text and f"### Every cell of {run.profile}" in text
     assert f"### Cells of {plan.runs[0].profile} so far" in text
@@ -78,6 +86,17 @@ def test_beside_a_tier_that_was_measured_they_are_no_ceiling(tmp_path: Path) -> 
         if line.startswith(f"| {plan.runs[0].profile} ")
     ]
     assert "missing" in row
+
+
+def test_the_first_screen_says_what_each_disk_gives(tmp_path: Path) -> None:
+    folder = begun(tmp_path, 0)
+    for run in store.load(folder).plan.runs:
+        keep_whole(folder, run)
+    concluding.conclude(folder)
+    campaign = store.load(folder)
+    (card,) = arrange(campaign, judge(campaign)).answers
+    (line,) = card.in_sight
+    assert "premium gives at least " in line and " IOPS" in line
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])

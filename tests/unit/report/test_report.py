@@ -47,9 +47,7 @@ def test_enough_repetitions_are_conclusive() -> None:
     campaign = build_campaign(workloads=["point-select"], frames=False)
     document = _document(campaign)
     assert document.status == "conclusive"
-    assert document.status_text == (
-        "1 of 1 workload has an answer; 6 of 6 comparisons came to a verdict."
-    )
+    assert document.status_text == "", "the ticket has the counts"
     assert [answer.tier for answer in document.answers] == ["premium-v2"]
     assert document.answers[0].price == "255.00 USD a month"
 
@@ -59,7 +57,7 @@ def test_a_choice_without_price_is_said_in_the_first_line() -> None:
     document = _document(without)
     assert document.status == "enough; price open"
     assert document.status_text.startswith(
-        "Chosen by declared limits: no price is known for premium, premium-v2 and ultra. 1 of 1 "
+        "Chosen by declared limits: no price is known for premium, premium-v2 and ultra."
     )
     assert [one.without_prices for one in judge(without).decisions] == [
         "chosen by declared limits: no price is known for premium, premium-v2 and ultra"

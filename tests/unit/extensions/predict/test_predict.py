@@ -306,7 +306,7 @@ def test_nothing_is_advised_where_no_tier_has_a_chance(
 ) -> None:
     assert advise("throughput > 500000", "--results", results) == EXIT_DONE
     said = " ".join(capfd.readouterr().out.split())
-    assert "no tier" in said and f"{DEAR} comes nearest" in said
+    assert "No tier is predicted" in said and f"{DEAR} comes nearest" in said
     assert "is within the prediction" in said
 
 

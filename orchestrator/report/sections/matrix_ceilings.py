@@ -1,0 +1,67 @@
+"""What was measured of a disk matrix, and what each disk gives at most, in a line."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from orchestrator import units
+from orchestrator.analysis.figures import matrix_laws
+from orchestrator.design import disk_matrix
+from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.wording import closed
+
+Cells = Sequence[disk_matrix.MatrixCell]
+ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
+
+
+def measured_by_tier(index: ReportIndex, workload: str, cells: Cells) -> ByTier:
+    """Of the tiers of which a run was measured to its end."""
+    by_tier: dict[str, pd.DataFrame] = {}
+    for tier in index.tiers:
+        rows = _measured(index, tier, workload, cells)
+        if not rows.empty:
+            by_tier[tier] = rows
+    return by_tier
+
+
+def _measured(
+    index: ReportIndex, tier: str, workload: str, cells: Cells
+) -> pd.DataFrame:
+    """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
+    repetitions = len(index.finished(tier, workload))
+    wanted = (tier, workload, repetitions)
+    means: dict[tuple[str, str], float] = {}
+    for cell in index.verdict.cells:
+        if (cell.profile, cell.workload, cell.n) == wanted:
+            means[cell.metric, cell.scope] = cell.mean
+    return matrix_laws.table(cells, means)
+
+
+def in_short(index: ReportIndex, name: str) -> str:
+    """`premium gives 1,100 IOPS, reads 125 MB/s, writes 124 MB/s; ultra …`: the ceilings of each
+    disk; empty for a workload that is no matrix or has no figures."""
+    texts: list[str] = []
+    for workload in index.workloads:
+        cells = disk_matrix.planned(workload.options)
+        if workload.name == name and cells:
+            for tier, rows in measured_by_tier(index, name, cells).items():
+                texts.append(f"{tier} gives {units.listed(_at_most(rows))}")
+    return closed("; ".join(texts))
+
+
+def _at_most(rows: pd.DataFrame) -> list[str]:
+    """A ceiling that was not reached may be higher."""
+    iops = matrix_laws.ceilings(rows, "iops")
+    rates = matrix_laws.ceilings(rows, "bytes_per_s")
+    texts = [_bound(iops["all"], "IOPS")]
+    for way, verb in (("read", "reading"), ("write", "writing")):
+        if way in rates:
+            texts.append(f"{_bound(rates[way], 'bytes/s')} {verb}")
+    return texts
+
+
+def _bound(ceiling: matrix_laws.Ceiling, unit: str) -> str:
+    value = units.format_quantity(ceiling.value, unit)
+    if ceiling.reached:
+        return value
+    return f"at least {value}"
