@@ -278,7 +278,7 @@ def test_every_command_of_the_page_is_planned(words: list[str], ask: Ask) -> Non
     assert all(load.varied for load in plan.workloads) and len(plan.workloads) >= 2
 
 
-OF_HDFS = documented_commands("HDFS.md", "Study 4: one factor at a time")
+OF_HDFS = documented_commands("research/HDFS.md", "Study 4")
 
 
 @pytest.mark.parametrize("words", OF_HDFS, ids=" ".join)
