@@ -180,7 +180,7 @@ def test_the_script_of_every_night_ends_with_the_code_that_it_says(
 
 
 def test_init_writes_the_recipes_profiles_but_for_what_only_the_owner_knows(
-    folder: Path,
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the comment marks off its keys. The owner knows secrets, and where the masters are."""
     root = folder / "fresh"
@@ -191,6 +191,7 @@ def test_init_writes_the_recipes_profiles_but_for_what_only_the_owner_knows(
     recipe = ROOT / "docs/recipes/yugabytedb-cluster.md"
     begun = [words for words in ours(recipe) if words[0] == "init"]
     assert len(begun) == 4
+    monkeypatch.chdir(root)  # `init` writes where one is
     for words in begun:
         assert tierbench(app, *words) == EXIT_DONE
         written = (root / "profiles" / f"{words[1]}.yaml").read_text()
