@@ -2,7 +2,7 @@
 
 The rule for tiers of one campaign (`verdicts`) and for two campaigns (`over_time`) alike. A wrong
 verdict is the worst fault this program can have, so when in doubt the word is `inconclusive`.
-Method, references and simulated error rates: docs/METHOD.md,
+Method, references and simulated error rates: docs/research/RULES.md,
 docs/research/ERROR-RATES.md."""
 
 import math

@@ -2,7 +2,8 @@
 
     make bench NAME=blocks [ARGS="--repeats 4000"]
 
-Goal: the figures of docs/METHOD.md, made again anywhere. Method: three tiers and three workloads in
+Goal: the figures of docs/research/ERROR-RATES.md, made again anywhere.
+Method: three tiers and three workloads in
 the order in which they are planned; values of one workload with normal noise of their logarithms,
 while the machine moves. Two tiers are compared: now (`paired`: within repetitions); as in the first
 releases (`Welch`: two independent samples, with degrees of freedom half-way to their lower bound);

@@ -2,7 +2,8 @@
 
     make bench NAME=history [ARGS="--repeats 400"]
 
-Goal: the figures of docs/METHOD.md, made again anywhere. Method: series of campaign means drawn
+Goal: the figures of docs/research/ERROR-RATES.md, made again anywhere.
+Method: series of campaign means drawn
 around a level that stays (any change point is false) or that shifts before the last campaigns; two
 campaigns, and those before them, whose repetitions are drawn around levels that differ by the
 spread between days. Exit 1 if more than 5 % of series without any change get one, or more than 5 %

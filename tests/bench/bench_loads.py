@@ -2,7 +2,8 @@
 
     make bench NAME=loads [ARGS="--repeats 40"]
 
-Goal: the figures of docs/METHOD.md, made again anywhere. Method: seeded. Overload: Poisson arrivals
+Goal: the figures of docs/research/ERROR-RATES.md, made again anywhere.
+Method: seeded. Overload: Poisson arrivals
 at one server with exponential service times, first come first served; windows and warm-up of the
 scales smoke and laptop. Capacity at the SLO: two tiers and four loads whose true p99 is the limit
 exactly, with normal noise of its logarithm, 25 campaigns for each repeat. Exit 1 if a tier at 90 %

@@ -118,7 +118,7 @@ def test_the_notes_of_a_release_fit_on_a_page() -> None:
 
 RESEARCH = ROOT / "docs" / "research"
 # How rules were found and how often they are wrong: for referees and developers.
-NOT_FOR_USERS = {"ADDING.md", "ARCHITECTURE.md", "METHOD.md"}
+NOT_FOR_USERS = {"ADDING.md", "ARCHITECTURE.md"}
 
 
 def test_pages_of_users_hold_no_laboratory() -> None:

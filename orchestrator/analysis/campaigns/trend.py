@@ -1,7 +1,7 @@
 """One profile × workload over all stored campaigns: its levels, and where they changed. Pure.
 
 The mean of a campaign is one observation, since its repetitions share the machine of that day
-(docs/METHOD.md).
+(docs/research/RULES.md).
 """
 
 import math

@@ -1,6 +1,7 @@
 """Whether a tier is on the front of price and performance, or another one beats it. Pure.
 
-docs/METHOD.md has the rule. It is three-valued: nothing is said where intervals prove neither."""
+The rule is in docs/research/RULES.md. It is three-valued: nothing is said where intervals prove
+neither."""
 
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Comparison, Contest, cost_or_zero

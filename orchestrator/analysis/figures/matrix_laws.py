@@ -1,7 +1,7 @@
 """What measured cells of the raw disk matrix say about a disk. Pure.
 
 Found from them: the ceilings (IOPS, bytes/s), the native I/O size where they meet, and how
-latency grows with what is in flight (docs/METHOD.md). The cells are those of
+latency grows with what is in flight (docs/research/RULES.md). The cells are those of
 `design/disk_matrix.py`.
 """
 

@@ -1,7 +1,7 @@
 """Tables of single transactions → the figures and intervals of a window. Pure.
 
 Every load generator that keeps each transaction is read into the same table, so its figures are
-defined once, here (docs/METHOD.md):
+defined once, here (docs/research/RULES.md):
 
 table: start_s (Unix; when it was started, or was due in an open loop or with think time),
     latency_s (to its end, retries and queueing included), queue_s, type (category), outcome

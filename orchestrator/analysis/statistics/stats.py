@@ -1,4 +1,6 @@
-"""The statistics, and nothing else: numbers in, numbers out. Method and limits: docs/METHOD.md.
+"""The statistics, and nothing else: numbers in, numbers out.
+
+Method and limits: docs/research/RULES.md.
 
 One value per repetition is one observation: what happens within a run is not independent and is
 never counted as more. NumPy and SciPy do the maths."""

@@ -1,7 +1,7 @@
 """What several clients left → one table of transactions, each of them once.
 
 Pure. Rows are the clients' own: only their start is shifted, where a client's clock was found to be
-another. So figures are those of one client that did all of it (docs/METHOD.md)."""
+another. So figures are those of one client that did all of it (docs/research/RULES.md)."""
 
 from collections.abc import Sequence
 from typing import Any

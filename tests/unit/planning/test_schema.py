@@ -32,7 +32,7 @@ def test_everything_shipped_reads_at_every_scale(scale: str) -> None:
 
 
 def test_the_study_is_as_published() -> None:
-    """Sizes and limits of the main study (docs/METHOD.md names it)."""
+    """Sizes and limits of the main study (docs/research/STUDY.md names it)."""
     found, loads = project_files.read(
         ROOT,
         ["premium", "premium-v2", "ultra"],

@@ -1,6 +1,6 @@
 """Causes at the caps of the disk, its machine's and those that disks share. Pure.
 
-When: docs/METHOD.md."""
+When: docs/research/RULES.md."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The cause within the system by what throughput follows most, where sessions were seen. Pure.
 
 Elsewhere thresholds decide (`inside_causes`), and a cap that was reached at times. The table of
-cases: docs/METHOD.md."""
+cases: docs/research/RULES.md."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

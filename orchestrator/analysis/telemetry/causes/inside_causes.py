@@ -1,7 +1,7 @@
 """Causes within the system: CPU, memory, the disk's latency, locks, the log's disk. Pure.
 
-When, and in which order: docs/METHOD.md. The rules are by thresholds, for where sessions were
-not seen; where they were, `cause_by_sessions` names the cause, and its sentences are here too.
+When, and in which order: docs/research/RULES.md. The rules are by thresholds, for where sessions
+were not seen; where they were, `cause_by_sessions` names the cause, and its sentences are here too.
 
 Memory pressure comes late: reading back what memory could not hold is pressure too, and that is
 the disk's reads. So memory is the cause only if tasks wait for it far longer than the disk works;

@@ -2,7 +2,7 @@
 
 First come causes outside of the system (`outside_causes`), and caps that are full (`cap_causes`).
 Within the system the cause is what throughput follows most (`cause_by_sessions`). Where sessions
-were not seen, thresholds decide (`inside_causes`). Order and thresholds: docs/METHOD.md."""
+were not seen, thresholds decide (`inside_causes`). Order and thresholds: docs/research/RULES.md."""
 
 from orchestrator.analysis.telemetry.causes import (
     cap_causes,

@@ -1,5 +1,5 @@
 """Causes outside of the system that is measured: what the load asks for, the network, the load
-generator, the machine, and a store that others run. Pure. When: docs/METHOD.md."""
+generator, the machine, and a store that others run. Pure. When: docs/research/RULES.md."""
 
 import math
 

@@ -71,7 +71,7 @@ class _Concluded(NamedTuple):
 
 
 def _concluded(bottleneck: Bottleneck, tried: Trials) -> _Concluded:
-    """The cases of docs/METHOD.md, "Proof by trial"."""
+    """The cases of docs/research/RULES.md, "Proof by trial"."""
     suspected = _suspected(bottleneck.cause, tried.elasticities)
     best = _best(tried.elasticities)
     if suspected is None:

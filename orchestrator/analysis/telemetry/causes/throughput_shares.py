@@ -3,7 +3,7 @@
 In a closed network of queues throughput follows a thing as the number of sessions there grows with
 one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in service counts once,
 time in a queue 1 / (1 − use) times, because that is how it grows with use. What counts for which
-cause: docs/METHOD.md."""
+cause: docs/research/RULES.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
