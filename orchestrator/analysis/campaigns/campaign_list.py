@@ -158,7 +158,7 @@ def _kind(plan: Plan) -> EntryKind:
 
 
 def _question(plan: Plan) -> str:
-    """`Which of premium and ultra for tpcc, with p99 ≤ 20 ms?`, of a campaign without its own."""
+    """`Which of premium and ultra for tpcc, with p99 < 20 ms?`, of a campaign without its own."""
     tiers = _named(plan.tiers)
     loads = _named(plan.workloads) + _with_its_slo(plan)
     if len(plan.tiers) == 1:

@@ -12,7 +12,8 @@ from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.console import LastingConsole
 from orchestrator.cli.main import exit_code
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
-from orchestrator.run import status
+from orchestrator.run import live_state, status
+from orchestrator.run.live_state import LiveRun, PanelState, RecentRates
 from tests.campaigns import build_campaign
 from tests.campaigns import stored as store_campaign
 from tests.fakes import FakeClock
@@ -57,3 +58,28 @@ def test_off_a_terminal_it_is_refused(
 ) -> None:
     assert exit_code(["status", str(folder), "--follow"], CampaignApp()) == EXIT_USAGE
     assert "--follow needs a terminal" in capsys.readouterr().err
+
+
+class QuietAfterwards(EndingClock):
+    """The campaign takes the record of the moment away before it has ended."""
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self.slept == 2:
+            live_state.forget(self._folder)
+
+
+def test_while_it_goes_on_its_panel_is_shown(folder: Path) -> None:
+    run = LiveRun(4, 6, "ultra", "insert", 2, 3)
+    rates = RecentRates("ultra", (900.0, 950.0))
+    clock = QuietAfterwards(folder)
+    state = PanelState(folder.name, clock.now(), 60.0, run=run, rates=rates)
+    live_state.keep(folder, state)
+    screen = io.StringIO()
+    out = LastingConsole(file=screen, force_terminal=True, width=100)
+    app = replace(CampaignApp(), out=out, clock=clock)
+    assert exit_code(["status", str(folder), "--follow"], app) == EXIT_DONE
+    shown = screen.getvalue()
+    assert shown.count("run 4 of 6 · ultra × insert · repetition 2 of 3") == 2
+    assert "950/s" in shown
+    assert shown.index("950/s") < shown.index(status.ENDED)

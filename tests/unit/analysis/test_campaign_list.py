@@ -1,0 +1,57 @@
+"""What a list says of a campaign: its kind and its question, from what was planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis.campaigns.campaign_list import Entry
+from orchestrator.model import Note, Objective, Workload
+from tests.campaigns import build_campaign
+
+
+def listed(profiles: list[str], load: dict[str, Any], **plan: Any) -> Entry:
+    """`load`: fields of its only workload, tpcc."""
+    campaign = build_campaign(profiles=profiles, workloads=["tpcc"], frames=False)
+    (workload,) = campaign.plan.workloads
+    loads: tuple[Workload, ...] = (replace(workload, **load),)
+    planned = replace(campaign.plan, workloads=loads, **plan)
+    return campaign_list.entry(replace(campaign, plan=planned), "folder", None, (), ())
+
+
+SLO = {"slo": (Objective("latency_p99_s", "all", 0.02),)}
+MATRIX = {"options": {"cells": "random read 100 block 4KiB depth 1 threads 1"}}
+REHEARSAL = (Note("rehearsal", "all is made up"),)
+BOTH = ["premium", "ultra"]
+
+
+@pytest.mark.parametrize(
+    ("profiles", "load", "plan", "kind", "question"),
+    [
+        (BOTH, {}, {}, "comparison", "Which of premium and ultra for tpcc?"),
+        (["ultra"], {}, {}, "one profile", "What does ultra do for tpcc?"),
+        (
+            BOTH,
+            SLO,
+            {},
+            "SLO",
+            "Which of premium and ultra for tpcc, with p99 < 20 ms?",
+        ),
+        (["ultra"], MATRIX, {}, "disk matrix", "What does ultra do for tpcc?"),
+        (BOTH, {}, {"question": "Which?"}, "comparison", "Which?"),
+        (BOTH, SLO, {"notes": REHEARSAL, "question": "?"}, "rehearsal", "?"),
+    ],
+)
+def test_a_campaign_has_a_kind_and_a_question(
+    profiles: list[str],
+    load: dict[str, Any],
+    plan: dict[str, Any],
+    kind: str,
+    question: str,
+) -> None:
+    entry = listed(profiles, load, **plan)
+    assert (entry.kind, entry.question) == (kind, question)
+    assert entry.answer == ""
