@@ -63,7 +63,9 @@ def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
     if answer.is_example:
         what = f"as an example: {one_profile.headline(asked, answer.parts)}"
     texts: list[str] = []
-    if answer.sureness.word not in ("measured", "one tier"):
+    if answer.sureness.word in ("SLO met", "SLO missed"):
+        texts.append(f"proven at {_level()} confidence")
+    elif answer.sureness.word not in ("measured", "one tier", "SLO open"):
         texts.append(answer.sureness.word)
     texts += _times_measured(answer)
     texts += _overload(asked)
@@ -241,14 +243,17 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
             proven.append(part.subject)
     if not proven:
         return
-    level = units.format_quantity(100 * stats.CONFIDENCE, "%")
     runs = units.counted(asked.campaign.plan.repetitions, "repetition")
     whose = ""
     if asked.campaign.plan.weights:
         whose = " by the weighted mean of the workloads"
     elif len(parts) > 1:
         whose = f" for {units.listed(proven)}"
-    yield f"proven{whose} at {level} confidence, by {runs}"
+    yield f"proven{whose} at {_level()} confidence, by {runs}"
+
+
+def _level() -> str:
+    return units.format_quantity(100 * stats.CONFIDENCE, "%")
 
 
 def _is_untested(answer: Answer, kind: UntestedKind) -> bool:

@@ -85,6 +85,8 @@ def _in_short(asked: Asked, part: PartAnswer) -> str:
     profile = asked.verdict.baseline
     decision = asked.decision(part.subject)
     if decision is not None and part.slo:
+        if not _is_said_by_clauses(part, decision) and _is_held_back(asked, part):
+            return f"{_not_proven(profile, part)}: this machine was the limit"
         if not _is_said_by_clauses(part, decision):
             return asked.opening(decision.reason).removesuffix(".")
         texts: list[str] = []
@@ -107,6 +109,25 @@ def _is_said_by_clauses(part: PartAnswer, decision: Decision) -> bool:
     if not decision.offers:
         return False
     return any(clause.word == "missed" for clause in part.slo)
+
+
+def _is_held_back(asked: Asked, part: PartAnswer) -> bool:
+    """Whether this machine or its load generator limited it, and its clauses are open for that."""
+    if any(clause.word != "open" for clause in part.slo):
+        return False
+    for cell in asked.verdict.bottlenecks:
+        is_its = (cell.profile, cell.workload) == (
+            asked.verdict.baseline,
+            part.subject,
+        )
+        if is_its and cell.cause in HARNESS_CAUSES:
+            return True
+    return False
+
+
+def _not_proven(profile: str, part: PartAnswer) -> str:
+    clauses = [clause.objective for clause in part.slo]
+    return f"{profile} {_VERBS['open']} {units.listed(clauses)}"
 
 
 _VERBS: Mapping[ClauseWord, str] = {

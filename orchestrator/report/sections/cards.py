@@ -99,7 +99,9 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
         if statement and statement not in brief_text:
             texts.append(statement)
     takes = _settled_by(index, part.subject)
-    if takes and takes not in brief_text and takes not in claim:
+    # What follows a comma there is detail.
+    gist, _, _ = takes.partition(",")
+    if takes and gist not in brief_text and takes not in claim:
         texts.append(takes)
     return "; ".join(texts)
 
@@ -129,17 +131,20 @@ def _comparisons(index: ReportIndex, workload: str) -> list[SpeedComparison]:
 
 
 def picture(index: ReportIndex, workload: str) -> Chart | None:
-    """Every tier a dot with its 95 % interval; None where fewer than two have the figure, and for
-    a sweep, whose figures are those of several loads."""
+    """Every tier a dot with its 95 % interval. None for a sweep, whose figures are those of several
+    loads, and where fewer than two tiers have the figure and no SLO stands beside it."""
     load = _load(index, workload)
     decision = _decision(index, workload)
     if load is None or decision is None:
         return None
     measure = _measure(index, load, decision)
     rows = list(_rows(index, load, decision, measure))
-    if len(rows) < 2:
+    if not rows:
         return None
     enough = _enough(index, load, decision, measure, rows)
+    is_beside_slo = bool(decision.slo) and enough is not None
+    if len(rows) < 2 and not is_beside_slo:
+        return None
     reach = max(row["high"] for row in rows)
     if enough:
         reach = max(reach, enough["to"])

@@ -113,13 +113,13 @@ def test_one_profile_leaves_open_what_to_buy() -> None:
 def test_one_profile_that_meets_its_slo_says_so_with_its_figure() -> None:
     brief = brief_of(alone("throughput > 100"))
     assert brief.what == "premium meets throughput > 100/s (600/s)"
-    assert brief.how_sure == "SLO met; measured 5 times."
+    assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
 
 
 def test_one_profile_whose_transactions_fail_misses_its_slo() -> None:
     brief = brief_of(alone("throughput > 100", change=failing(20)))
     assert "premium misses failures < 1 %" in brief.what
-    assert brief.how_sure == "SLO missed; measured 5 times."
+    assert brief.how_sure == "Proven at 95 % confidence; measured 5 times."
 
 
 def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> None:
@@ -131,6 +131,10 @@ def test_one_run_of_one_profile_says_what_it_did_and_that_runs_may_differ() -> N
 
 def test_a_machine_that_was_the_limit_is_why() -> None:
     brief = brief_of(client_at_its_limit())
+    assert brief.what == (
+        "premium is not proven to meet throughput > 5000/s: this machine was the limit"
+    )
+    assert brief.how_sure == "Measured 5 times."
     assert "do not judge the tier by it" in brief.why
 
 

@@ -15,7 +15,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import cards
 from tests import report_verdicts
 from tests.campaigns import build_campaign
-from tests.one_profile import asked_for
+from tests.one_profile import alone, asked_for
 
 _LEAST_WORDS = 5  # below that a sentence may be said of two workloads
 
@@ -75,6 +75,16 @@ def test_an_slo_that_no_tier_meets_is_shaded_in_its_unit() -> None:
     (card,) = documents.arrange(asked, judge(asked)).answers
     assert card.headline == "none" and card.picture is not None
     assert card.picture.remark == "Shaded: throughput > 800/s."
+
+
+def test_one_profile_is_drawn_beside_its_slo_alone() -> None:
+    asked = alone("throughput > 100")
+    (card,) = documents.arrange(asked, judge(asked)).answers
+    assert card.picture is not None
+    assert card.picture.remark == "Shaded: throughput > 100/s."
+    campaign = build_campaign(profiles=["ultra"], workloads=["tpcc"], frames=False)
+    (card,) = documents.arrange(campaign, judge(campaign)).answers
+    assert card.picture is None
 
 
 def test_its_picture_has_every_tier_with_price_and_margin() -> None:
