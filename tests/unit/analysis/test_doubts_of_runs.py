@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.analysis.doubts.burst_checks import credit_left
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.disk_caps import CapUse
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst
@@ -287,9 +287,9 @@ def test_burst_credit_left_is_told_of_the_disks_at_the_worst(
     burst = Burst(iops=3_500, bytes_per_s=None, duration_s=1_800.0, start_pct=100.0)
     tier = changed(record.profile.tier, burst=burst)
     record = replace(record, profile=replace(record.profile, tier=tier))
-    against_caps: dict[str, Evidence] = {}
+    against_caps: dict[str, CapUse] = {}
     for node, (above_pct, left_pct) in disks.items():
-        against_caps[node] = Evidence(
+        against_caps[node] = CapUse(
             time_above_base_pct=above_pct, burst_credit_left_pct=left_pct
         )
     telemetry = SimpleNamespace(against_caps=against_caps)

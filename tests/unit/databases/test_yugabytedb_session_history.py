@@ -166,7 +166,7 @@ def of_run(locked_pct: float | None, **more: float) -> Evidence:
     if locked_pct is not None:
         sampled = {"waits": {"window_s": 30.0, "locked_pct": locked_pct, **more}}
         record = replace(record, facts={**record.facts, **sampled})
-    return load_and_sessions.of_load(record, {})
+    return Evidence(**vars(load_and_sessions.of_load(record, {})))
 
 
 def test_locks_are_counted_where_the_database_sampled_them() -> None:

@@ -15,7 +15,6 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Key,
     Steps,
 )
-from orchestrator.analysis.telemetry.use import evidence
 from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
@@ -270,15 +269,31 @@ def _account(record: Record, node: Node, moment: str) -> Mapping[str, Any]:
 # ------------------------------------------------------------------ over the window
 
 
+@dataclass(frozen=True)
+class CapUse:
+    """What compares a node's disks with their tiers; None: not known. Names as in `Evidence`."""
+
+    iops_of_cap_pct: float | None = None
+    time_at_iops_cap_pct: float | None = None
+    bandwidth_of_cap_pct: float | None = None
+    time_at_bandwidth_cap_pct: float | None = None
+    burst_credit_left_pct: float | None = None
+    time_above_base_pct: float | None = None
+    iops_before_fall: float | None = None
+    iops_after_fall: float | None = None
+    held_back_pct: float | None = None
+    wal_iops_of_cap_pct: float | None = None
+    wal_bandwidth_of_cap_pct: float | None = None
+
+
 def against_caps(
     record: Record,
     rates: Mapping[Key, Steps],
     node: Node,
     window: tuple[float, float],
     disk: DiskSeconds,
-) -> Evidence:
-    """What compares a node's disks with their tiers. `disk`: of `of_node`, which follows burst
-    credit from the first second on."""
+) -> CapUse:
+    """`disk`: of `of_node`, which follows burst credit from the first second on."""
     tier = record.profile.tier
     log = wal_against_caps(tier.wal, rates, node, window)
     measured = disk.within(window)
@@ -286,25 +301,21 @@ def against_caps(
         return log
     begin = _account(record, node, "begin")
     end = _account(record, node, "end")
-    held_back = Evidence(held_back_pct=_held_back_pct(begin, end))
-    parts = [
-        log,
-        held_back,
-        _of_its_caps(measured),
-        _of_burst(tier, measured, end),
-    ]
-    return evidence.merged(parts)
-
-
-def _of_its_caps(disk: DiskSeconds) -> Evidence:
-    shares = disk.shares()
-    iops = shares.get("iops")
-    bandwidth = shares.get("bandwidth")
-    return Evidence(
-        iops_of_cap_pct=_median_pct(iops),
-        time_at_iops_cap_pct=_time_at_cap_pct(iops),
-        bandwidth_of_cap_pct=_median_pct(bandwidth),
-        time_at_bandwidth_cap_pct=_time_at_cap_pct(bandwidth),
+    shares = measured.shares()
+    credit = _credit_use(tier, measured, end)
+    fall = _fall(tier, measured)
+    return CapUse(
+        iops_of_cap_pct=_median_pct(shares.get("iops")),
+        time_at_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
+        bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+        time_at_bandwidth_cap_pct=_time_at_cap_pct(shares.get("bandwidth")),
+        burst_credit_left_pct=credit.left_pct,
+        time_above_base_pct=credit.time_above_base_pct,
+        iops_before_fall=fall.before,
+        iops_after_fall=fall.after,
+        held_back_pct=_held_back_pct(begin, end),
+        wal_iops_of_cap_pct=log.wal_iops_of_cap_pct,
+        wal_bandwidth_of_cap_pct=log.wal_bandwidth_of_cap_pct,
     )
 
 
@@ -320,29 +331,43 @@ def _time_at_cap_pct(share: Array | None) -> float | None:
     return 100 * float(np.mean(share >= AT_CAP))
 
 
-def _of_burst(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> Evidence:
+@dataclass(frozen=True)
+class _CreditUse:
+    """Burst credit at the end, of a full bucket, and the time above the base rate."""
+
+    left_pct: float | None = None
+    time_above_base_pct: float | None = None
+
+
+def _credit_use(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> _CreditUse:
     """`end`: the credits that the disk's own server told at the end, which come first."""
-    fallen = _fallen(tier, disk)
     if disk.credit_pct is None:
-        return fallen
+        return _CreditUse()
     left_pct = _told_credit_pct(end)
     if left_pct is None:
         left_pct = float(disk.credit_pct[-1])
     above_pct = 100 * float(np.mean(_above_base(tier, disk)))
-    credit = Evidence(burst_credit_left_pct=left_pct, time_above_base_pct=above_pct)
-    return evidence.merged([fallen, credit])
+    return _CreditUse(left_pct, above_pct)
 
 
-def _fallen(tier: Tier, disk: DiskSeconds) -> Evidence:
+@dataclass(frozen=True)
+class _Fall:
+    """Mean IOPS before and after burst credit ran out; None: it did not."""
+
+    before: float | None = None
+    after: float | None = None
+
+
+def _fall(tier: Tier, disk: DiskSeconds) -> _Fall:
     """The fall to the base rate, of a disk that may have burst credit."""
     is_real_burst = tier.limits.burst and tier.disk.is_real
     if disk.credit_pct is None and not is_real_burst:
-        return Evidence()
+        return _Fall()
     base = float(tier.limits.iops or 0)
-    fall = fall_to(disk.rates["iops"], base)
-    if fall is None:
-        return Evidence()
-    return Evidence(iops_before_fall=fall[0], iops_after_fall=fall[1])
+    levels = fall_to(disk.rates["iops"], base)
+    if levels is None:
+        return _Fall()
+    return _Fall(*levels)
 
 
 def _told_credit_pct(end: Mapping[str, Any]) -> float | None:
@@ -374,17 +399,15 @@ def wal_against_caps(
     rates: Mapping[Key, Steps],
     node: Node,
     window: tuple[float, float],
-) -> Evidence:
-    """The disk of its WAL, whose tier is `tier`."""
+) -> CapUse:
+    """Of the disk of its WAL alone, whose tier is `tier`."""
     if tier is None or not node.wal_device:
-        return Evidence()
+        return CapUse()
     whole = demand(tier, rates, node.name, which="wal_")
     shares = whole.within(window).shares()
     iops_pct = _median_pct(shares.get("iops"))
     bandwidth_pct = _median_pct(shares.get("bandwidth"))
-    return Evidence(
-        wal_iops_of_cap_pct=iops_pct, wal_bandwidth_of_cap_pct=bandwidth_pct
-    )
+    return CapUse(wal_iops_of_cap_pct=iops_pct, wal_bandwidth_of_cap_pct=bandwidth_pct)
 
 
 def _above_base(tier: Tier, disk: DiskSeconds) -> Array:

@@ -15,8 +15,7 @@ CAPS: tuple[CapName, ...] = ("iops", "bandwidth")
 class Evidence:
     """Values of one database node, of its machine and of its load.
 
-    verdict.json has them under these names, in this order. Whoever knows a part of them
-    gives an `Evidence` of that part, and `merged` puts the parts together.
+    verdict.json has them under these names, in this order. `node_use` makes it.
     """
 
     # The node's disk against the caps of its tier. "Of cap": the median second, of the cap
@@ -185,14 +184,6 @@ def sum_if_all(values: Sequence[float | None]) -> float | None:
     if not sampled or len(sampled) < len(values):
         return None
     return sum(sampled)
-
-
-def merged(parts: Iterable[Evidence]) -> Evidence:
-    """What all the parts know; of what several know, the last one's."""
-    values: dict[str, float] = {}
-    for part in parts:
-        values |= part.sampled()
-    return Evidence(**values)
 
 
 def of_several(

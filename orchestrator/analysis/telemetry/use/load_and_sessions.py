@@ -1,12 +1,10 @@
 """What a load asks of its system, and what its sessions wait for. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from orchestrator.analysis import results
-from orchestrator.analysis.telemetry.use import evidence
-from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
 
@@ -24,20 +22,54 @@ _OFF = (None, 0, 0.0, "0", "")  # of such an option
 # was. With less most of the window is unknown, and unknown locks are not taken for absent.
 WAITS_COVER = 0.5
 
-Sessions = Mapping[
-    str, Mapping[str, float]
-]  # node → what they wait for → their mean number
+# Node → what sessions wait for → their mean number.
+Sessions = Mapping[str, Mapping[str, float]]
 
 
-def of_load(record: Record, sessions: Sessions) -> Evidence:
+@dataclass(frozen=True)
+class LoadUse:
+    """What a load asked for and its sessions waited for; None: not known. Names as in
+    `Evidence`."""
+
+    nopm_of_ceiling_pct: float | None = None
+    rate_served_pct: float | None = None
+    retried_pct: float | None = None
+    sessions: float | None = None
+    seen_idle_pct: float | None = None
+    seen_running_pct: float | None = None
+    seen_reading_pct: float | None = None
+    seen_syncing_pct: float | None = None
+    seen_locked_pct: float | None = None
+    seen_otherwise_pct: float | None = None
+    sessions_reading_pct: float | None = None
+    log_syncing_pct: float | None = None
+    wal_disk_syncing_pct: float | None = None
+    background_log_syncing_pct: float | None = None
+
+
+def of_load(record: Record, sessions: Sessions) -> LoadUse:
     """Of a whole run. `sessions`: as `run_telemetry` has them; empty where none were seen."""
-    served = Evidence(
+    seen = _seen(record, sessions)
+    waits = _database_waits(record)
+    locked_pct = seen.locked_pct
+    if locked_pct is None:
+        locked_pct = _sampled_locks_pct(record)
+    return LoadUse(
         nopm_of_ceiling_pct=of_ceiling_pct(record),
         rate_served_pct=_served_pct(record),
         retried_pct=_retried_pct(record),
+        sessions=seen.sessions,
+        seen_idle_pct=seen.idle_pct,
+        seen_running_pct=seen.running_pct,
+        seen_reading_pct=seen.reading_pct,
+        seen_syncing_pct=seen.syncing_pct,
+        seen_locked_pct=locked_pct,
+        seen_otherwise_pct=seen.otherwise_pct,
+        sessions_reading_pct=waits.reading_pct,
+        log_syncing_pct=waits.log_syncing_pct,
+        wal_disk_syncing_pct=waits.wal_disk_syncing_pct,
+        background_log_syncing_pct=waits.background_log_syncing_pct,
     )
-    parts = [_locked(record), served, _waited(record), _seen(record, sessions)]
-    return evidence.merged(parts)
 
 
 def _served_pct(record: Record) -> float | None:
@@ -61,9 +93,22 @@ def _retried_pct(record: Record) -> float | None:
     return 100 * (again + failed) / (tried + failed)
 
 
-def _seen(record: Record, sessions: Sessions) -> Evidence:
-    """What sessions were seen to do. Where the load has a pace of its own an idle one has nothing
-    to do, and shares are of the others."""
+@dataclass(frozen=True)
+class _SeenStates:
+    """How many sessions were seen, and the shares of them in each state."""
+
+    sessions: float | None = None
+    idle_pct: float | None = None
+    running_pct: float | None = None
+    reading_pct: float | None = None
+    syncing_pct: float | None = None
+    locked_pct: float | None = None
+    otherwise_pct: float | None = None
+
+
+def _seen(record: Record, sessions: Sessions) -> _SeenStates:
+    """Where the load has a pace of its own an idle session has nothing to do: then shares are of
+    the others."""
     states: dict[str, float] = {}
     for of_node in sessions.values():
         states |= of_node
@@ -71,25 +116,26 @@ def _seen(record: Record, sessions: Sessions) -> Evidence:
         states.pop("idle", None)
     total = sum(states.values())
     if not total:
-        return Evidence()
+        return _SeenStates()
     shares_pct = {state: 100 * number / total for state, number in states.items()}
-    return Evidence(
+    return _SeenStates(
         sessions=total,
-        seen_idle_pct=shares_pct.get("idle"),
-        seen_running_pct=shares_pct.get("running"),
-        seen_reading_pct=shares_pct.get("reading"),
-        seen_syncing_pct=shares_pct.get("syncing"),
-        seen_locked_pct=shares_pct.get("locked"),
-        seen_otherwise_pct=shares_pct.get("otherwise"),
+        idle_pct=shares_pct.get("idle"),
+        running_pct=shares_pct.get("running"),
+        reading_pct=shares_pct.get("reading"),
+        syncing_pct=shares_pct.get("syncing"),
+        locked_pct=shares_pct.get("locked"),
+        otherwise_pct=shares_pct.get("otherwise"),
     )
 
 
-def _locked(record: Record) -> Evidence:
-    """Of the time of sessions at work, as a YugabyteDB sampled it itself."""
+def _sampled_locks_pct(record: Record) -> float | None:
+    """Of the time of sessions at work that in locks, as a YugabyteDB sampled it itself."""
     waits = group(record.facts, "waits")
     if not covers_window(waits):
-        return Evidence()
-    return Evidence(seen_locked_pct=waits.get("locked_pct"))
+        return None
+    locked_pct: float | None = waits.get("locked_pct")
+    return locked_pct
 
 
 def covers_window(waits: Mapping[str, Any]) -> bool:
@@ -101,26 +147,36 @@ def covers_window(waits: Mapping[str, Any]) -> bool:
     return bool(covered_s >= enough_s)
 
 
-def _waited(record: Record) -> Evidence:
-    """By the database's own counters, from the beginning of the warm-up on."""
+@dataclass(frozen=True)
+class _DatabaseWaits:
+    """By the database's own counters, in % of the time; None: not counted.
+
+    Of the three kinds of log syncs a run has one: those that commits wait for, the same on a disk
+    of the log's own, or those that no commit waits for."""
+
+    reading_pct: float | None = None
+    log_syncing_pct: float | None = None
+    wal_disk_syncing_pct: float | None = None
+    background_log_syncing_pct: float | None = None
+
+
+def _database_waits(record: Record) -> _DatabaseWaits:
+    """From the beginning of the warm-up on."""
     counted = _counted(record)
     if counted is None:
-        return Evidence()
+        return _DatabaseWaits()
     reading_pct = None
     reading_s = counted.grown(READ_S)
     if reading_s is not None and record.workload.threads:
         reading_pct = 100 * reading_s / counted.elapsed_s / record.workload.threads
+    waits = _DatabaseWaits(reading_pct=reading_pct)
     syncing_pct = counted.syncing_pct()
     # Commits that are answered before the log is on the disk do not wait for its syncs.
     if counted.after.durable is False:
-        return Evidence(
-            sessions_reading_pct=reading_pct, background_log_syncing_pct=syncing_pct
-        )
+        return replace(waits, background_log_syncing_pct=syncing_pct)
     if any(node.wal_device for node in record.nodes):
-        return Evidence(
-            sessions_reading_pct=reading_pct, wal_disk_syncing_pct=syncing_pct
-        )
-    return Evidence(sessions_reading_pct=reading_pct, log_syncing_pct=syncing_pct)
+        return replace(waits, wal_disk_syncing_pct=syncing_pct)
+    return replace(waits, log_syncing_pct=syncing_pct)
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,11 @@ A machine is a node of role "host", and each other node names its own. Of one ma
 nodes are on it, named or not, as in records of campaigns that knew no other."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import evidence
-from orchestrator.analysis.telemetry.use.evidence import Evidence, largest
+from orchestrator.analysis.telemetry.use.evidence import largest
 from orchestrator.model import NODE_EXPORTER, Node
 
 CPU_PCT = 85.0  # of what a node may use
@@ -18,35 +18,61 @@ OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
 
 
 @dataclass(frozen=True)
+class MachineUse:
+    """Of one machine, in % of its CPU or of the time; None: not known. Names as in `Evidence`."""
+
+    host_cpu_pct: float | None = None
+    low_priority_pct: float | None = None
+    steal_pct: float | None = None
+    other_cpu_pct: float | None = None
+    disk_server_cpu_pct: float | None = None
+    memory_pressure_pct: float | None = None
+    client_cpu_pct: float | None = None
+    client_cores: float | None = None
+
+
+@dataclass(frozen=True)
+class SurroundingUse:
+    """Of the machine of a node, and of the busiest load generator, wherever that runs."""
+
+    machine: MachineUse
+    busiest_core_pct: float | None
+    client_cpu_pct: float | None
+    client_cores: float | None
+    client_core_pct: float | None
+    client_machine_cpu_pct: float | None
+
+
+@dataclass(frozen=True)
 class Machines:
-    """`cpus`: cores of the only machine, where its node does not say them. `of_seconds`: what
-    single seconds show of each node."""
+    """`cpus`: cores of the only machine, where its node does not say them. `busiest_cores_pct`: of
+    each machine, by the name of its node."""
 
     nodes: Sequence[Node]
     growth: window_growth.Growth
     cpus: float | None
-    of_seconds: Mapping[str, Evidence] = field(default_factory=dict)
+    busiest_cores_pct: Mapping[str, float] = field(default_factory=dict)
 
-    def around(self, node: Node) -> Evidence:
+    def around(self, node: Node) -> SurroundingUse:
         """The use of the machine of `node`, and of the load generators' if that is another."""
         home = _host_of(self.nodes, node)
-        core_pct = self._core_pct(home, [node])
-        use = replace(self._use_of(home), busiest_core_pct=core_pct)
-        return evidence.merged([use, self._of_clients(home, use)])
-
-    def _of_clients(self, home: Node | None, use: Evidence) -> Evidence:
-        """The load generators: the busiest of them, beside the node (`use`) or elsewhere."""
-        clients = [node for node in self.nodes if node.role == "client"]
+        use = self._use_of(home)
+        clients = [other for other in self.nodes if other.role == "client"]
         hosts = self._hosts_of(clients)
-        cores = [self._core_pct(host, clients) for host in hosts.values()]
+        client_cores_pct = [self._core_pct(host, clients) for host in hosts.values()]
         hosts.pop(_name(home), None)
-        apart = [self._use_of(host) for host in hosts.values()]
-        elsewhere = evidence.of_several(apart, max)
-        return Evidence(
-            client_cpu_pct=_larger(elsewhere.client_cpu_pct, use.client_cpu_pct),
-            client_cores=_larger(elsewhere.client_cores, use.client_cores),
+        elsewhere = _busiest([self._use_of(host) for host in hosts.values()])
+        client_cpu_pct = evidence.highest(
+            [elsewhere.client_cpu_pct, use.client_cpu_pct]
+        )
+        client_cores = evidence.highest([elsewhere.client_cores, use.client_cores])
+        return SurroundingUse(
+            machine=use,
+            busiest_core_pct=self._core_pct(home, [node]),
+            client_cpu_pct=client_cpu_pct,
+            client_cores=client_cores,
+            client_core_pct=evidence.highest(client_cores_pct),
             client_machine_cpu_pct=elsewhere.host_cpu_pct,
-            client_core_pct=evidence.highest(cores),
         )
 
     def _hosts_of(self, clients: Sequence[Node]) -> dict[str, Node | None]:
@@ -67,22 +93,20 @@ class Machines:
         for node in users:
             if _host_of(self.nodes, node) == host:
                 used += self.growth.per_s(node.name, counter_names.CPU_SECONDS) or 0.0
-        seconds = self.of_seconds.get(_name(host))
-        if seconds is None or busy - used > OTHERS_CORES:
+        if busy - used > OTHERS_CORES:
             return None
-        return seconds.busiest_core_pct
+        return self.busiest_cores_pct.get(_name(host))
 
-    def busiest(self) -> Evidence:
+    def busiest(self) -> MachineUse:
         """Of each value the highest of all machines."""
         hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
-        uses = [self._use_of(host) for host in hosts]
-        return evidence.of_several(uses, max)
+        return _busiest([self._use_of(host) for host in hosts])
 
-    def _use_of(self, host: Node | None) -> Evidence:
+    def _use_of(self, host: Node | None) -> MachineUse:
         """CPU use by role, in % of a machine, and its memory. `host` None: it was not sampled."""
         counted = rates.machine_rates(self.growth, _name(host))
         cores = _cores_of(self.nodes, host, self.cpus)
-        machine = Evidence(
+        machine = MachineUse(
             host_cpu_pct=rates.share_pct(counted.busy, cores),
             low_priority_pct=rates.share_pct(counted.busy_low_priority, cores),
             steal_pct=rates.share_pct(counted.stolen, cores),
@@ -142,11 +166,13 @@ class Machines:
         return max(0.0, busy_pct - sum(used_pct.values()))
 
 
-def _larger(elsewhere: float | None, here: float | None) -> float | None:
-    """Of the two machines the larger value; None where nothing is known elsewhere."""
-    if elsewhere is None:
-        return None
-    return largest(elsewhere, here)
+def _busiest(machines: Sequence[MachineUse]) -> MachineUse:
+    """Of each value the highest of these machines."""
+    highest: dict[str, float | None] = {}
+    for value in fields(MachineUse):
+        several = [getattr(machine, value.name) for machine in machines]
+        highest[value.name] = evidence.highest(several)
+    return MachineUse(**highest)
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:
@@ -195,8 +221,8 @@ def _name(host: Node | None) -> str:
 
 
 def _with_client(
-    machine: Evidence, client_pct: float, alone_pct: float, cores: float
-) -> Evidence:
+    machine: MachineUse, client_pct: float, alone_pct: float, cores: float
+) -> MachineUse:
     """`client_pct`: of the machine's CPU; `alone_pct`: of what a single client may use."""
     return replace(
         machine,
@@ -205,11 +231,19 @@ def _with_client(
     )
 
 
+@dataclass(frozen=True)
+class CpuUse:
+    """CPU of a node, of its limit, and in cores; None: not known."""
+
+    cpu_pct: float | None = None
+    node_cores: float | None = None
+
+
 def cpu_of_node(
     node: Node, growth: window_growth.Growth, machine_cores: float | None
-) -> Evidence:
+) -> CpuUse:
     used = growth.per_s(node.name, counter_names.CPU_SECONDS)
     limit = node.cpus or machine_cores
     if used is None or not limit:
-        return Evidence()
-    return Evidence(cpu_pct=100 * used / limit, node_cores=used)
+        return CpuUse()
+    return CpuUse(cpu_pct=100 * used / limit, node_cores=used)

@@ -6,13 +6,12 @@ stands still may be held by the other side.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.counters.counter_series import Array, Key, Steps
-from orchestrator.analysis.telemetry.use import evidence
-from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.machine_cpu import LINK_PCT
 from orchestrator.model import STORE, Node, Record
 
@@ -24,11 +23,22 @@ _WAYS = (counter_names.SENT_BYTES, counter_names.RECEIVED_BYTES)
 Window = tuple[float, float]
 
 
+@dataclass(frozen=True)
+class LinkUse:
+    """How full a link was; None: not known. Names as in `Evidence`."""
+
+    network_of_rate_pct: float | None = None
+    time_at_network_rate_pct: float | None = None
+    network_cards_bytes_per_s: float | None = None
+    way_bytes_per_s: float | None = None
+    time_at_way_pct: float | None = None
+
+
 def by_node(
     record: Record, rates: Mapping[Key, Steps], window: Window
-) -> dict[str, Evidence]:
+) -> dict[str, LinkUse]:
     """Node → how full its link was, where its speed is known or a store is behind it."""
-    links: dict[str, Evidence] = {}
+    links: dict[str, LinkUse] = {}
     for node in record.nodes:
         bytes_per_s = _busier_way(rates, node.name, window)
         if bytes_per_s.size:
@@ -53,41 +63,45 @@ def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
     return np.array([busier[second] for second in sorted(busier)])
 
 
-def _of_link(record: Record, node: Node, bytes_per_s: Array) -> Evidence:
-    """Against the declared rate, else against the speed of the node's network cards."""
-    parts: list[Evidence] = []
-    declared = record.profile.cluster.network_bytes_per_s
-    cards = _card_speed(node)
-    if declared:
-        parts.append(_of_rate(bytes_per_s, declared))
-    elif cards:
-        parts.append(Evidence(network_cards_bytes_per_s=cards))
-        parts.append(_of_rate(bytes_per_s, cards))
+def _of_link(record: Record, node: Node, bytes_per_s: Array) -> LinkUse:
+    rate = _rate(record, node)
+    use = LinkUse(network_cards_bytes_per_s=rate.of_cards)
+    if rate.per_s:
+        is_full = 100 * bytes_per_s / rate.per_s >= LINK_PCT
+        use = replace(
+            use,
+            network_of_rate_pct=100 * float(np.median(bytes_per_s)) / rate.per_s,
+            time_at_network_rate_pct=100 * float(np.mean(is_full)),
+        )
     if record.profile.cluster.member == STORE:
-        parts.append(_of_store(bytes_per_s))
-    return evidence.merged(parts)
+        return _with_steadiness(use, bytes_per_s)
+    return use
 
 
-def _card_speed(node: Node) -> float:
-    """Bytes/s of the node's network cards together; 0 unless each of them says its own."""
-    if not all(node.cards.values()):
-        return 0.0
-    return sum(node.cards.values())
+@dataclass(frozen=True)
+class _LinkRate:
+    """Bytes/s of a link, if known; `of_cards`: the same, if it is what its cards report."""
+
+    per_s: float | None
+    of_cards: float | None
 
 
-def _of_rate(bytes_per_s: Array, rate: float) -> Evidence:
-    is_full = 100 * bytes_per_s / rate >= LINK_PCT
-    return Evidence(
-        network_of_rate_pct=100 * float(np.median(bytes_per_s)) / rate,
-        time_at_network_rate_pct=100 * float(np.mean(is_full)),
-    )
+def _rate(record: Record, node: Node) -> _LinkRate:
+    """The declared rate, else the speed of the node's network cards together."""
+    declared = record.profile.cluster.network_bytes_per_s
+    if declared:
+        return _LinkRate(declared, None)
+    cards = None
+    if node.cards and all(node.cards.values()):
+        cards = float(sum(node.cards.values()))
+    return _LinkRate(cards, cards)
 
 
-def _of_store(bytes_per_s: Array) -> Evidence:
-    """How steady throughput is."""
+def _with_steadiness(use: LinkUse, bytes_per_s: Array) -> LinkUse:
+    """With how steady throughput was."""
     if len(bytes_per_s) < _FEWEST_SECONDS:
-        return Evidence()
+        return use
     typical = float(np.median(bytes_per_s))
     is_steady = np.abs(bytes_per_s - typical) <= typical * _STEADY_PCT / 100
     time_pct = 100 * float(np.mean(is_steady))
-    return Evidence(way_bytes_per_s=typical, time_at_way_pct=time_pct)
+    return replace(use, way_bytes_per_s=typical, time_at_way_pct=time_pct)

@@ -1,16 +1,23 @@
-"""Use of each resource while a run was measured: values, no judgement. Pure.
+"""What was seen of each database node while a run was measured: the one maker of `Evidence`. Pure.
 
-Rates are from the first to the last sample of the window."""
+Each module of this room knows a part, and gives it as a record of its own. Here the parts come
+together, value by value. Nothing is judged. Rates are from the first to the last sample of the
+window."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import evidence, load_and_sessions, machine_cpu
 from orchestrator.analysis.telemetry.use.all_nodes import ALL
+from orchestrator.analysis.telemetry.use.disk_caps import CapUse
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.idle_disk import idle_latency_s
+from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
+from orchestrator.analysis.telemetry.use.machine_cpu import CpuUse, SurroundingUse
+from orchestrator.analysis.telemetry.use.run_telemetry import NodeSeconds
 from orchestrator.model import Node, Record
 from orchestrator.tier import Limits, Tier
 
@@ -19,66 +26,64 @@ _EACH_NODE = "each node"
 
 
 def gather(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
-    """Database node → what was seen of it and its machine; without samples as the record states it,
-    if it does. `cpus`: of the machine, for nodes that do not say theirs."""
-    telemetry = run.telemetry
-    if telemetry.growth is None:
+    """Database node → what was seen of it and its machine.
+
+    Without samples it is what the record states, if it does. `cpus`: cores of the machine, for
+    nodes that do not say theirs."""
+    growth = run.telemetry.growth
+    if growth is None:
         return _stated(run.record)
-    load = load_and_sessions.of_load(run.record, telemetry.sessions)
-    gathered: dict[str, Evidence] = {}
+    by_node: dict[str, _NodeUse] = {}
     for node in results.database_nodes(run.record.nodes):
-        parts = list(_of_window(run, node, telemetry.growth, cpus))
-        parts.append(load)
-        parts.append(_of_server(node, telemetry.growth))
-        parts.append(telemetry.of_seconds.get(node.name, Evidence()))
-        gathered[node.name] = evidence.merged(parts)
-    return _with_shared(run.record.profile.tier, gathered)
+        by_node[node.name] = _use_of(run, node, growth, cpus)
+    load = load_and_sessions.of_load(run.record, run.telemetry.sessions)
+    shared = _use_of_shared(run.record.profile.tier, by_node.values())
+    return {name: _evidence(use, load, shared) for name, use in by_node.items()}
 
 
-def _with_shared(tier: Tier, gathered: Mapping[str, Evidence]) -> dict[str, Evidence]:
-    """Each node's, and of each what all nodes share."""
-    shared = _of_shared(tier, list(gathered.values()))
-    merged: dict[str, Evidence] = {}
-    for name, values in gathered.items():
-        merged[name] = evidence.merged([values, shared])
-    return merged
+# ------------------------------------------------------------------ the parts
 
 
-def _of_window(
+@dataclass(frozen=True)
+class _NodeUse:
+    """A node's parts. `disk`: the whole disk, even if several nodes are on it."""
+
+    disk: rates.DiskRates
+    disk_busy_pct: float | None
+    idle_disk_latency_s: float | None
+    caps: CapUse
+    cpu: CpuUse
+    container: rates.ContainerRates
+    server: rates.ServerRates
+    seconds: NodeSeconds
+    around: SurroundingUse
+
+
+def _use_of(
     run: results.RunData, node: Node, growth: window_growth.Growth, cpus: float | None
-) -> Iterator[Evidence]:
-    """Its disk, its CPU, its network and its machine."""
+) -> _NodeUse:
     nodes = run.record.nodes
+    telemetry = run.telemetry
     disk = rates.disk_rates(growth, node.name)
-    yield _of_disk(node, disk, growth)
-    if disk.iops is not None:
-        yield Evidence(idle_disk_latency_s=_idle_latency_of(run.record, node, disk))
-    yield machine_cpu.cpu_of_node(node, growth, machine_cpu.cores(nodes, node, cpus))
-    yield _of_container(node, growth)
-    yield run.telemetry.against_caps.get(node.name, Evidence())
-    of_seconds = run.telemetry.of_seconds
-    yield machine_cpu.Machines(nodes, growth, cpus, of_seconds).around(node)
-
-
-def _of_disk(
-    node: Node, disk: rates.DiskRates, growth: window_growth.Growth
-) -> Evidence:
-    """The whole disk, even if several nodes are on it."""
     busy_s = growth.per_s(node.name, counter_names.BUSY_SECONDS)
-    return Evidence(
-        disk_iops=disk.iops,
-        disk_read_iops=disk.read_iops,
-        disk_bytes_per_s=disk.bytes_per_s,
-        disk_read_bytes_per_s=disk.read_bytes_per_s,
-        disk_await_s=disk.await_s,
-        disk_read_await_s=disk.read_await_s,
-        io_size_bytes=disk.io_size_bytes,
-        disk_queue_depth=disk.queue_depth,
+    machine_cores = machine_cpu.cores(nodes, node, cpus)
+    machines = machine_cpu.Machines(nodes, growth, cpus, telemetry.busiest_cores_pct)
+    return _NodeUse(
+        disk=disk,
         disk_busy_pct=rates.share_pct(busy_s, 1),
+        idle_disk_latency_s=_idle_latency_of(run.record, node, disk),
+        caps=telemetry.against_caps.get(node.name, CapUse()),
+        cpu=machine_cpu.cpu_of_node(node, growth, machine_cores),
+        container=rates.container_rates(growth, node.name),
+        server=rates.server_rates(growth, node.name),
+        seconds=telemetry.of_seconds.get(node.name, NodeSeconds()),
+        around=machines.around(node),
     )
 
 
 def _idle_latency_of(record: Record, node: Node, disk: rates.DiskRates) -> float | None:
+    if disk.iops is None:
+        return None
     reads = disk.read_iops or 0.0
     writes = disk.write_iops or 0.0
     tier = record.profile.tier
@@ -86,58 +91,135 @@ def _idle_latency_of(record: Record, node: Node, disk: rates.DiskRates) -> float
     return idle_latency_s(tier, record.gate, reads, writes, node.name) or None
 
 
-def _of_container(node: Node, growth: window_growth.Growth) -> Evidence:
-    container = rates.container_rates(growth, node.name)
+@dataclass(frozen=True)
+class _SharedUse:
+    """What all disks did together, of the limits that they share.
+
+    Means: no second is needed where nothing may be above the limits."""
+
+    iops_of_cap_pct: float | None
+    bandwidth_of_cap_pct: float | None
+
+
+def _use_of_shared(tier: Tier, uses: Iterable[_NodeUse]) -> _SharedUse:
+    limits = tier.shared or Limits()
+    disks = [use.disk for use in uses]
+    iops = evidence.sum_if_all([disk.iops for disk in disks])
+    bytes_per_s = evidence.sum_if_all([disk.bytes_per_s for disk in disks])
+    return _SharedUse(
+        iops_of_cap_pct=rates.share_pct(iops, limits.iops),
+        bandwidth_of_cap_pct=rates.share_pct(bytes_per_s, limits.bytes_per_s),
+    )
+
+
+# ------------------------------------------------------------------ together
+
+
+def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
+    """In the order of `Evidence`: from which part each value comes."""
+    caps = use.caps
+    disk = use.disk
+    link = use.seconds.link
+    container = use.container
+    around = use.around
+    machine = around.machine
+    server = use.server
     return Evidence(
+        iops_of_cap_pct=caps.iops_of_cap_pct,
+        time_at_iops_cap_pct=caps.time_at_iops_cap_pct,
+        bandwidth_of_cap_pct=caps.bandwidth_of_cap_pct,
+        time_at_bandwidth_cap_pct=caps.time_at_bandwidth_cap_pct,
+        burst_credit_left_pct=caps.burst_credit_left_pct,
+        time_above_base_pct=caps.time_above_base_pct,
+        iops_before_fall=caps.iops_before_fall,
+        iops_after_fall=caps.iops_after_fall,
+        disk_iops=disk.iops,
+        disk_read_iops=disk.read_iops,
+        disk_bytes_per_s=disk.bytes_per_s,
+        disk_read_bytes_per_s=disk.read_bytes_per_s,
+        disk_await_s=disk.await_s,
+        disk_read_await_s=disk.read_await_s,
+        io_size_bytes=disk.io_size_bytes,
+        idle_disk_latency_s=use.idle_disk_latency_s,
+        held_back_pct=caps.held_back_pct,
+        disk_queue_depth=disk.queue_depth,
+        disk_busy_pct=use.disk_busy_pct,
+        cpu_pct=use.cpu.cpu_pct,
+        time_at_cpu_pct=use.seconds.time_at_cpu_pct,
         throttled_pct=container.throttled_pct,
+        node_cores=use.cpu.node_cores,
+        busiest_core_pct=around.busiest_core_pct,
+        network_of_rate_pct=link.network_of_rate_pct,
+        time_at_network_rate_pct=link.time_at_network_rate_pct,
+        network_cards_bytes_per_s=link.network_cards_bytes_per_s,
+        way_bytes_per_s=link.way_bytes_per_s,
+        time_at_way_pct=link.time_at_way_pct,
         network_sent_bytes_per_s=container.sent_bytes_per_s,
         network_received_bytes_per_s=container.received_bytes_per_s,
         network_packets_per_s=container.packets_per_s,
         sent_again_pct=container.sent_again_pct,
-    )
-
-
-def _of_server(node: Node, growth: window_growth.Growth) -> Evidence:
-    server = rates.server_rates(growth, node.name)
-    return Evidence(
+        memory_pressure_pct=machine.memory_pressure_pct,
+        client_cpu_pct=around.client_cpu_pct,
+        client_cores=around.client_cores,
+        client_core_pct=around.client_core_pct,
+        client_machine_cpu_pct=around.client_machine_cpu_pct,
+        disk_server_cpu_pct=machine.disk_server_cpu_pct,
+        host_cpu_pct=machine.host_cpu_pct,
+        low_priority_pct=machine.low_priority_pct,
+        steal_pct=machine.steal_pct,
+        other_cpu_pct=machine.other_cpu_pct,
+        nopm_of_ceiling_pct=load.nopm_of_ceiling_pct,
+        rate_served_pct=load.rate_served_pct,
+        retried_pct=load.retried_pct,
+        sessions=load.sessions,
+        seen_idle_pct=load.seen_idle_pct,
+        seen_running_pct=load.seen_running_pct,
+        seen_reading_pct=load.seen_reading_pct,
+        seen_syncing_pct=load.seen_syncing_pct,
+        seen_locked_pct=load.seen_locked_pct,
+        seen_otherwise_pct=load.seen_otherwise_pct,
+        sessions_reading_pct=load.sessions_reading_pct,
+        log_syncing_pct=load.log_syncing_pct,
+        wal_disk_syncing_pct=load.wal_disk_syncing_pct,
+        wal_iops_of_cap_pct=caps.wal_iops_of_cap_pct,
+        wal_bandwidth_of_cap_pct=caps.wal_bandwidth_of_cap_pct,
+        background_log_syncing_pct=load.background_log_syncing_pct,
         request_queued_avg_s=server.request_queued_avg_s,
         statement_avg_s=server.statement_avg_s,
         requests_refused_per_s=server.requests_refused_per_s,
         write_rejections_per_s=server.write_rejections_per_s,
+        shared_iops_of_cap_pct=shared.iops_of_cap_pct,
+        shared_bandwidth_of_cap_pct=shared.bandwidth_of_cap_pct,
     )
 
 
-def _of_shared(tier: Tier, of_nodes: Sequence[Evidence]) -> Evidence:
-    """What all disks did together, of the limits that they share: means, as no second is needed
-    where nothing may be above them."""
-    shared = tier.shared or Limits()
-    iops = evidence.sum_if_all([values.disk_iops for values in of_nodes])
-    bytes_per_s = evidence.sum_if_all([values.disk_bytes_per_s for values in of_nodes])
-    bandwidth_pct = rates.share_pct(bytes_per_s, shared.bytes_per_s)
-    return Evidence(
-        shared_iops_of_cap_pct=rates.share_pct(iops, shared.iops),
-        shared_bandwidth_of_cap_pct=bandwidth_pct,
-    )
+# ------------------------------------------------------------------ without samples
 
 
 def _stated(record: Record) -> dict[str, Evidence]:
-    """What the figures of a record say of its nodes' resources, where nothing was sampled. CPU of
-    all nodes is their mean and stands for each; what their disks did together does not."""
+    """What the figures of a record say of its nodes' resources, where nothing was sampled.
+
+    CPU of all nodes is their mean and stands for each. What their disks did together does not."""
     by_scope = _stated_figures(record)
-    cpu = Evidence(cpu_pct=by_scope.pop(ALL, {}).get("cpu_pct"))
-    if cpu.cpu_pct is not None:
+    mean_cpu_pct = by_scope.pop(ALL, {}).get("cpu_pct")
+    if mean_cpu_pct is not None:
         by_scope = {_EACH_NODE: {}, **by_scope}
     load = load_and_sessions.of_load(record, {})
     stated: dict[str, Evidence] = {}
     for node, figures in by_scope.items():
-        of_node = _of_figures(record.profile.tier, figures)
-        stated[node] = evidence.merged([cpu, *of_node, load])
+        values = replace(Evidence(cpu_pct=mean_cpu_pct), **figures)
+        of_window = _with_means_of_caps(record.profile.tier, values)
+        stated[node] = replace(of_window, **_known(load))
     return stated
 
 
-def _of_figures(tier: Tier, figures: Mapping[str, float]) -> Sequence[Evidence]:
-    values = Evidence(**figures)
-    return [values, _mean_of_caps(tier, values)]
+def _known(load: LoadUse) -> dict[str, float]:
+    """What is known of a load, by the names that `Evidence` has too."""
+    known: dict[str, float] = {}
+    for name, value in vars(load).items():
+        if value is not None:
+            known[name] = value
+    return known
 
 
 def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
@@ -149,9 +231,13 @@ def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
     return by_scope
 
 
-def _mean_of_caps(tier: Tier, values: Evidence) -> Evidence:
+def _with_means_of_caps(tier: Tier, values: Evidence) -> Evidence:
     """Means in the place of medians of seconds, which nobody can know of them."""
     limits = tier.limits
     iops_pct = rates.share_pct(values.disk_iops, limits.iops)
+    if iops_pct is not None:
+        values = replace(values, iops_of_cap_pct=iops_pct)
     bandwidth_pct = rates.share_pct(values.disk_bytes_per_s, limits.bytes_per_s)
-    return Evidence(iops_of_cap_pct=iops_pct, bandwidth_of_cap_pct=bandwidth_pct)
+    if bandwidth_pct is not None:
+        values = replace(values, bandwidth_of_cap_pct=bandwidth_pct)
+    return values

@@ -2,7 +2,7 @@
 what single seconds of the window show of a node, which its growth hides. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,12 @@ from orchestrator.analysis.telemetry.counters.sample_tables import Samples, join
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
 from orchestrator.analysis.telemetry.use import (
     disk_caps,
-    evidence,
     machine_cpu,
     network_links,
     second_by_second,
 )
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.disk_caps import CapUse
+from orchestrator.analysis.telemetry.use.network_links import LinkUse
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Node, Record
 
@@ -43,6 +43,15 @@ Moved = dict[Key, float]  # node and counter → how much it grew
 
 
 @dataclass(frozen=True)
+class NodeSeconds:
+    """What single seconds of the window show of a node. time_at_cpu_pct: of the seconds, in which
+    its CPU was full; None: not known."""
+
+    time_at_cpu_pct: float | None = None
+    link: LinkUse = field(default_factory=LinkUse)
+
+
+@dataclass(frozen=True)
 class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
     against_caps: sampled database node → its disk against the caps of its tier (`disk_caps`).
@@ -50,14 +59,16 @@ class Telemetry:
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
     what was at its limit (`seconds.at_limits`), "" for nothing.
     of_seconds: node → what single seconds of the window show of it.
+    busiest_cores_pct: node of role "host" → its machine's busiest core, in its median second.
     sessions: node → what sessions wait for → their mean number.
     moved: phase or windows (of `_MOVED`) → node and counter → how much it grew in it.
     empty: whether nothing was sampled at all."""
 
     growth: Growth | None
-    against_caps: Mapping[str, Evidence]
+    against_caps: Mapping[str, CapUse]
     by_second: pd.DataFrame
-    of_seconds: Mapping[str, Evidence]
+    of_seconds: Mapping[str, NodeSeconds]
+    busiest_cores_pct: Mapping[str, float]
     sessions: Mapping[str, Mapping[str, float]]
     moved: Mapping[str, Mapping[Key, float]]
     empty: bool
@@ -82,8 +93,9 @@ class _Reading:
         self._growth: Growth | None = None
         if window:
             self._growth = Growth(*window)
-        self._against_caps: dict[str, Evidence] = {}
-        self._of_seconds: dict[str, Evidence] = {}
+        self._against_caps: dict[str, CapUse] = {}
+        self._of_seconds: dict[str, NodeSeconds] = {}
+        self._busiest_cores_pct: dict[str, float] = {}
         self._sessions: dict[str, dict[str, float]] = {}
         self._moved: dict[str, Moved] = {name: {} for name in _MOVED}
         self._by_second: list[pd.DataFrame] = []
@@ -108,7 +120,8 @@ class _Reading:
         if self._growth is None or self._window is None:
             return
         self._growth.add(rates)
-        self._of_seconds |= _of_seconds(self._record, series, rates, self._window)
+        self._of_seconds |= _of_seconds(self._record, rates, self._window)
+        self._busiest_cores_pct |= _busiest_cores_pct(series, self._window)
         self._sessions |= _sessions(series, self._window)
 
     def _present(self, series: Mapping[Key, SampledSeries]) -> list[Node]:
@@ -140,6 +153,7 @@ class _Reading:
             against_caps=self._against_caps,
             by_second=joined(tables),
             of_seconds=self._of_seconds,
+            busiest_cores_pct=self._busiest_cores_pct,
             sessions=self._sessions,
             moved=self._moved,
             empty=empty,
@@ -150,21 +164,14 @@ class _Reading:
 
 
 def _of_seconds(
-    record: Record,
-    series: Mapping[Key, SampledSeries],
-    rates: Mapping[Key, Steps],
-    window: Window,
-) -> dict[str, Evidence]:
-    parts = (
-        _busiest_cores(series, window),
-        _times_at_cpu(record, rates, window),
-        network_links.by_node(record, rates, window),
-    )
-    by_node: dict[str, Evidence] = {}
-    for part in parts:
-        for node, values in part.items():
-            before = by_node.get(node, Evidence())
-            by_node[node] = evidence.merged([before, values])
+    record: Record, rates: Mapping[Key, Steps], window: Window
+) -> dict[str, NodeSeconds]:
+    times_pct = _times_at_cpu_pct(record, rates, window)
+    links = network_links.by_node(record, rates, window)
+    by_node: dict[str, NodeSeconds] = {}
+    for node in {*times_pct, *links}:
+        link = links.get(node, LinkUse())
+        by_node[node] = NodeSeconds(times_pct.get(node), link)
     return by_node
 
 
@@ -183,13 +190,13 @@ def _gauges(
                 yield key, readings.value[inside]
 
 
-def _busiest_cores(
+def _busiest_cores_pct(
     series: Mapping[Key, SampledSeries], window: Window
-) -> dict[str, Evidence]:
-    by_node: dict[str, Evidence] = {}
+) -> dict[str, float]:
+    by_machine: dict[str, float] = {}
     for (node, _), values in _gauges(series, window, _CORE.__eq__):
-        by_node[node] = Evidence(busiest_core_pct=float(np.median(values)))
-    return by_node
+        by_machine[node] = float(np.median(values))
+    return by_machine
 
 
 def _sessions(
@@ -207,10 +214,11 @@ def _counts_sessions(metric: str) -> bool:
     return metric.startswith(_SESSIONS)
 
 
-def _times_at_cpu(
+def _times_at_cpu_pct(
     record: Record, rates: Mapping[Key, Steps], window: Window
-) -> dict[str, Evidence]:
-    by_node: dict[str, Evidence] = {}
+) -> dict[str, float]:
+    """Node → in which share of the seconds its CPU was full."""
+    by_node: dict[str, float] = {}
     for node, cpus in machine_cpu.cpu_limits(record.nodes, None).items():
         used = rates.get((node, counter_names.CPU_SECONDS))
         if used is None:
@@ -218,5 +226,5 @@ def _times_at_cpu(
         cores = used.within(*window)
         if cores.size:
             is_busy = 100 * cores / cpus >= machine_cpu.CPU_PCT
-            by_node[node] = Evidence(time_at_cpu_pct=100 * float(np.mean(is_busy)))
+            by_node[node] = 100 * float(np.mean(is_busy))
     return by_node

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from statistics import median
+from typing import Any
+
+import pytest
 
 from orchestrator.analysis.telemetry.counters import rates
 from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use.disk_caps import CapUse
 from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
+from orchestrator.analysis.telemetry.use.network_links import LinkUse
 
 
-def test_of_what_several_parts_know_the_last_one_counts() -> None:
-    first = Evidence(cpu_pct=40.0, disk_iops=100.0)
-    second = Evidence(cpu_pct=60.0, sessions=0.0)
-    merged = evidence.merged([first, second])
-    assert merged == Evidence(cpu_pct=60.0, disk_iops=100.0, sessions=0.0)
-    assert merged.sampled() == {"disk_iops": 100.0, "cpu_pct": 60.0, "sessions": 0.0}
+def test_what_was_sampled_stands_in_the_order_of_the_record() -> None:
+    values = Evidence(cpu_pct=60.0, disk_iops=100.0, sessions=0.0)
+    assert list(values.sampled().items()) == [
+        ("disk_iops", 100.0),
+        ("cpu_pct", 60.0),
+        ("sessions", 0.0),
+    ]
+
+
+@pytest.mark.parametrize("part", [CapUse, LinkUse, LoadUse])
+def test_a_part_names_its_values_as_the_whole_does(part: Any) -> None:
+    assert {value.name for value in fields(part)} <= evidence.NAMES
 
 
 def test_a_value_of_several_runs_is_that_of_those_that_know_it() -> None:
