@@ -75,17 +75,20 @@ def _read_per_payload(run: RunData) -> Iterator[Measurement]:
 
 
 def _written_per_payload(run: RunData) -> Iterator[Measurement]:
-    """Of what its rows are, and of what all their copies must take."""
+    """Bytes at the disks for each byte of rows, and of what all their copies must take."""
     of_run = written(run)
     given = payload(run, "written", "sorted")
     yield from _ratio("written_per_payload", of_run, given)
     of_windows = _of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
     of_generator = sum(window["written_bytes"] for window in _windows(run))
     yield from _ratio("written_per_payload", of_windows, of_generator)
-    must = of_copies(run)
-    if must:
-        share_pct = 100 * sum(of_run.values()) / must
-        yield measured("written_of_copies_pct", share_pct)
+    yield from _written_of_copies(run, sum(of_run.values()))
+
+
+def _written_of_copies(run: RunData, written_bytes: float) -> Iterator[Measurement]:
+    must_bytes = of_copies(run)
+    if must_bytes:
+        yield measured("written_of_copies_pct", 100 * written_bytes / must_bytes)
 
 
 def _windows(run: RunData) -> Sequence[Mapping[str, float]]:

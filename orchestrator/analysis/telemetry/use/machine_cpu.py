@@ -57,23 +57,32 @@ class Machines:
         """The use of the machine of `node`, and of the load generators' if that is another."""
         home = _host_of(self.nodes, node)
         use = self._use_of(home)
-        clients = [other for other in self.nodes if other.role == "client"]
-        hosts = self._hosts_of(clients)
-        client_cores_pct = [self._core_pct(host, clients) for host in hosts.values()]
-        hosts.pop(_name(home), None)
-        elsewhere = _busiest([self._use_of(host) for host in hosts.values()])
-        client_cpu_pct = evidence.highest(
-            [elsewhere.client_cpu_pct, use.client_cpu_pct]
-        )
-        client_cores = evidence.highest([elsewhere.client_cores, use.client_cores])
+        elsewhere = self._clients_apart_from(home)
         return SurroundingUse(
             machine=use,
             busiest_core_pct=self._core_pct(home, [node]),
-            client_cpu_pct=client_cpu_pct,
-            client_cores=client_cores,
-            client_core_pct=evidence.highest(client_cores_pct),
+            client_cpu_pct=_higher(elsewhere.client_cpu_pct, use.client_cpu_pct),
+            client_cores=_higher(elsewhere.client_cores, use.client_cores),
+            client_core_pct=self._client_core_pct(),
             client_machine_cpu_pct=elsewhere.host_cpu_pct,
         )
+
+    def _clients_apart_from(self, home: Node | None) -> MachineUse:
+        """The busiest of the other machines that load generators are on."""
+        hosts = self._hosts_of(self._clients())
+        hosts.pop(_name(home), None)
+        return _busiest([self._use_of(host) for host in hosts.values()])
+
+    def _client_core_pct(self) -> float | None:
+        """The busiest core of all machines that load generators fill."""
+        clients = self._clients()
+        hosts = self._hosts_of(clients)
+        return evidence.highest(
+            self._core_pct(host, clients) for host in hosts.values()
+        )
+
+    def _clients(self) -> list[Node]:
+        return [node for node in self.nodes if node.role == "client"]
 
     def _hosts_of(self, clients: Sequence[Node]) -> dict[str, Node | None]:
         """Name → machine, each once."""
@@ -173,6 +182,11 @@ def _busiest(machines: Sequence[MachineUse]) -> MachineUse:
         several = [getattr(machine, value.name) for machine in machines]
         highest[value.name] = evidence.highest(several)
     return MachineUse(**highest)
+
+
+def _higher(elsewhere: float | None, here: float | None) -> float | None:
+    """Of two machines the higher value that is known."""
+    return evidence.highest([elsewhere, here])
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:

@@ -56,10 +56,9 @@ def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
         steps = rates.get((node, metric))
         if steps is None:
             continue
-        inside = (steps.end_s > start_s) & (steps.end_s <= end_s)
-        seconds = zip(steps.end_s[inside], steps.per_s[inside], strict=True)
-        for second, per_s in seconds:
-            busier[second] = max(per_s, busier.get(second, per_s))
+        for second, per_s in zip(steps.end_s, steps.per_s, strict=True):
+            if start_s < second <= end_s:
+                busier[second] = max(per_s, busier.get(second, per_s))
     return np.array([busier[second] for second in sorted(busier)])
 
 

@@ -215,11 +215,11 @@ def _stated(record: Record) -> dict[str, Evidence]:
 
 def _known(load: LoadUse) -> dict[str, float]:
     """What is known of a load, by the names that `Evidence` has too."""
-    known: dict[str, float] = {}
+    values: dict[str, float] = {}
     for name, value in vars(load).items():
         if value is not None:
-            known[name] = value
-    return known
+            values[name] = value
+    return values
 
 
 def _stated_figures(record: Record) -> dict[str, dict[str, float]]:

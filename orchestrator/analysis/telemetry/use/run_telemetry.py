@@ -134,12 +134,16 @@ class _Reading:
             if phase.name in _MOVED:
                 moved = window_growth.moved(rates, phase.start_s, phase.end_s)
                 self._moved[phase.name] |= moved
-        together = self._moved[WINDOWS]
         generator = GeneratorFacts.read(self._record.facts.get("generator"))
         for window in generator.windows or ():
             moved = window_growth.moved(rates, window["start_s"], window["end_s"])
-            for counter, growth in moved.items():
-                together[counter] = together.get(counter, 0.0) + growth
+            self._add_to_windows(moved)
+
+    def _add_to_windows(self, moved: Moved) -> None:
+        """Windows of a load generator count together, counter by counter."""
+        together = self._moved[WINDOWS]
+        for counter, growth in moved.items():
+            together[counter] = together.get(counter, 0.0) + growth
 
     def telemetry(self) -> Telemetry:
         empty = not self._by_second
