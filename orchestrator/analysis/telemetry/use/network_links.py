@@ -39,42 +39,18 @@ def by_node(
 ) -> dict[str, LinkUse]:
     """Node → how full its link was, where its speed is known or a store is behind it."""
     links: dict[str, LinkUse] = {}
+    has_store = record.profile.cluster.member == STORE
     for node in record.nodes:
-        bytes_per_s = _busier_way(rates, node.name, window)
-        if bytes_per_s.size:
-            links[node.name] = _of_link(record, node, bytes_per_s)
-    return links
-
-
-def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
-    """Bytes a second of the busier way of a link, second by second.
-
-    Where a second is known of one way alone, it is that of this way."""
-    start_s, end_s = window
-    busier: dict[float, float] = {}
-    for metric in _WAYS:
-        steps = rates.get((node, metric))
-        if steps is None:
+        rate = _rate(record, node)
+        if rate.per_s is None and not has_store:
             continue
-        for second, per_s in zip(steps.end_s, steps.per_s, strict=True):
-            if start_s < second <= end_s:
-                busier[second] = max(per_s, busier.get(second, per_s))
-    return np.array([busier[second] for second in sorted(busier)])
-
-
-def _of_link(record: Record, node: Node, bytes_per_s: Array) -> LinkUse:
-    rate = _rate(record, node)
-    use = LinkUse(network_cards_bytes_per_s=rate.of_cards)
-    if rate.per_s:
-        is_full = 100 * bytes_per_s / rate.per_s >= LINK_PCT
-        use = replace(
-            use,
-            network_of_rate_pct=100 * float(np.median(bytes_per_s)) / rate.per_s,
-            time_at_network_rate_pct=100 * float(np.mean(is_full)),
-        )
-    if record.profile.cluster.member == STORE:
-        return _with_steadiness(use, bytes_per_s)
-    return use
+        bytes_per_s = _busier_way(rates, node.name, window)
+        if not bytes_per_s.size:
+            continue
+        links[node.name] = _of_link(rate, bytes_per_s)
+        if has_store:
+            links[node.name] = _with_steadiness(links[node.name], bytes_per_s)
+    return links
 
 
 @dataclass(frozen=True)
@@ -94,6 +70,33 @@ def _rate(record: Record, node: Node) -> _LinkRate:
     if node.cards and all(node.cards.values()):
         cards = float(sum(node.cards.values()))
     return _LinkRate(cards, cards)
+
+
+def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
+    """Bytes a second of the busier way of a link, second by second.
+
+    Where a second is known of one way alone, it is that of this way."""
+    start_s, end_s = window
+    busier: dict[float, float] = {}
+    for metric in _WAYS:
+        steps = rates.get((node, metric))
+        if steps is None:
+            continue
+        for second, per_s in zip(steps.end_s, steps.per_s, strict=True):
+            if start_s < second <= end_s:
+                busier[second] = max(per_s, busier.get(second, per_s))
+    return np.array([busier[second] for second in sorted(busier)])
+
+
+def _of_link(rate: _LinkRate, bytes_per_s: Array) -> LinkUse:
+    if rate.per_s is None:
+        return LinkUse()
+    is_full = 100 * bytes_per_s / rate.per_s >= LINK_PCT
+    return LinkUse(
+        network_of_rate_pct=100 * float(np.median(bytes_per_s)) / rate.per_s,
+        time_at_network_rate_pct=100 * float(np.mean(is_full)),
+        network_cards_bytes_per_s=rate.of_cards,
+    )
 
 
 def _with_steadiness(use: LinkUse, bytes_per_s: Array) -> LinkUse:
