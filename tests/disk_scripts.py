@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec
 from orchestrator.system.shell import SystemShell
 from tests import ROOT

@@ -18,7 +18,7 @@ import pytest
 
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import architectures, shared_network
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.images import DockerImages
 from orchestrator.platforms.dry import NobodyElse
 from orchestrator.powers import (

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from orchestrator.errors import EXIT_INTERNAL
 from orchestrator.platforms.common import archives
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.tiers import tier_mechanisms

@@ -13,7 +13,7 @@ from typing import Any
 from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.tiers.common.emulated import standing
 from tests import ROOT

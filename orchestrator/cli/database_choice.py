@@ -17,7 +17,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
 from orchestrator.planning import plan, sizes
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.units import listed
 
 _BY_DATABASE = "`node_of`, `settings_of` or `version_of` of the cluster"

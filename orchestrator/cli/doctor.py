@@ -9,7 +9,7 @@ from orchestrator import errors, load_generators, model, powers
 from orchestrator.cli import bundle, campaign
 from orchestrator.cli.app import PLATFORM, App
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import Finding
 from orchestrator.registry.references import ObjectPlace

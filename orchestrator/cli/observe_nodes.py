@@ -14,7 +14,7 @@ from orchestrator.guards import GuardBeats
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Profile
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 
 
 @dataclass(frozen=True)

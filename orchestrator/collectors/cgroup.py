@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
 from orchestrator.kernel import containers
-from orchestrator.platforms.common.machines import text_of
+from orchestrator.platforms.common.machine_facts import text_of
 
 _MOUNTS = "/sys/fs/cgroup"
 _COUNTER = re.compile(r"^(\S+) (\d+)$", re.MULTILINE)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 from orchestrator.errors import NotAsked
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import shared_network
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbilities
 
 

@@ -37,7 +37,7 @@ from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.parts import ClientLoad, LoadGenerator
 from orchestrator.planning import project_files
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
 from tests import CACHE, ROOT
 from tests.bench.bench_tpcc import workload as tpcc

@@ -25,7 +25,7 @@ from scipy import stats
 
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import node_lifecycle
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Workload
@@ -86,7 +86,7 @@ def measured(
         client = up.enter_context(generator.client(NETWORK, world))
         for sql_text in ("CREATE EXTENSION IF NOT EXISTS pg_stat_statements", GRANT):
             argv = (*PSQL, "--username=postgres", f"--command={sql_text}")
-            container_nodes.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
+            node_lifecycle.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
         generator.load(load, cluster, client, world)
         database.settle(cluster, world)
         ends: Ends = []

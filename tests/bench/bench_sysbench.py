@@ -27,7 +27,7 @@ from rich.table import Table
 
 from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import node_lifecycle
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators
 from orchestrator.model import Cluster, Dataset, Node, Workload
@@ -108,7 +108,7 @@ def measured(repeats: int, world: World) -> Iterator[Costs]:
         )
         extension = "--command=CREATE EXTENSION pg_stat_statements"
         argv = (*PSQL, "--dbname=bench", "--username=postgres", extension)
-        container_nodes.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
+        node_lifecycle.run(cluster.nodes[0], argv, 60, world, cluster.nodes)
         for number, pair in enumerate(pairs()):
             costs: Costs = {workload.name: [] for workload in pair}
             for repeat in range(1, repeats + 1):

@@ -27,7 +27,7 @@ from orchestrator.cli.app import App
 from orchestrator.cli.console import ConsoleProgress, LastingConsole
 from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose

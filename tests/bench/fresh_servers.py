@@ -12,7 +12,7 @@ from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.model import Cluster, ClusterSpec, Node, NodeSize
 from orchestrator.parts import NodesData
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests.tiers import a_tier

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import node_lifecycle
 from orchestrator.load_generators import bind, load_generators
 from orchestrator.model import Cluster, Node, Workload
 from orchestrator.planning import project_files
@@ -120,7 +120,7 @@ def taken(
 
 
 def run(argv: Sequence[str], cluster: Cluster, world: World) -> None:
-    container_nodes.run(cluster.nodes[0], argv, 600, world, cluster.nodes)
+    node_lifecycle.run(cluster.nodes[0], argv, 600, world, cluster.nodes)
 
 
 def container(cluster: Cluster, world: World) -> Container:

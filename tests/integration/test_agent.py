@@ -23,7 +23,7 @@ from orchestrator.model import Node
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import Container, ContainerSpec, Machine
 from orchestrator.system import store

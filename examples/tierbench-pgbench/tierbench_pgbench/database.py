@@ -7,7 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import (
+    cluster_checks,
+    container_nodes,
+    node_lifecycle,
+)
 from orchestrator.errors import Mistake, NodeError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Volume
@@ -36,7 +40,7 @@ class PlainPostgreSQL(Database):
             mistakes.append(Mistake("cluster.nodes", "is 1: there are no standbys"))
         if spec.settings:
             mistakes.append(Mistake("cluster.settings", "are those it comes with"))
-        container_nodes.require_none(mistakes, "plain PostgreSQL")
+        cluster_checks.require_none(mistakes, "plain PostgreSQL")
         own_images.need(world.root, "postgres", world.platform)
 
     @contextmanager
@@ -54,7 +58,7 @@ class PlainPostgreSQL(Database):
         )
         plan = replace(bare, ports={PORT: None})
         with world.platform.running(plan) as server:
-            stopping = container_nodes.stopped(
+            stopping = node_lifecycle.stopped(
                 [plan.name], volumes, _SHUT_DOWN, _STOP_S, world
             )
             with stopping:

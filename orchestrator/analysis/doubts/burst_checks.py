@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from orchestrator.analysis.doubts.effects import forbids_a_conclusion, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.use import disk_caps
+from orchestrator.analysis.telemetry.use import disk_seconds
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.facts import group
 from orchestrator.model import Doubt
@@ -40,7 +40,10 @@ def above_its_limit(run: RunData, _: Totals) -> Doubts:
         return
     for figure in run.record.measurements:
         is_of_a_node = figure.metric == "disk_iops" and figure.scope != "all"
-        if is_of_a_node and figure.value > (1 + disk_caps.BASE_TOLERANCE) * limit_iops:
+        if (
+            is_of_a_node
+            and figure.value > (1 + disk_seconds.BASE_TOLERANCE) * limit_iops
+        ):
             yield _bursting_by_the_mean(figure.value, limit_iops, tier.name)
 
 

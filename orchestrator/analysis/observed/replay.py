@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
-from orchestrator.analysis.telemetry.use.disk_caps import AT_CAP
+from orchestrator.analysis.telemetry.use.disk_seconds import AT_CAP
 from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]

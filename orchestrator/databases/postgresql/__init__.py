@@ -12,7 +12,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from orchestrator.databases.common import container_nodes, indexes
+from orchestrator.databases.common import (
+    cluster_checks,
+    container_nodes,
+    indexes,
+    node_lifecycle,
+    wal_places,
+)
 from orchestrator.databases.postgresql import queries, settings
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.facts import DatabaseFacts
@@ -84,12 +90,12 @@ class PostgreSQL(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. The server in the image, too, judges the profile's own settings."""
-        container_nodes.require_none(settings.mistakes(spec), "PostgreSQL")
+        cluster_checks.require_none(settings.mistakes(spec), "PostgreSQL")
         image = own_images.need(world.root, "postgres", world.platform)
         asked = settings.own(spec)
         if asked:
             refused = settings.refused_by_server(_verified(image, asked, world))
-            container_nodes.require_none(refused, "PostgreSQL")
+            cluster_checks.require_none(refused, "PostgreSQL")
         if spec.port is not None:
             _raise_if_taken(spec.port)
 
@@ -129,7 +135,7 @@ class PostgreSQL(Database):
             started = [up.enter_context(world.platform.running(plans[0]))]
             endpoint = container_nodes.endpoint(started[0], settings.PORT, password)
             # The primary first: it ends only when its standbys have its last checkpoint.
-            with container_nodes.stopped(
+            with node_lifecycle.stopped(
                 names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world
             ):
                 _set_passwords(names[0], password, standby_password, world)
@@ -140,7 +146,7 @@ class PostgreSQL(Database):
                     plans, volumes, started, world
                 )
                 nodes = tuple(described)
-                container_nodes.wal_devices(nodes, PG_WAL, world)
+                wal_places.wal_devices(nodes, PG_WAL, world)
                 yield Cluster(
                     self.name,
                     version,
@@ -170,14 +176,14 @@ class PostgreSQL(Database):
             return f"{ready} of {standbys} standbys have caught up"
 
         failure = "PostgreSQL was not ready"
-        container_nodes.await_ready(
+        node_lifecycle.await_ready(
             failure, missing, names, world, deadline_s=deadline_s
         )
         return version.split()[0]
 
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         (plan,) = [plan for plan in cluster.handle if plan.name == node.container]
-        return container_nodes.started_anew(
+        return node_lifecycle.started_anew(
             node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world
         )
 
@@ -195,7 +201,7 @@ class PostgreSQL(Database):
         # No limit on buffers: each session would wait until its own few are written.
         command = (*_VACUUM, "--buffer-usage-limit=0", f"--jobs={sessions}")
         # All nodes are watched: a commit would wait for a standby that never comes back.
-        container_nodes.run(primary, command, _VACUUM_S, world, cluster.nodes)
+        node_lifecycle.run(primary, command, _VACUUM_S, world, cluster.nodes)
         self._checkpoint(cluster, world)
 
     def warm(self, cluster: Cluster, world: World) -> None:
@@ -234,7 +240,7 @@ class PostgreSQL(Database):
         name = cluster.nodes[0].container or ""
         log = world.platform.container(name).logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
-        on_disks = container_nodes.wal_devices(cluster.nodes, PG_WAL, world)
+        on_disks = wal_places.wal_devices(cluster.nodes, PG_WAL, world)
         if on_disks:
             return replace(facts, more={**facts.more, "wal_devices": on_disks})
         return facts
@@ -258,7 +264,7 @@ class PostgreSQL(Database):
 
         def write_checkpoint(node: Node) -> None:
             command = (*PSQL, "--command", "CHECKPOINT")
-            container_nodes.run(node, command, _CHECKPOINT_S, world, (node,))
+            node_lifecycle.run(node, command, _CHECKPOINT_S, world, (node,))
 
         at_once.each(write_checkpoint, standbys)
 
@@ -268,7 +274,7 @@ class PostgreSQL(Database):
     ) -> Iterator[sql.Session]:
         """A session with the primary; NodeError if it fails because a node died."""
         connecting = self._connect(sql.local(cluster.endpoints[0]), timeout_s)
-        with container_nodes.deaths_told(cluster.nodes, world), connecting as session:
+        with node_lifecycle.deaths_told(cluster.nodes, world), connecting as session:
             yield session
 
 
@@ -331,7 +337,7 @@ def _set_passwords(
         argv = ("node", "passwords", f"{_PASSWORDS_S:.0f}")
         done = first.exec(argv, timeout_s=_START_DEADLINE_S, env=env, watch=(first,))
     except RunError:
-        container_nodes.raise_if_dead((primary,), world)
+        node_lifecycle.raise_if_dead((primary,), world)
         raise
     if done.exit_code != 0:
         raise NodeError(

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from orchestrator import errors, units
-from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
+from orchestrator.databases.common.cluster_checks import of_setting, shape_mistakes
 from orchestrator.keys import schema, strict_yaml
 from orchestrator.model import ClusterSpec
 

@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from orchestrator.databases.common import container_nodes, indexes
+from orchestrator.databases.common import (
+    cluster_checks,
+    container_nodes,
+    indexes,
+    node_lifecycle,
+    wal_places,
+)
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
 from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
 from orchestrator.errors import NodeError, RunError, UsageError
@@ -76,7 +82,7 @@ class YugabyteNodes(Database):
 
     def check(self, spec: ClusterSpec, world: World) -> None:
         chosen, mistakes = settings.read(spec)
-        container_nodes.require_none(mistakes, "YugabyteDB")
+        cluster_checks.require_none(mistakes, "YugabyteDB")
         image.need(chosen, world.platform)
         open_to = world.platform.abilities.open_to
         if open_to is not None and not chosen.tls:
@@ -132,7 +138,7 @@ class YugabyteNodes(Database):
                 if any(volume.kept for volume in volumes):
                     most_s = 60
                 names = [plan.name for plan in handle.plans]
-                container_nodes.stop(names, most_s, world)
+                node_lifecycle.stop(names, most_s, world)
 
     def _await_cluster(
         self,
@@ -152,7 +158,7 @@ class YugabyteNodes(Database):
             handle.unread.attempt("the placement of copies", put, None, up)
         handle.readiness.await_copies(up, endpoints[0])
         check_flags(up, handle.settings, handle.unread, handle.spec.replication_factor)
-        container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
+        wal_places.wal_devices(up, flags.WAL_DISK_DIR, world)
         with handle.readiness.administering(up[0], endpoints[0], 120.0) as session:
             banner = queries.banner(session)
             version = self._release(handle.settings.version, banner, up, world)
@@ -220,7 +226,7 @@ class YugabyteNodes(Database):
 
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster does not answer; NodeError if that is because a node died."""
-        with container_nodes.deaths_told(cluster.nodes, world, nodes.log):
+        with node_lifecycle.deaths_told(cluster.nodes, world, nodes.log):
             return self._facts(cluster, cluster.handle, world)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
@@ -229,7 +235,7 @@ class YugabyteNodes(Database):
         servers = check_flags(
             up, handle.settings, unread, handle.spec.replication_factor
         )
-        wal_devices = container_nodes.wal_devices(up, flags.WAL_DISK_DIR, world)
+        wal_devices = wal_places.wal_devices(up, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)

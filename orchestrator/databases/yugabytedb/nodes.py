@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, node_lifecycle
 from orchestrator.databases.yugabytedb import flags
 from orchestrator.databases.yugabytedb.settings import Settings
 from orchestrator.errors import NodeError, RunError, TierbenchError
@@ -77,7 +77,7 @@ def sources(container: Container) -> dict[str, str]:
 
 def log(name: str, world: World) -> str:
     """The container's last lines and, while it runs, those of the servers in it."""
-    text = container_nodes.last_lines(name, world)
+    text = node_lifecycle.last_lines(name, world)
     with contextlib.suppress(TierbenchError):
         if world.platform.container(name).state() == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
@@ -117,7 +117,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
         if world.platform.container(plan.name).state() == "running":
             done = world.platform.container(plan.name).exec(argv, timeout_s=10)
         else:
-            done = container_nodes.on_its_disks(plan, "logs", argv, _LOGS_S, world)
+            done = node_lifecycle.on_its_disks(plan, "logs", argv, _LOGS_S, world)
         text = done.out
     except TierbenchError as error:
         text = error.what
@@ -132,7 +132,7 @@ def empty(plan: ContainerSpec, world: World) -> None:
     something stays."""
     targets = " ".join(mount.target for mount in plan.mounts)
     find = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
-    container_nodes.empty(plan, ("sh", "-c", find), world)
+    node_lifecycle.empty(plan, ("sh", "-c", find), world)
 
 
 # ------------------------------------------------------------------ commands in containers
@@ -144,7 +144,7 @@ def run(node: Node, argv: Sequence[str], timeout_s: float, world: World) -> Comp
         program = f"{_HOME}/{argv[0]}"
     else:
         program = argv[0]
-    return container_nodes.run(node, (program, *argv[1:]), timeout_s, world, (node,))
+    return node_lifecycle.run(node, (program, *argv[1:]), timeout_s, world, (node,))
 
 
 def admin(
@@ -290,4 +290,4 @@ class Unread:
 
 def raise_if_dead(cluster: Sequence[Node], world: World) -> None:
     names = [node.container_name for node in cluster]
-    container_nodes.raise_if_dead(names, world, log)
+    node_lifecycle.raise_if_dead(names, world, log)

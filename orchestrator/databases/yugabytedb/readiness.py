@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, node_lifecycle
 from orchestrator.databases.yugabytedb import flags, nodes
 from orchestrator.databases.yugabytedb.nodes import Unread, raise_if_dead
 from orchestrator.databases.yugabytedb.settings import Settings
@@ -73,7 +73,7 @@ class Readiness:
     ) -> None:
         names = [node.container_name for node in up]
         most_s = NODE_DEADLINE_S + round(self._replay_s)
-        container_nodes.await_ready(
+        node_lifecycle.await_ready(
             failure, missing, names, self._world, deadline_s=most_s, log=nodes.log
         )
 

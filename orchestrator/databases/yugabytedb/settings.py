@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from orchestrator.databases.common.container_nodes import of_setting, shape_mistakes
+from orchestrator.databases.common.cluster_checks import of_setting, shape_mistakes
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume

@@ -10,7 +10,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import (
+    cluster_checks,
+    container_nodes,
+    node_lifecycle,
+)
 from orchestrator.errors import Mistake, RunError
 from orchestrator.extensions.hadoop import pages
 from orchestrator.extensions.hadoop.pages import DATA_PAGE, NAME_PAGE, RPC, Servers
@@ -20,7 +24,7 @@ from orchestrator.keys import strict_yaml
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import as_node
+from orchestrator.platforms.common.node_records import as_node
 from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, clock
 
@@ -54,7 +58,7 @@ class Hdfs(Database):
         return own_images.tag(world.root, "hadoop")
 
     def check(self, spec: ClusterSpec, world: World) -> None:
-        container_nodes.require_none(list(_mistakes(spec)), "HDFS")
+        cluster_checks.require_none(list(_mistakes(spec)), "HDFS")
         own_images.provide(world.root, "hadoop", world.platform, world.progress)
 
     @contextmanager
@@ -77,7 +81,7 @@ class Hdfs(Database):
             names = [plan.name]
             for data_node in plans:
                 names.append(data_node.name)
-            with container_nodes.stopped(names, volumes, _ENDED, _STOP_S, world):
+            with node_lifecycle.stopped(names, volumes, _ENDED, _STOP_S, world):
                 starting = [world.platform.running(data_node) for data_node in plans]
                 started = up.enter_context(at_once.entered(starting))
                 servers = Servers(
@@ -116,7 +120,7 @@ class Hdfs(Database):
         """Writes back what is in memory, and drops the files of blocks from there."""
 
         def forget(node: Node) -> None:
-            container_nodes.run(
+            node_lifecycle.run(
                 node, ("node", "forget"), _FORGET_S, world, cluster.nodes
             )
 
@@ -153,7 +157,7 @@ def _setting_of_all(servers: Servers, name: str) -> str:
 
 
 def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
-    yield from container_nodes.shape_mistakes(
+    yield from cluster_checks.shape_mistakes(
         spec, MIN_MEMORY_BYTES, "a data node, a job"
     )
     for key in ("version", "port"):
@@ -242,7 +246,7 @@ def _await_ready(servers: Servers, names: Sequence[str], world: World) -> str:
             return ""
         return f"{live} of {wanted} data nodes are known"
 
-    container_nodes.await_ready(
+    node_lifecycle.await_ready(
         "HDFS was not ready", missing, names, world, deadline_s=_START_S
     )
     return pages.version(servers.name_node)

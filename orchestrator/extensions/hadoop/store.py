@@ -17,7 +17,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Cluster, ClusterSpec, Node, Volume
 from orchestrator.parts import Database
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import as_node
+from orchestrator.platforms.common.node_records import as_node
 from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction
 

@@ -17,7 +17,7 @@ import numpy as np
 from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
-from orchestrator.analysis.telemetry.use import disk_caps, node_use
+from orchestrator.analysis.telemetry.use import disk_cap_use, node_use
 from orchestrator.analysis.telemetry.use.evidence import CAPS
 from orchestrator.design import factors
 from orchestrator.design.latency_quantiles import mean_s
@@ -128,7 +128,7 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
     for values in node_use.gather(run, cpus).values():
         for cap in CAPS:
             share = (values.time_at_cap_pct(cap) or 0.0) / 100
-            if share and disk_caps.binds(cap, values, tier):
+            if share and disk_cap_use.binds(cap, values, tier):
                 shares.append(share)
     return max(shares)
 

@@ -16,7 +16,7 @@ from typing import Protocol, Unpack
 from orchestrator import errors, parts, powers
 from orchestrator.model import CLIENT, TLS_IF_OFFERED, Cluster, Node, Tls
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common import lifecycle, machines
+from orchestrator.platforms.common import lifecycle, node_records
 from orchestrator.powers import NETWORK_OF, Completed, ContainerSpec, World
 from orchestrator.system import at_once, sql
 from orchestrator.system.shell import script
@@ -68,7 +68,7 @@ class InClient(parts.LoadGenerator, Protocol):
         with world.platform.running(spec) as container, _beating(container.name, world):
             for place, source in places.items():
                 container.put(source, place)
-            yield machines.as_node(container, name, "client")
+            yield node_records.as_node(container, name, "client")
 
 
 def _files_of(tls: Tls) -> dict[str, Path]:

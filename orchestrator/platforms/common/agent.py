@@ -14,7 +14,8 @@ from typing import Any
 
 from orchestrator.errors import TierbenchError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import OF_FACTS, RecentOffsets, facts_in
+from orchestrator.platforms.common.clock_offsets import RecentOffsets
+from orchestrator.platforms.common.machine_facts import OF_FACTS, facts_in
 from orchestrator.powers import (
     Clock,
     ClockOffset,

@@ -23,7 +23,7 @@ from orchestrator.platforms.common import (
     shared_network,
 )
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker import campaigns, images, limits
 from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine

@@ -11,7 +11,7 @@ from docker.errors import APIError
 from docker.types import LogConfig
 
 from orchestrator.keys.strict_yaml import shipped
-from orchestrator.platforms.common.machines import text_of, value
+from orchestrator.platforms.common.machine_facts import text_of, value
 from orchestrator.powers import ContainerSpec, Machine
 
 LOG_BYTES = 64 * 2**20  # of a container's output that its engine keeps: the last

@@ -16,7 +16,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.use import disk_caps, node_use
+from orchestrator.analysis.telemetry.use import disk_seconds, node_use
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
@@ -516,7 +516,7 @@ def test_medians_over_repetitions() -> None:
 def test_large_ios_count_as_several() -> None:
     """1 MiB on a tier that counts 256 KiB each: 300 I/Os a second are 1,200 of its 1,100."""
     run = only(Shape(100.0, 300.0, 0.0, 0.02, 20.0, bytes_per_io=2**20), nodes=1)
-    found = disk_caps.demand(
+    found = disk_seconds.demand(
         run.record.profile.tier, rates_of(sampled_in(run)), "node-1"
     )
     assert float(np.median(found.rates["iops"])) == pytest.approx(1_200, rel=0.02)

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis.telemetry.counters import rates
 from orchestrator.analysis.telemetry.use import evidence
-from orchestrator.analysis.telemetry.use.disk_caps import CapUse
+from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
 from orchestrator.analysis.telemetry.use.network_links import LinkUse

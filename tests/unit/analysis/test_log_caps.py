@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
-from orchestrator.analysis.telemetry.use import disk_caps
-from orchestrator.analysis.telemetry.use.disk_caps import CapUse
+from orchestrator.analysis.telemetry.use import disk_cap_use
+from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node
 from tests.campaign_tables import rates_of
@@ -37,7 +37,7 @@ def sampled(wal_writes: float, wal_bytes: float) -> dict[Key, Steps]:
 def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
     table = sampled(wal_writes=97.0, wal_bytes=200_000.0)
-    found = disk_caps.wal_against_caps(LOG, table, node, (0.0, 10.0))
+    found = disk_cap_use.wal_against_caps(LOG, table, node, (0.0, 10.0))
     assert found.wal_iops_of_cap_pct == pytest.approx(97.0)
     assert found.wal_bandwidth_of_cap_pct == pytest.approx(20.0)
     assert found.iops_of_cap_pct is None
@@ -46,5 +46,5 @@ def test_the_wal_s_disk_is_held_against_its_own_tier() -> None:
 def test_without_a_tier_of_its_own_it_has_no_caps() -> None:
     node = Node("n1", "database", device="sda", wal_device="sdb")
     table = sampled(1.0, 1.0)
-    found = disk_caps.wal_against_caps(None, table, node, (0.0, 10.0))
+    found = disk_cap_use.wal_against_caps(None, table, node, (0.0, 10.0))
     assert found == CapUse()

@@ -21,7 +21,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, Placing
 from orchestrator.parts import CheckedFact
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import Finding, PlatformAbilities, StorageClass, World
 from tests import ROOT

@@ -28,7 +28,7 @@ from orchestrator.errors import (
 )
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.system import parquet
 from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.http_client import TSERVER_RPC_PORT

@@ -20,7 +20,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.model import Placing
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents

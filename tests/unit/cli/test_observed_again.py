@@ -16,7 +16,7 @@ from orchestrator.analysis.observed.demand import demands
 from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.system import observation_files
 from orchestrator.system.clock import SystemClock
 from tests import pages

@@ -17,7 +17,7 @@ from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine
 from orchestrator.run.telemetry import Readings, read_once, sampling
 from orchestrator.system.clock import SystemClock

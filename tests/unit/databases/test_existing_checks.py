@@ -14,7 +14,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.addresses import Server as Place
 from orchestrator.model import ClusterSpec, Tls
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine, PlatformAbilities
 from orchestrator.system import host, http_client, sql
 from tests import ROOT

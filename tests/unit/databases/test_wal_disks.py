@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.databases import postgresql
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import wal_places
 from orchestrator.databases.yugabytedb import flags, nodes, readiness, settings
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.errors import NodeError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Mount, Network, World
 from orchestrator.yugabyte import pages
 from tests.fakes import FakePlatform, fake_world
@@ -60,11 +60,9 @@ NODE = Node(
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
     here = world(tmp_path, "/wal/pg_wal")
-    assert container_nodes.wal_devices([NODE], postgresql.PG_WAL, here) == {
-        "node-1": "sdc"
-    }
+    assert wal_places.wal_devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
     assert (
-        container_nodes.wal_devices(
+        wal_places.wal_devices(
             [replace(NODE, wal_device=None)], postgresql.PG_WAL, here
         )
         == {}
@@ -76,7 +74,7 @@ def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
     with pytest.raises(
         NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"
     ):
-        container_nodes.wal_devices([NODE], postgresql.PG_WAL, here)
+        wal_places.wal_devices([NODE], postgresql.PG_WAL, here)
 
 
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from orchestrator.databases.common import container_nodes
+from orchestrator.databases.common import container_nodes, node_lifecycle
 from orchestrator.databases.yugabytedb import (
     YugabyteDB,
     checklist,
@@ -497,7 +497,7 @@ def test_a_kill_is_not_taken_for_want_of_memory(state: str, part: str) -> None:
         "Could not update Postgress",
     )
     with pytest.raises(NodeError) as raised:
-        container_nodes.raise_if_dead(["node-1"], fake_world(platform=platform))
+        node_lifecycle.raise_if_dead(["node-1"], fake_world(platform=platform))
     assert part in raised.value.advice
 
 

@@ -18,7 +18,8 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.platforms.common import agent
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine, RecentOffsets
+from orchestrator.platforms.common.clock_offsets import RecentOffsets
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import ClockOffset, MachineFacts
 from orchestrator.system.clock import SystemClock
 from tests.agents import Agents, Piped

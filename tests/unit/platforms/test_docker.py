@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker import limits
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerEntry, ContainerSpec

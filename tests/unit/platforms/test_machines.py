@@ -20,7 +20,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.kernel import mounts
 from orchestrator.model import Node, Volume
 from orchestrator.platforms import platforms
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine, MachineFacts, Network
 from orchestrator.run import experiment
 from orchestrator.run.telemetry import Readings, read_once

@@ -17,7 +17,7 @@ from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import Cluster, Node, Placing
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
 from orchestrator.powers import HOST_NETWORK, ContainerSpec
 from orchestrator.run.telemetry import Readings, read_once, watched

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.errors import UsageError
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from tests.fake_docker import RESET, Engine

@@ -13,10 +13,11 @@ from orchestrator.analysis.doubts import burst_checks
 from orchestrator.analysis.telemetry.counters.counter_series import Key, Steps
 from orchestrator.analysis.telemetry.use import (
     all_nodes,
-    disk_caps,
+    disk_cap_use,
+    disk_seconds,
     idle_disk,
 )
-from orchestrator.analysis.telemetry.use.disk_caps import demand
+from orchestrator.analysis.telemetry.use.disk_seconds import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
@@ -285,7 +286,7 @@ def bursting(start_pct: float) -> Tier:
 def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> None:
     # a bucket of (3,000 − 1,000) × 10 s = 20,000; at 3,000/s it lasts 10 s
     rates = disk_rates([3_000.0] * 10 + [1_000.0] * 5)
-    found = disk_caps.demand(bursting(100.0), rates, "node-1")
+    found = disk_seconds.demand(bursting(100.0), rates, "node-1")
     assert found.in_force["iops"].tolist() == [3_000.0] * 10 + [1_000.0] * 5
     assert found.credit_pct is not None
     assert found.credit_pct[:3].tolist() == [90.0, 80.0, 70.0]
@@ -295,7 +296,7 @@ def test_credit_drains_by_what_is_above_the_base_and_the_cap_falls_with_it() -> 
 def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
     """A second 1 % below the base leaves a drop of credit, which lifts no cap to the peak."""
     wobble = [1_000.0 * (1 + 0.01 * sign) for sign in (-1, 1, -1, -1, 1, 1, 0) * 8]
-    found = disk_caps.demand(
+    found = disk_seconds.demand(
         bursting(100.0), disk_rates([3_000.0] * 10 + wobble), "node-1"
     )
     shares_pct = (100 * found.rates["iops"] / found.in_force["iops"])[10:]
@@ -304,7 +305,7 @@ def test_a_disk_at_its_base_with_an_empty_bucket_is_at_its_cap() -> None:
 
 def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
     rates = disk_rates([3_000.0] * 10 + [0.0] * 20 + [1_500.0] * 2)
-    found = disk_caps.demand(bursting(100.0), rates, "node-1")
+    found = disk_seconds.demand(bursting(100.0), rates, "node-1")
     assert (
         found.in_force["iops"][29:].tolist() == [3_000.0] * 3
     )  # 19,000 of 20,000 were earned again
@@ -312,7 +313,7 @@ def test_the_peak_is_the_cap_while_credit_lasts_some_seconds_at_it() -> None:
 
 
 def test_credit_fills_below_the_base() -> None:
-    found = disk_caps.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
+    found = disk_seconds.demand(bursting(50.0), disk_rates([0.0] * 4), "node-1")
     assert found.credit_pct is not None
     assert found.credit_pct.tolist() == [55.0, 60.0, 65.0, 70.0]
 
@@ -320,7 +321,7 @@ def test_credit_fills_below_the_base() -> None:
 def test_a_real_disk_has_credit_while_it_is_above_its_base() -> None:
     """How full its bucket is nobody says; "empty" is what an emulated one is asked to be."""
     real = changed(bursting(0.0), enforcement="mounted")
-    found = disk_caps.demand(
+    found = disk_seconds.demand(
         real, disk_rates([3_000.0] * 3 + [1_000.0, 400.0]), "node-1"
     )
     assert found.in_force["iops"].tolist() == [3_000.0] * 3 + [1_000.0] * 2
@@ -339,7 +340,7 @@ def test_an_assumed_latency_of_a_real_disk_gives_way_to_the_measured_one() -> No
 
 
 def test_an_empty_bucket_stays_empty() -> None:
-    found = disk_caps.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
+    found = disk_seconds.demand(bursting(0.0), disk_rates([10.0] * 4), "node-1")
     assert found.in_force["iops"].tolist() == [1_000.0] * 4
     assert found.credit_pct is None
 
@@ -347,13 +348,13 @@ def test_an_empty_bucket_stays_empty() -> None:
 def test_a_fall_to_the_base_is_found_and_others_are_not() -> None:
     wobble = np.tile([1.0, -1.0], 15) * 20
     fall = np.where(np.arange(30) < 18, 3_500.0, 1_100.0) + wobble
-    assert disk_caps.fall_to(fall, 1_100.0) == pytest.approx(
+    assert disk_cap_use.fall_to(fall, 1_100.0) == pytest.approx(
         (3_500.0, 1_100.0), rel=0.01
     )
-    assert disk_caps.fall_to(fall, 2_000.0) is None  # not to its base
-    assert disk_caps.fall_to(fall[::-1], 1_100.0) is None  # a rise
-    assert disk_caps.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
-    assert disk_caps.fall_to(fall[:8], 1_100.0) is None  # too short
+    assert disk_cap_use.fall_to(fall, 2_000.0) is None  # not to its base
+    assert disk_cap_use.fall_to(fall[::-1], 1_100.0) is None  # a rise
+    assert disk_cap_use.fall_to(np.full(30, 1_100.0) + wobble, 1_100.0) is None
+    assert disk_cap_use.fall_to(fall[:8], 1_100.0) is None  # too short
 
 
 # ------------------------------------------------------------------ the idle disk's latency

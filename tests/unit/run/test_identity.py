@@ -11,7 +11,7 @@ from orchestrator.analysis import results
 from orchestrator.errors import LoadError, UnavailableError
 from orchestrator.load_generators.sysbench.generator import content_hash
 from orchestrator.model import Node
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine, MachineFacts
 from orchestrator.run import recording
 from tests import ROOT

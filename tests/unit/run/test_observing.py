@@ -20,7 +20,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node, Sample
 from orchestrator.parts import Collector
 from orchestrator.platforms.common.agent import AgentMachine
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine
 from orchestrator.run.observing import EXPORTER_PATH, observe, of_disks
 from orchestrator.run.telemetry import Readings

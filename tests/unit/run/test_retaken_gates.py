@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Plan
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import MachineFacts, World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, Tier

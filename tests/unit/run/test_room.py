@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.model import Plan
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.run import room
 from tests.plans import a_plan
 

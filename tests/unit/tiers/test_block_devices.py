@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.kernel import block_devices
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from tests.disk_trees import ebs, tree
 
 VIRTIO = {

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from orchestrator.kernel import mounts
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.tier import NodeDisks
 from orchestrator.tiers.common.real import cloud_metadata
 from orchestrator.tiers.common.real.cloud_metadata import of_clouds, recorded

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.errors import RunError
 from orchestrator.parts import NodesData
 from orchestrator.platforms import own_images
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import ContainerSpec, Machine
 from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile

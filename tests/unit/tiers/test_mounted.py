@@ -19,7 +19,7 @@ from orchestrator.errors import (
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import HOST_NETWORK, World
 from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Tier
 from orchestrator.tiers import mounted

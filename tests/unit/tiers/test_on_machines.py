@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidError
 from orchestrator.parts import Disks, NodesData
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities, World
 from orchestrator.run import checks
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier

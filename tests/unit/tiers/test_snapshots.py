@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError, VoidError
 from orchestrator.parts import NodesData
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import World
 from orchestrator.run import datasets
 from orchestrator.system import marked, marked_folders

@@ -17,7 +17,7 @@ from orchestrator.errors import GateError, RunError, UnavailableError, UsageErro
 from orchestrator.facts import GateWord
 from orchestrator.model import Node, Volume
 from orchestrator.parts import TierAbilities, TierMechanism
-from orchestrator.platforms.common.machines import LocalMachine
+from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerEntry, World
 from orchestrator.run import busy_machines
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier

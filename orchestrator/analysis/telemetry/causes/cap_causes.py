@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     number,
     percent,
 )
-from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
 from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, largest
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes_per_s
@@ -83,7 +83,7 @@ def _cap_causes(
         reached = _is_at_cap(kind, values, at_times_pct)
         if not (reached or is_shared):
             continue
-        if not disk_caps.binds(kind.name, values, tier):
+        if not disk_cap_use.binds(kind.name, values, tier):
             continue
         other_pct = values.of_cap_pct(kind.other) or 0.0
         if CAP_PCT > other_pct >= OTHER_CAP_PCT:

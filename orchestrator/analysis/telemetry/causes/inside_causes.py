@@ -27,7 +27,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     sampled_shares,
     time,
 )
-from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
 from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed, largest
 
 THROTTLED_PCT = 50.0  # of the periods of its quota
@@ -117,7 +117,7 @@ def _is_latency_bound(values: Evidence) -> bool:
 def _queues(values: Evidence) -> bool:
     """Whether I/Os wait for others. What a database counted is better evidence than a disk at work:
     then they may queue a little."""
-    times = disk_caps.QUEUEING
+    times = disk_cap_use.QUEUEING
     if signs.waiting_pct(values) is None:
         times = UNLOADED
     idle_s = values.idle_disk_latency_s or 0.0
@@ -264,7 +264,7 @@ def _locks_held_by_syncs(values: Evidence) -> str:
         return ""
     held = " They are held until the log is synced"
     # Whether an I/O waits behind others for longer than the disk takes for it.
-    if signs.own_share(values) < 1 / disk_caps.QUEUEING:
+    if signs.own_share(values) < 1 / disk_cap_use.QUEUEING:
         return f"{held}, which waits behind other I/Os: a faster disk would help too."
     return f"{held}: a lower latency would help too."
 

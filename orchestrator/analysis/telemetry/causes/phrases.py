@@ -5,7 +5,7 @@ In a sentence a value that was not sampled is 0."""
 from collections.abc import Iterable
 
 from orchestrator.analysis.telemetry.causes import signs
-from orchestrator.analysis.telemetry.use import disk_caps
+from orchestrator.analysis.telemetry.use import disk_cap_use
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.units import format_number, format_seconds
 
@@ -110,7 +110,7 @@ def of_disk_itself(values: Evidence) -> str:
         return ""
     share = idle_s / await_s  # of what stands there; reads alone may wait less
     how_much = "little"
-    if share >= 1 / disk_caps.QUEUEING:
+    if share >= 1 / disk_cap_use.QUEUEING:
         how_much = "most"
     elif share >= _PART:
         how_much = "part"

@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.causes.signs import (
     nearest_cap,
     own_share,
 )
-from orchestrator.analysis.telemetry.use import disk_caps, machine_cpu
+from orchestrator.analysis.telemetry.use import disk_seconds, machine_cpu
 from orchestrator.analysis.telemetry.use.evidence import (
     CapName,
     Evidence,
@@ -199,7 +199,7 @@ def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> flo
         moved = values.disk_bytes_per_s
         read = values.disk_read_bytes_per_s
     waiting = seen.reading + seen.syncing
-    if use >= disk_caps.AT_CAP or not moved or not waiting:
+    if use >= disk_seconds.AT_CAP or not moved or not waiting:
         return use
     reads = min(1.0, assumed(read, if_unknown=moved) / moved)
     return use * (seen.reading * reads + seen.syncing) / waiting

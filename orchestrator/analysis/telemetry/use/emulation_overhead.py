@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.analysis.telemetry.use.disk_caps import WAYS
+from orchestrator.analysis.telemetry.use.disk_cap_use import WAYS
 from orchestrator.facts import group
 from orchestrator.model import Record
 

@@ -12,7 +12,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
 from orchestrator.analysis.telemetry.use import evidence, load_and_sessions, machine_cpu
 from orchestrator.analysis.telemetry.use.all_nodes import ALL
-from orchestrator.analysis.telemetry.use.disk_caps import CapUse
+from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.idle_disk import idle_latency_s
 from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse

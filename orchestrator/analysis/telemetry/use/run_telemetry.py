@@ -21,12 +21,13 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples, joined
 from orchestrator.analysis.telemetry.counters.window_growth import Growth
 from orchestrator.analysis.telemetry.use import (
-    disk_caps,
+    disk_cap_use,
+    disk_seconds,
     machine_cpu,
     network_links,
     second_by_second,
 )
-from orchestrator.analysis.telemetry.use.disk_caps import CapUse
+from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.analysis.telemetry.use.network_links import LinkUse
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Node, Record
@@ -54,7 +55,7 @@ class NodeSeconds:
 @dataclass(frozen=True)
 class Telemetry:
     """growth: of all counters in the measured window; None without window or samples.
-    against_caps: sampled database node → its disk against the caps of its tier (`disk_caps`).
+    against_caps: sampled database node → its disk against the caps of its tier (`disk_cap_use`).
     by_second: of database nodes in warm-up and window; time_s (begin of a step), node, phase, cpus
     (used), disk_iops, disk_bytes_per_s, flushed_bytes_per_s, NaN where it was not sampled; limit:
     what was at its limit (`seconds.at_limits`), "" for nothing.
@@ -106,12 +107,12 @@ class _Reading:
         limits: dict[str, Mapping[float, str]] = {}
         present = self._present(series)
         for node in present:
-            disk = disk_caps.of_node(self._record, rates, node)
+            disk = disk_seconds.of_node(self._record, rates, node)
             limits[node.name] = second_by_second.at_limits(
                 self._record, rates, node, disk
             )
             if self._window is not None:
-                self._against_caps[node.name] = disk_caps.against_caps(
+                self._against_caps[node.name] = disk_cap_use.against_caps(
                     self._record, rates, node, self._window, disk
                 )
         names = [node.name for node in present]

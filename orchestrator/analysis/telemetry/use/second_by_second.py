@@ -18,8 +18,8 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
     Texts,
 )
-from orchestrator.analysis.telemetry.use import disk_caps, evidence, machine_cpu
-from orchestrator.analysis.telemetry.use.disk_caps import DiskSeconds
+from orchestrator.analysis.telemetry.use import disk_seconds, evidence, machine_cpu
+from orchestrator.analysis.telemetry.use.disk_seconds import DiskSeconds
 from orchestrator.model import Node, Record
 
 Numbers = np.ndarray[Any, np.dtype[np.int_]]
@@ -177,7 +177,7 @@ def at_limits(
     record: Record, rates: Mapping[Key, Steps], node: Node, disk: DiskSeconds
 ) -> dict[float, str]:
     """End of each second in which something of the node was at its limit → what it was: a cap of
-    its disk (within 5 %), else its CPU. `disk`: of `disk_caps.of_node`."""
+    its disk (within 5 %), else its CPU. `disk`: of `disk_seconds.of_node`."""
     limits: dict[float, str] = {}
     cpu = rates.get((node.name, counter_names.CPU_SECONDS))
     if cpu is not None:
@@ -185,7 +185,7 @@ def at_limits(
         is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
     for cap, share in disk.shares().items():
-        at_cap_s = disk.end_s[share >= disk_caps.AT_CAP]
+        at_cap_s = disk.end_s[share >= disk_seconds.AT_CAP]
         limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])
     return limits
 

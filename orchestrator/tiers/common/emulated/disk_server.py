@@ -24,7 +24,8 @@ from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.common.machines import as_node, kernels
+from orchestrator.platforms.common.machine_facts import kernels
+from orchestrator.platforms.common.node_records import as_node
 from orchestrator.powers import Clock, Container, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once, files, marked_folders
 from orchestrator.system.clock import wait_until

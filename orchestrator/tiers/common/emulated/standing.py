@@ -14,7 +14,7 @@ from pathlib import Path
 from orchestrator import model, parts, units
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
-from orchestrator.platforms.common.machines import text_of
+from orchestrator.platforms.common.machine_facts import text_of
 from orchestrator.powers import Platform, World
 from orchestrator.system.clock import wait_while
 from orchestrator.tier import LatencyModel

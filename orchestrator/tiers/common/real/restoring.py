@@ -13,7 +13,7 @@ from orchestrator.design.node_disks import node_names
 from orchestrator.kernel import block_devices
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, NodesData
-from orchestrator.platforms.common.machines import kernels
+from orchestrator.platforms.common.machine_facts import kernels
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once, clock, files
 from orchestrator.system.shell import script

@@ -1,0 +1,238 @@
+"""How much a node's disk used of the caps of its tier in a window, and whether a cap binds. Pure.
+
+Shares of a cap are medians over seconds, so that a pause does not hide a cap.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from orchestrator.analysis.telemetry.counters.counter_series import (
+    Array,
+    Key,
+    Steps,
+)
+from orchestrator.analysis.telemetry.use.disk_seconds import (
+    AT_CAP,
+    BASE_TOLERANCE,
+    DISK_CAPS,
+    DiskSeconds,
+    demand,
+    server_account,
+)
+from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, assumed
+from orchestrator.facts import group
+from orchestrator.model import Node, Record
+from orchestrator.tier import Tier
+
+MIN_SIDE = 5  # samples on each side of a change point
+MIN_FALL = 0.2
+WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
+# Times the idle disk's latency: I/Os queue, for more than half of their time.
+QUEUEING = 2.0
+QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
+# Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
+# off, and the estimate with it; a cap that holds back less than this may hold back nothing.
+BINDING = 1.25
+# Of the time of I/Os, by an emulated disk's own account: below it no cap holds any back.
+HELD_BACK_PCT = 10.0
+WAYS = ("read", "write")
+
+
+@dataclass(frozen=True)
+class CapUse:
+    """What compares a node's disks with their tiers; None: not known. Names as in `Evidence`."""
+
+    iops_of_cap_pct: float | None = None
+    time_at_iops_cap_pct: float | None = None
+    bandwidth_of_cap_pct: float | None = None
+    time_at_bandwidth_cap_pct: float | None = None
+    burst_credit_left_pct: float | None = None
+    time_above_base_pct: float | None = None
+    iops_before_fall: float | None = None
+    iops_after_fall: float | None = None
+    held_back_pct: float | None = None
+    wal_iops_of_cap_pct: float | None = None
+    wal_bandwidth_of_cap_pct: float | None = None
+
+
+def against_caps(
+    record: Record,
+    rates: Mapping[Key, Steps],
+    node: Node,
+    window: tuple[float, float],
+    disk: DiskSeconds,
+) -> CapUse:
+    """`disk`: of `of_node`, which follows burst credit from the first second on."""
+    tier = record.profile.tier
+    log = wal_against_caps(tier.wal, rates, node, window)
+    measured = disk.within(window)
+    if measured.is_empty:
+        return log
+    begin = server_account(record, node, "begin")
+    end = server_account(record, node, "end")
+    shares = measured.shares()
+    credit = _credit_use(tier, measured, end)
+    fall = _fall(tier, measured)
+    return CapUse(
+        iops_of_cap_pct=_median_pct(shares.get("iops")),
+        time_at_iops_cap_pct=_time_at_cap_pct(shares.get("iops")),
+        bandwidth_of_cap_pct=_median_pct(shares.get("bandwidth")),
+        time_at_bandwidth_cap_pct=_time_at_cap_pct(shares.get("bandwidth")),
+        burst_credit_left_pct=credit.left_pct,
+        time_above_base_pct=credit.time_above_base_pct,
+        iops_before_fall=fall.before,
+        iops_after_fall=fall.after,
+        held_back_pct=_held_back_pct(begin, end),
+        wal_iops_of_cap_pct=log.wal_iops_of_cap_pct,
+        wal_bandwidth_of_cap_pct=log.wal_bandwidth_of_cap_pct,
+    )
+
+
+def _median_pct(share: Array | None) -> float | None:
+    if share is None:
+        return None
+    return 100 * float(np.median(share))
+
+
+def _time_at_cap_pct(share: Array | None) -> float | None:
+    if share is None:
+        return None
+    return 100 * float(np.mean(share >= AT_CAP))
+
+
+@dataclass(frozen=True)
+class _CreditUse:
+    """Burst credit at the end, of a full bucket, and the time above the base rate."""
+
+    left_pct: float | None = None
+    time_above_base_pct: float | None = None
+
+
+def _credit_use(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> _CreditUse:
+    """`end`: the credits that the disk's own server told at the end, which come first."""
+    if disk.credit_pct is None:
+        return _CreditUse()
+    left_pct = _told_credit_pct(end)
+    if left_pct is None:
+        left_pct = float(disk.credit_pct[-1])
+    above_pct = 100 * float(np.mean(_above_base(tier, disk)))
+    return _CreditUse(left_pct, above_pct)
+
+
+@dataclass(frozen=True)
+class _Fall:
+    """Mean IOPS before and after burst credit ran out; None: it did not."""
+
+    before: float | None = None
+    after: float | None = None
+
+
+def _fall(tier: Tier, disk: DiskSeconds) -> _Fall:
+    """The fall to the base rate, of a disk that may have burst credit."""
+    is_real_burst = tier.limits.burst and tier.disk.is_real
+    if disk.credit_pct is None and not is_real_burst:
+        return _Fall()
+    base = float(tier.limits.iops or 0)
+    levels = fall_to(disk.rates["iops"], base)
+    if levels is None:
+        return _Fall()
+    return _Fall(*levels)
+
+
+def _told_credit_pct(end: Mapping[str, Any]) -> float | None:
+    """The lower of the credits that the disk's own server told; None if it told none."""
+    credits = [end.get(cap.credit) for cap in DISK_CAPS]
+    return min((pct for pct in credits if pct is not None), default=None)
+
+
+def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | None:
+    """By an emulated disk's own account: of its I/Os' time that for which its limits kept them."""
+    waited_s = _grown(begin, end, "waited_s")
+    took_s = _grown(begin, end, "took_s")
+    if took_s <= 0:
+        return None
+    return 100 * waited_s / took_s
+
+
+def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
+    """Of reads and writes together."""
+    total = 0.0
+    for way in WAYS:
+        before = group(begin, way).get(name, 0.0)
+        total += group(end, way).get(name, 0.0) - before
+    return total
+
+
+def wal_against_caps(
+    tier: Tier | None,
+    rates: Mapping[Key, Steps],
+    node: Node,
+    window: tuple[float, float],
+) -> CapUse:
+    """Of the disk of its WAL alone, whose tier is `tier`."""
+    if tier is None or not node.wal_device:
+        return CapUse()
+    whole = demand(tier, rates, node.name, which="wal_")
+    shares = whole.within(window).shares()
+    iops_pct = _median_pct(shares.get("iops"))
+    bandwidth_pct = _median_pct(shares.get("bandwidth"))
+    return CapUse(wal_iops_of_cap_pct=iops_pct, wal_bandwidth_of_cap_pct=bandwidth_pct)
+
+
+def _above_base(tier: Tier, disk: DiskSeconds) -> Array:
+    """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
+    above = np.zeros(disk.end_s.size, dtype=bool)
+    for cap in DISK_CAPS:
+        base = cap.of(tier.limits)
+        if base is not None:
+            above |= disk.rates[cap.name] > (1 + WOBBLE) * base
+    return above
+
+
+def fall_to(rate: Array, base: float) -> tuple[float, float] | None:
+    """Means before and after the point that best splits a series in two levels, if it falls
+    there by 20 % or more to within 10 % of `base`: burst credit that ran out. None otherwise."""
+    if rate.size < 2 * MIN_SIDE or base <= 0:
+        return None
+    high, low = _two_levels(rate)
+    fell = low <= (1 - MIN_FALL) * high
+    if fell and abs(low / base - 1) <= BASE_TOLERANCE:
+        return (high, low)
+    return None
+
+
+def _two_levels(rate: Array) -> tuple[float, float]:
+    """The means on both sides of the split that leaves least variance within them."""
+    n = rate.size
+    sums = np.cumsum(rate)
+    count = np.arange(MIN_SIDE, n - MIN_SIDE + 1)
+    before = sums[count - 1] / count
+    rest = sums[-1] - sums[count - 1]
+    after = rest / (n - count)
+    apart = count * (n - count) * (before - after) ** 2
+    best = int(np.argmax(apart))
+    return float(before[best]), float(after[best])
+
+
+def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
+    """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
+    do more without it."""
+    if assumed(values.held_back_pct, if_unknown=100.0) < HELD_BACK_PCT:
+        return False
+    await_s = values.disk_await_s
+    idle_s = values.idle_disk_latency_s
+    in_flight = values.disk_queue_depth or 0.0
+    if await_s is None or not idle_s:
+        return in_flight >= QUEUE_DEPTH
+    if await_s >= QUEUEING * idle_s:
+        return True
+    iops = values.disk_iops or 0.0
+    if not iops:
+        return False
+    # By Little's law, in units of the cap, since I/Os are alike with it and without.
+    use_pct = values.of_cap_pct(cap) or 0.0
+    times = in_flight / idle_s / iops * use_pct / 100
+    return times >= BINDING

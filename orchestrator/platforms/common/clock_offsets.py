@@ -1,0 +1,40 @@
+"""By how much the clock of another machine is off, from answers of the last minute."""
+
+from orchestrator.powers import (
+    ClockOffset,
+)
+
+RECENT_S = (
+    60.0  # in which two clocks of computers drift apart by some milliseconds at most
+)
+
+
+class RecentOffsets:
+    """What answers showed of a clock within the last `RECENT_S`.
+
+    The shortest way there and back tells most, as in NTP's clock filter (RFC 5905, section 10); but
+    of the whole time it would hide that clocks drift apart. Answers that a later one contradicts
+    are dropped, because the clock was set meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[float, ClockOffset]] = []
+
+    def add(self, offset: ClockOffset, at_s: float) -> None:
+        """`at_s`: when it was seen, by a clock that is never set."""
+        still_true = []
+        for seen_s, seen in self._seen:
+            is_recent = at_s - seen_s <= RECENT_S
+            if is_recent and seen.may_equal(offset):
+                still_true.append((seen_s, seen))
+        still_true.append((at_s, offset))
+        self._seen = still_true
+
+    @property
+    def best(self) -> ClockOffset | None:
+        """Of the shortest way; the latest of those."""
+        best: ClockOffset | None = None
+        for _, offset in self._seen:
+            if best is None or offset.within_s <= best.within_s:
+                best = offset
+        return best

@@ -1,0 +1,73 @@
+"""The computer that this program runs on, as a machine that runs containers.
+
+A machine elsewhere on which containers of ours may read is an `AgentMachine` (agent.py).
+"""
+
+import os
+import platform
+import socket
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from orchestrator.platforms.common.machine_facts import OF_FACTS, facts_in, text_of
+from orchestrator.powers import (
+    ClockOffset,
+    MachineFacts,
+)
+from orchestrator.system import files
+
+_FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
+
+
+class LocalMachine:
+    """This computer. `root` holds its /proc, /sys, /dev and /etc: a fixture tree in tests."""
+
+    facts_told: MachineFacts | None = None
+    clock_offset: ClockOffset | None = None
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self.name = socket.gethostname()
+
+    def facts(self) -> MachineFacts:
+        facts = facts_in({path: text_of(self, path) for path in OF_FACTS}, self.name)
+        return replace(
+            facts,
+            kernel=platform.release(),
+            system=facts.system or platform.platform(),
+            cpus=os.cpu_count() or 1,
+            cpu_model=facts.cpu_model or platform.machine(),
+        )
+
+    def read(self, path: str) -> str:
+        return self._at(path).read_text(encoding="utf-8", errors="surrogateescape")
+
+    def exists(self, path: str) -> bool:
+        return self._at(path).exists()
+
+    def is_folder(self, path: str) -> bool:
+        return self._at(path).is_dir()
+
+    def listing(self, path: str) -> tuple[str, ...]:
+        return tuple(sorted(entry.name for entry in self._at(path).iterdir()))
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(self._at(path))
+
+    def free_bytes(self, path: str) -> int:
+        return files.free_bytes(self._at(path))
+
+    def refresh(self) -> None:
+        """Nothing: each `read` looks by itself."""
+
+    def _at(self, path: str) -> Path:
+        return _below(self._root, path)
+
+
+@lru_cache(maxsize=4096)  # the same files each second
+def _below(root: Path, path: str) -> Path:
+    inside = path.lstrip("/")
+    if inside.split("/")[0] in _FOLDERS_BELOW_ROOT:
+        return root / inside
+    return Path(path)

@@ -1,0 +1,66 @@
+"""What files of a machine say of it: system, processors, memory, and which kernels are the same."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from orchestrator.powers import (
+    Machine,
+    MachineFacts,
+)
+from orchestrator.system import at_once
+
+_BOOT = "/proc/sys/kernel/random/boot_id"
+OF_FACTS = (
+    "/proc/sys/kernel/osrelease",
+    "/etc/os-release",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+)
+
+
+def text_of(machine: Machine, path: str) -> str:
+    """Returns the text of a file; "" if it cannot be read."""
+    with suppress(OSError):
+        return machine.read(path)
+    return ""
+
+
+def value(text: str, key: str) -> str:
+    """Returns the rest of the first line that begins with `key`; "" if none does."""
+    for line in text.splitlines():
+        if line.startswith(key):
+            return line.removeprefix(key).strip()
+    return ""
+
+
+def facts_in(
+    texts: Mapping[str, str], hostname: str, instance_type: str = ""
+) -> MachineFacts:
+    """What these files of `OF_FACTS` say; some processors have no name there."""
+    kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
+    processors = sum(line.startswith("processor") for line in cpus.splitlines())
+    memory_kib, _, _ = value(memory, "MemTotal:").partition(" ")
+    return MachineFacts(
+        hostname=hostname,
+        kernel=kernel.strip(),
+        system=value(system, "PRETTY_NAME=").strip('"'),
+        cpus=max(1, processors),
+        cpu_model=value(cpus, "model name").lstrip(":\t "),
+        memory_bytes=int(memory_kib or 0) * 1024,
+        instance_type=instance_type,
+    )
+
+
+def kernels(machines: Sequence[Machine]) -> int:
+    """Returns how many of them are known to have a kernel of their own: the machines of kind and
+    minikube may be containers on one and the same. One machine is not asked."""
+    if len(machines) == 1:
+        return 1
+    boots = set(at_once.each(_boot, machines))
+    boots.discard("")
+    return len(boots)
+
+
+def _boot(machine: Machine) -> str:
+    """The id that the kernel drew when it booted; "" if it cannot be read."""
+    return text_of(machine, _BOOT).strip()
