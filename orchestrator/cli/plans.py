@@ -137,7 +137,7 @@ def _order(draft: reading.PlanDraft) -> Plan:
     notes = [*draft.notes, *plan_notes.of_tiers(draft.profiles)]
     quiet: tuple[Workload, ...] = ()
     if request.probe:
-        quiet = probes.of(draft.workloads, members.on_files())
+        quiet = probes.for_workloads(draft.workloads, members.on_files())
     if quiet:
         notes.append(_probes_note(quiet))
     ordered = plan.make_plan(

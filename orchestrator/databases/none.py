@@ -44,5 +44,5 @@ class NoDatabase(parts.Database):
             f"{network.name}-node-1", "database", volume, world
         )
         with world.platform.running(plan) as container:
-            node = container_nodes.described(1, plan, volume, container, world)
+            node = container_nodes.node_record(1, plan, volume, container, world)
             yield Cluster(self.name, "", (node,), (), network.name)

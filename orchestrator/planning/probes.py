@@ -1,4 +1,8 @@
-"""One session on each tier before all other runs, for predictions alone (`--probe`). Pure."""
+"""`--probe`: a short run with one session on each tier, before all other runs. Pure.
+
+Nothing queues for a session that is alone. So a prediction can tell from its run how long a
+transaction takes beside disk and CPU. Probes are for predictions, and no verdict is made of them.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,15 +13,17 @@ from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
 from orchestrator.planning.files_or_rows import FileMembers
 
-PROBE_S = 30.0  # for which it is measured, and warms up at most
+# For so long a probe is measured, and for no longer it warms up.
+PROBE_S = 30.0
 
 
-def of(workloads: Sequence[Workload], on_files: FileMembers) -> tuple[Workload, ...]:
-    """One session for each of them, without a pace, for a short time.
+def for_workloads(
+    workloads: Sequence[Workload], on_files: FileMembers
+) -> tuple[Workload, ...]:
+    """The probe of each workload; the loads of a sweep share one.
 
-    Nothing queues, so that a prediction can take from it what a transaction takes beside
-    disk and CPU. Loads of a sweep have a probe together, and what lacks a stage none.
-    UsageError for a workload that has no such load.
+    A load that leaves out a stage (`--without`) has none. UsageError for a workload of which one
+    session says nothing.
     """
     whole = [load for load in workloads if not factors.lacks(load)]
     raise_all(list(_mistakes(whole, on_files)))
@@ -38,6 +44,7 @@ def _mistakes(
 
 
 def _probe(load: Workload) -> Workload:
+    """One session without a pace, for a short time."""
     options = dict(load.options)
     options.pop(factors.RATE_OPTION, None)
     return replace(
@@ -56,7 +63,7 @@ def _probe(load: Workload) -> Workload:
 
 
 def _plain_name(load: Workload) -> str:
-    """Of all loads of a sweep, and of the rate that all tiers are asked for, that of the file."""
+    """The name of the workload's file, without what a sweep or a common rate adds to it."""
     if load.varied and not factors.asks(load, "factor"):
         return load.varied.of
     return load.name

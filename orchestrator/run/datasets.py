@@ -107,7 +107,7 @@ def _steps(
         kept = mechanism.abilities.kept_data
         if kept is not None:
             yield partial(kept.forget, places, world, only_list)
-    yield partial(marked_folders.here, folders(world.cache), world, only_list)
+    yield partial(marked_folders.remove_ours, folders(world.cache), world, only_list)
 
 
 # Folders of the cache that are ours → files in them, one of which says that they are.
@@ -164,7 +164,7 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     for file in sorted(files, key=_last_used):
         if sum(sizes.values()) <= most_bytes or file.parent.name in used:
             continue
-        for gone in marked_folders.here([file.parent], world):
+        for gone in marked_folders.remove_ours([file.parent], world):
             world.progress.note(f"removed because of --cache-max: {gone}")
         if not file.exists():
             del sizes[file.parent]

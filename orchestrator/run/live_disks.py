@@ -7,7 +7,7 @@ import numpy as np
 
 from orchestrator.analysis.telemetry.counters import counter_names, counter_series
 from orchestrator.analysis.telemetry.counters.counter_series import Key, SampledSeries
-from orchestrator.analysis.telemetry.use import disk_caps
+from orchestrator.analysis.telemetry.use import disk_seconds
 from orchestrator.model import DISK_DEVICE, Node, Sample
 from orchestrator.run.live_state import DiskAtCap
 from orchestrator.tier import Tier
@@ -54,9 +54,9 @@ class RecentDisks:
         rates = counter_series.rates(self._series())
         worst: DiskAtCap | None = None
         for node in self._nodes:
-            shares = disk_caps.demand(self._tier, rates, node).shares()
+            shares = disk_seconds.demand(self._tier, rates, node).shares()
             for cap, share in shares.items():
-                at_cap_pct = 100 * float(np.mean(share >= disk_caps.AT_CAP))
+                at_cap_pct = 100 * float(np.mean(share >= disk_seconds.AT_CAP))
                 if worst is None or at_cap_pct > worst.seconds_pct:
                     worst = DiskAtCap(node, cap, at_cap_pct)
         return worst

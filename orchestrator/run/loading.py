@@ -61,7 +61,7 @@ class _Before:
                 f"an earlier load is continued; it had failed: {left['failure']}"
             )
             return cls(folder, tuple(left["addresses"]), left["failure"])
-        list(marked_folders.here([folder], world))
+        list(marked_folders.remove_ours([folder], world))
         marked_folders.make(folder, world)
         return cls(folder)
 
@@ -115,7 +115,7 @@ class _Before:
         """Removes what no later load can go on from."""
         if (self.folder / LOADING).is_file():
             return
-        list(marked_folders.here([self.folder], world))
+        list(marked_folders.remove_ours([self.folder], world))
         data.kept.discard(data.snapshots, world)
 
 

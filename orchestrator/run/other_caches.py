@@ -82,7 +82,7 @@ def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedF
     for other in named:
         whose = marked.owned_by(owner, other.owner.id, other.folder, "")
         for folder in datasets.folders(other.folder):
-            for marked_folder in marked_folders.owned(folder, whose, only_list):
+            for marked_folder in marked_folders.remove_owned(folder, whose, only_list):
                 yield marked_folder
                 if marked_folder.kept:
                     stays.append(marked_folder.place)

@@ -1,4 +1,9 @@
-"""Whether a database takes as many sessions as a load opens: one too many ends a run."""
+"""Whether a database takes as many sessions as a load opens, because one too many ends a run.
+
+Each session is a connection of a client, and a database refuses those beyond its limit
+(`max_connections` of PostgreSQL). The limit is one of each host, so what counts is how many
+sessions one host gets.
+"""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +14,10 @@ from orchestrator.parts import Database, SessionLimit
 from orchestrator.powers import World
 from orchestrator.units import counted
 
-# What should be left on a host beside a load. Ten: facts, the campaign's row on clusters of others,
-# others' monitoring, and loaders' sessions whose end the server has not noticed yet. Three: those
-# that PostgreSQL keeps for superusers by default, where a database does not say that it keeps them.
+# Sessions that should be left on a host beside a load. Ten are for reading facts, for the
+# campaign's row on clusters of others, for others' monitoring, and for loaders' sessions whose end
+# the server has not noticed yet. Three are those that PostgreSQL keeps for superusers by default,
+# where a database does not say that it keeps them.
 _LEFT_OVER = 10 + 3
 
 
@@ -21,8 +27,9 @@ def check(
     workloads: Sequence[Workload],
     world: World,
 ) -> None:
-    """UsageError if a workload opens more sessions than a host takes. Only a warning where it is
-    not known that its limit is the one that counts, or where few are left for others."""
+    """UsageError if a workload surely opens more sessions than a host takes.
+
+    Only a warning where few sessions are left, or where another limit may count."""
     session_limit = database.abilities.session_limit
     if session_limit is None:
         return
@@ -30,37 +37,42 @@ def check(
     if limit is None:
         return
     for workload in workloads:
-        left = limit.sessions - _on_a_host(workload, limit)
-        what = _in_words(workload, limit)
-        if left >= _LEFT_OVER:
-            continue
-        if left >= 0:
-            late = "monitoring, and for sessions that end late"
-            world.progress.warn(f"{what}: {left} are left for {late}")
-        elif limit.is_certain:
-            raise UsageError(what, advice=limit.advice)
-        else:
-            world.progress.warn(
-                f"{what}, unless a connection pooler or a load balancer is in between"
-            )
+        _check_workload(workload, limit, world)
 
 
-def _on_a_host(workload: Workload, limit: SessionLimit) -> int:
-    """How many are surely open on one host at once. A load and its loader never run together, and
-    only a load is sampled."""
-    load = math.ceil(workload.threads / limit.hosts) + limit.sampling
-    loader = math.ceil(workload.loader_threads / limit.hosts)
-    return max(load, loader)
+def _check_workload(workload: Workload, limit: SessionLimit, world: World) -> None:
+    left = limit.sessions - _sessions_on_a_host(workload, limit)
+    if left >= _LEFT_OVER:
+        return
+    opened = _in_words(workload, limit)
+    if left >= 0:
+        late = "monitoring, and for sessions that end late"
+        world.progress.warn(f"{opened}: {left} are left for {late}")
+    elif limit.is_certain:
+        raise UsageError(opened, advice=limit.advice)
+    else:
+        world.progress.warn(
+            f"{opened}, unless a connection pooler or a load balancer is in between"
+        )
+
+
+def _sessions_on_a_host(workload: Workload, limit: SessionLimit) -> int:
+    """How many are surely open on one host at once.
+
+    A load and its loader never run at the same time, and only a load is sampled."""
+    of_load = math.ceil(workload.threads / limit.hosts) + limit.sampling
+    of_loader = math.ceil(workload.loader_threads / limit.hosts)
+    return max(of_load, of_loader)
 
 
 def _in_words(workload: Workload, limit: SessionLimit) -> str:
     opened = max(workload.threads, workload.loader_threads)
+    hosts = counted(limit.hosts, "host")
+    on_a_host = _sessions_on_a_host(workload, limit)
     with_sampling = ""
     if limit.sampling and opened == workload.threads:
         with_sampling = f" (with {limit.sampling} of tierbench)"
-    hosts = counted(limit.hosts, "host")
     return (
         f"{workload.name} opens {opened} sessions on {hosts}. One host gets "
-        f"{_on_a_host(workload, limit)}{with_sampling}, and takes "
-        f"{limit.sessions} ({limit.setting})"
+        f"{on_a_host}{with_sampling}, and takes {limit.sessions} ({limit.setting})"
     )

@@ -53,7 +53,7 @@ class PlainPostgreSQL(Database):
     ) -> Iterator[Cluster]:
         password = container_nodes.new_password()
         image = self.image(spec, world)
-        bare = container_nodes.of_node(
+        bare = container_nodes.container_of_node(
             spec, 1, volumes[0], network, image, _COMMAND, ["/data", "/wal"]
         )
         plan = replace(bare, ports={PORT: None})
@@ -66,7 +66,7 @@ class PlainPostgreSQL(Database):
                 endpoint = container_nodes.endpoint(server, PORT, password)
                 with sql.session(sql.local(endpoint), _START_S) as session:
                     (row,) = session.rows("SHOW server_version")
-                nodes = container_nodes.all_described([plan], volumes, [server], world)
+                nodes = container_nodes.node_records([plan], volumes, [server], world)
                 version = str(row["server_version"]).split()[0]
                 yield Cluster(
                     self.name, version, tuple(nodes), (endpoint,), network.name

@@ -42,5 +42,5 @@ def shape_mistakes(
         yield Mistake("cluster.node.memory", f"{what}: give it at least {least}")
 
 
-def of_setting(name: str, text: str) -> Mistake:
+def setting_mistake(name: str, text: str) -> Mistake:
     return Mistake(f"cluster.settings.{name}", text)

@@ -1,7 +1,8 @@
 """A database node in a container: what it is started from, and how it is reached and recorded.
 
-Databases ask for their containers alike (`of_node`). Clients reach a node by its `endpoint`, with a
-password made for this start. Collectors and the record know it as a `Node` (`described`).
+Databases ask for their containers alike (`container_of_node`). Clients reach a node by its
+`endpoint`, with a password made for this start. Collectors and the record know it as a `Node`
+(`node_record`).
 """
 
 import secrets
@@ -24,8 +25,8 @@ from orchestrator.powers import UNLIMITED, Container, ContainerSpec, World
 from orchestrator.system import redaction
 
 USER = DATABASE = "bench"
-_LOOK_S = 20.0
-_MOUNTS = ("cat", "/proc/self/mountinfo")
+LOOK_S = 20.0
+LIST_MOUNTS = ("cat", "/proc/self/mountinfo")
 
 
 def new_password() -> str:
@@ -52,7 +53,7 @@ def endpoint(
     )
 
 
-def described(
+def node_record(
     number: int,
     plan: ContainerSpec,
     volume: Volume,
@@ -73,15 +74,15 @@ def described(
     )
 
 
-def all_described(
+def node_records(
     plans: Sequence[ContainerSpec],
     volumes: Sequence[Volume],
     started: Sequence[Container],
     world: World,
 ) -> Iterator[Node]:
-    """Nodes as `described`, in the order in which they were started."""
+    """Nodes as `node_record`, in the order in which they were started."""
     for i, container in enumerate(started):
-        yield described(i + 1, plans[i], volumes[i], container, world)
+        yield node_record(i + 1, plans[i], volumes[i], container, world)
 
 
 def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
@@ -92,7 +93,7 @@ def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
     with suppress(TierbenchError, OSError):
         container = world.platform.container(plan.name)
-        listed = container.exec(_MOUNTS, timeout_s=_LOOK_S)
+        listed = container.exec(LIST_MOUNTS, timeout_s=LOOK_S)
         for mount in mounts.parsed(listed.out):
             if [mount.path] == targets:
                 return _below_dev(mount.source)
@@ -107,7 +108,7 @@ def _below_dev(path: str) -> str | None:
     return name
 
 
-def of_node(
+def container_of_node(
     spec: ClusterSpec,
     number: int,
     volume: Volume,

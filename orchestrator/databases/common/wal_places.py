@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.databases.common.container_nodes import _LOOK_S, _MOUNTS
+from orchestrator.databases.common.container_nodes import LIST_MOUNTS, LOOK_S
 from orchestrator.databases.common.node_lifecycle import run
 from orchestrator.errors import NodeError
 from orchestrator.kernel import mounts
@@ -19,8 +19,8 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
     for node in nodes:
         if node.wal_device is None:
             continue
-        link = run(node, ("readlink", "-f", directory), _LOOK_S, world, (node,))
-        listed = run(node, _MOUNTS, _LOOK_S, world, (node,))
+        link = run(node, ("readlink", "-f", directory), LOOK_S, world, (node,))
+        listed = run(node, LIST_MOUNTS, LOOK_S, world, (node,))
         real = link.out.strip()
         mount = mounts.deepest(real, mounts.parsed(listed.out))
         machine = world.platform.container(node.container_name).find_machine()

@@ -142,9 +142,7 @@ class PostgreSQL(Database):
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
                 version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
-                described = container_nodes.all_described(
-                    plans, volumes, started, world
-                )
+                described = container_nodes.node_records(plans, volumes, started, world)
                 nodes = tuple(described)
                 wal_places.wal_devices(nodes, PG_WAL, world)
                 yield Cluster(
@@ -314,7 +312,7 @@ def container_specs(
 
     def started(number: int, command: tuple[str, ...]) -> ContainerSpec:
         volume = volumes[number - 1]
-        node = container_nodes.of_node(
+        node = container_nodes.container_of_node(
             spec, number, volume, network, image, command, ["/data", _WAL_DISK]
         )
         return replace(node, shared_memory_bytes=shared_bytes)

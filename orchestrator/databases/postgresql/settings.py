@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from orchestrator import errors, units
-from orchestrator.databases.common.cluster_checks import of_setting, shape_mistakes
+from orchestrator.databases.common.cluster_checks import setting_mistake, shape_mistakes
 from orchestrator.keys import schema, strict_yaml
 from orchestrator.model import ClusterSpec
 
@@ -183,13 +183,15 @@ def mistakes(spec: ClusterSpec) -> list[errors.Mistake]:
 def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
     accepted = _accepted_losses(spec)
     for name in sorted(accepted - set(_DURABLE)):
-        yield of_setting(ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}")
+        yield setting_mistake(
+            ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}"
+        )
     reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):
-            yield of_setting(name, "not a name of a PostgreSQL setting")
+            yield setting_mistake(name, "not a name of a PostgreSQL setting")
         elif name in reserved:
-            yield of_setting(name, f"cannot be set here: {reserved[name]}")
+            yield setting_mistake(name, f"cannot be set here: {reserved[name]}")
         elif not durable(name, value) and name not in accepted:
             yield _gives_up_durability(name, value)
 
@@ -203,7 +205,7 @@ def _accepted_losses(spec: ClusterSpec) -> set[str]:
 
 
 def _gives_up_durability(name: str, value: str) -> errors.Mistake:
-    return of_setting(
+    return setting_mistake(
         name,
         f"{value!r} gives up durability: tiers would be compared without "
         "the writes that durability costs. If that is the question, add "
@@ -223,5 +225,5 @@ def refused_by_server(lines: str) -> list[errors.Mistake]:
         if line.strip():
             name, _, message = line.partition("\t")
             reason = message.removeprefix("FATAL:").strip()
-            mistakes.append(of_setting(name, reason.replace(" HINT:", ".")))
+            mistakes.append(setting_mistake(name, reason.replace(" HINT:", ".")))
     return mistakes

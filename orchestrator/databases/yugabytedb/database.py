@@ -351,7 +351,7 @@ def _start(
         container = containers[i]
         _note_limits(handle, i + 1, plans[i], container, world)
         urls = nodes.sources(container)
-        node = container_nodes.described(
+        node = container_nodes.node_record(
             i + 1, plans[i], volume, container, world, urls
         )
         endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)

@@ -46,7 +46,7 @@ def container_spec(
         spec, on_volume, number, network.addresses, volume.restored
     )
     places = (flags.BASE_DIR, flags.WAL_DISK_DIR)
-    node = container_nodes.of_node(
+    node = container_nodes.container_of_node(
         spec, number, volume, network, image, command, places
     )
     ports = dict.fromkeys((flags.YSQL, *flags.WEB.values()))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Self
 
-from orchestrator.databases.common.cluster_checks import of_setting, shape_mistakes
+from orchestrator.databases.common.cluster_checks import setting_mistake, shape_mistakes
 from orchestrator.errors import Mistake
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
@@ -72,7 +72,7 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
     durable = _is_second("durability", ("default", "durable"), texts, mistakes)
     tls = _is_second("tls", ("off", "on"), texts, mistakes)
     if spec.without == "commit" and not durable:
-        mistakes.append(of_setting("durability", _NO_SYNC))
+        mistakes.append(setting_mistake("durability", _NO_SYNC))
     durability: Literal["default", "durable"] = "default"
     if durable and spec.without != "commit":
         durability = "durable"
@@ -116,7 +116,9 @@ def _is_second(
     value = texts.pop(name, words[0]).strip().lower()
     value = _YAML.get(value, value)
     if value not in words:
-        mistakes.append(of_setting(name, f"{value!r} is none of {', '.join(words)}"))
+        mistakes.append(
+            setting_mistake(name, f"{value!r} is none of {', '.join(words)}")
+        )
     return value == words[1]
 
 
@@ -140,11 +142,13 @@ def _zones(
     wrong = [zone for zone in zones if not _ZONE.fullmatch(zone)]
     if wrong:
         mistakes.append(
-            of_setting("zones", f"{', '.join(wrong)}: write cloud.region.zone")
+            setting_mistake("zones", f"{', '.join(wrong)}: write cloud.region.zone")
         )
     elif len(zones) != nodes:
         mistakes.append(
-            of_setting("zones", f"{len(zones)} zones for {nodes} nodes: one for each")
+            setting_mistake(
+                "zones", f"{len(zones)} zones for {nodes} nodes: one for each"
+            )
         )
     return zones
 
@@ -161,16 +165,18 @@ def _flags(
         match = _NAME.fullmatch(key)
         if match is None:
             text = f"neither one of {', '.join(OWN)} nor the name of a flag"
-            mistakes.append(of_setting(key, text))
+            mistakes.append(setting_mistake(key, text))
             continue
         server = match[1]
         name = match[2]
         if name in reserved:
-            mistakes.append(of_setting(key, f"cannot be set here: {reserved[name]}"))
+            mistakes.append(
+                setting_mistake(key, f"cannot be set here: {reserved[name]}")
+            )
             continue
         wrong = _wrong_value(value, version)
         if wrong:
-            mistakes.append(of_setting(key, wrong))
+            mistakes.append(setting_mistake(key, wrong))
         elif server:
             flags[server][name] = value
         else:

@@ -1,11 +1,16 @@
-"""Certificates of one cluster: an authority made for it, and one pair for each node.
+"""TLS certificates of one cluster: an authority made for it, and a pair for each node.
 
-The same pair is used between nodes and for clients. yugabyted requires the files' names: ca.crt,
-node.<address>.crt, node.<address>.key. The authority's key is not kept; a node's is only in it."""
+The same pair serves the connections between nodes and those of clients. yugabyted requires these
+names of files: ca.crt, node.<address>.crt, node.<address>.key.
+
+The authority's private key is thrown away when its certificates are signed. So nobody can add a
+node to the cluster later, and a node's private key is nowhere but in the node.
+"""
 
 import datetime
 import ipaddress
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -14,53 +19,68 @@ from cryptography.x509.oid import NameOID
 
 AUTHORITY = "ca.crt"
 _KEY_BITS = 2048
-_VALID = datetime.timedelta(days=3650)  # kept data sets carry them
+# Kept data sets carry their certificates, and may be used for years.
+_VALID = datetime.timedelta(days=3650)
 
 
 def make(addresses: Sequence[str], now_s: float) -> tuple[dict[str, bytes], ...]:
-    """Makes the files of each address: name → content."""
+    """The files of each address: name → content. `now_s`: Unix time, from which they are valid."""
     now = datetime.datetime.fromtimestamp(now_s, datetime.UTC)
-    key = _key()
+    authority = _new_authority(now)
+    return tuple(_files_of_node(address, authority, now) for address in addresses)
+
+
+@dataclass(frozen=True)
+class _Authority:
+    certificate: x509.Certificate
+    key: rsa.RSAPrivateKey
+
+
+def _new_authority(now: datetime.datetime) -> _Authority:
+    """It signs its own certificate."""
+    key = _new_key()
     name = _name("tierbench")
-    extension = x509.BasicConstraints(ca=True, path_length=0)
-    draft = _draft(name, name, key, now).add_extension(extension, critical=True)
-    authority = draft.sign(key, hashes.SHA256())
-    return tuple(_files_of_node(address, authority, key, now) for address in addresses)
+    may_sign_nodes = x509.BasicConstraints(ca=True, path_length=0)
+    draft = _unsigned(name, name, key, now).add_extension(may_sign_nodes, critical=True)
+    return _Authority(draft.sign(key, hashes.SHA256()), key)
 
 
 def _files_of_node(
-    address: str,
-    authority: x509.Certificate,
-    authority_key: rsa.RSAPrivateKey,
-    now: datetime.datetime,
+    address: str, authority: _Authority, now: datetime.datetime
 ) -> dict[str, bytes]:
-    key = _key()
-    names = x509.SubjectAlternativeName([_general(address)])
-    draft = _draft(_name(address), authority.subject, key, now)
-    certificate = draft.add_extension(names, critical=False).sign(
-        authority_key, hashes.SHA256()
-    )
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
+    key = _new_key()
+    draft = _unsigned(_name(address), authority.certificate.subject, key, now)
+    names = x509.SubjectAlternativeName([_alternative_name(address)])
+    draft = draft.add_extension(names, critical=False)
+    certificate = draft.sign(authority.key, hashes.SHA256())
     return {
-        AUTHORITY: authority.public_bytes(serialization.Encoding.PEM),
-        f"node.{address}.crt": certificate.public_bytes(serialization.Encoding.PEM),
-        f"node.{address}.key": private,
+        AUTHORITY: _pem(authority.certificate),
+        f"node.{address}.crt": _pem(certificate),
+        f"node.{address}.key": _private_pem(key),
     }
 
 
-def _general(address: str) -> x509.GeneralName:
-    """An IP address, or the name by which Kubernetes has a node."""
+def _alternative_name(address: str) -> x509.GeneralName:
+    """An IP address, or the name by which Kubernetes knows the node."""
     try:
         return x509.IPAddress(ipaddress.ip_address(address))
     except ValueError:
         return x509.DNSName(address)
 
 
-def _key() -> rsa.RSAPrivateKey:
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _private_pem(key: rsa.RSAPrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
+    )
+
+
+def _new_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=_KEY_BITS)
 
 
@@ -68,7 +88,7 @@ def _name(common: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])
 
 
-def _draft(
+def _unsigned(
     subject: x509.Name,
     issuer: x509.Name,
     key: rsa.RSAPrivateKey,

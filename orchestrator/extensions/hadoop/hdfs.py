@@ -93,7 +93,7 @@ class Hdfs(Database):
                     version,
                     (
                         as_node(first, "name-node", "coordinator"),
-                        *container_nodes.all_described(plans, volumes, started, world),
+                        *container_nodes.node_records(plans, volumes, started, world),
                     ),
                     (container_nodes.endpoint(first, RPC, ""),),
                     network.name,
@@ -218,7 +218,7 @@ def _data_nodes(
     }
     command = ("data", *environment["SETTINGS"].split())
     for number, volume in enumerate(volumes, start=1):
-        node = container_nodes.of_node(
+        node = container_nodes.container_of_node(
             spec, number, volume, network, image, command, ["/data"]
         )
         yield replace(node, environment=in_data_nodes, ports={DATA_PAGE: None})

@@ -157,7 +157,7 @@ def measured() -> tuple[Results, Results]:
     plain = build_campaign(
         profiles=["premium", "ultra"], workloads=["tpcc"], repetitions=2, nodes=1
     )
-    (probe,) = probes.of(plain.plan.workloads, FileMembers())
+    (probe,) = probes.for_workloads(plain.plan.workloads, FileMembers())
     runs = tuple(replace(run, number=run.number + 2) for run in plain.plan.runs)
     quiet = [
         replace(runs[0], number=n, workload=probe.name, profile=tier, repetition=1)

@@ -30,7 +30,7 @@ def device(mountinfo: str, tmp_path: Path, volume: Volume = CLAIMED) -> str | No
     platform = FakePlatform(answer=lambda _container, _argv: mountinfo)
     world = fake_world(None, tmp_path, platform=platform)
     started = platform.container("node-1")
-    return container_nodes.described(1, SPEC, volume, started, world).device
+    return container_nodes.node_record(1, SPEC, volume, started, world).device
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def snapshots(
         machines = sorted(
             machine.name for machine in world.platform.machines_of_nodes()
         )
-        name = marked_folders.named(name, world, _computer(), *machines)
+        name = marked_folders.unique_name(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
     return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
 
@@ -245,7 +245,7 @@ def _disks(world: World) -> Path:
     """The folder of the files that go after each run."""
     name = _DISKS
     if not world.is_here:
-        name = marked_folders.named(_DISKS, world, _computer())
+        name = marked_folders.unique_name(_DISKS, world, _computer())
     return _folder(world) / name
 
 

@@ -39,11 +39,13 @@ def paths(
     way = chosen(tier)
     if way.way == "command":
         disks = [str(path) for path in folders.values()]
-        unique = marked_folders.named(name, world, *disks, way.save, way.restore)
+        unique = marked_folders.unique_name(name, world, *disks, way.save, way.restore)
         folder = world.cache / "datasets" / unique
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
     roots = {directory: Path(way.path or path) for directory, path in folders.items()}
-    unique = marked_folders.named(name, world, *(str(root) for root in roots.values()))
+    unique = marked_folders.unique_name(
+        name, world, *(str(root) for root in roots.values())
+    )
     taken: list[Path] = []
     for directory, root in roots.items():
         taken.append(root / FOLDER / unique / directory.name)
