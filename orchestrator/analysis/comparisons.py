@@ -292,8 +292,8 @@ def _change_or_none(interval: tuple[float, float], margin_pct: float, more: str)
 def _by_chance(interval: tuple[float, float], among: str) -> str:
     """`among`: how many comparisons are read together, or "all"."""
     return (
-        f"the interval {_words(interval)} excludes no change, but among {among} comparisons "
-        "one such is likely by chance: more repetitions are needed"
+        f"the interval {_words(interval)} excludes no change. Among {among} comparisons one "
+        "such is likely by chance, so more repetitions are needed"
     )
 
 

@@ -116,15 +116,15 @@ class Overload:
 
 def _not_served_in_every_run(tiers: Sequence[str]) -> str:
     return (
-        f"{listed(tiers)} did not serve the rate asked for in every run; whether a disk's "
-        "limit is the reason is not proven: ask for a lower rate"
+        f"{listed(tiers)} did not serve the rate asked for in every run. It is not proven that "
+        "a disk's limit is the reason. Ask for a lower rate"
     )
 
 
 def _overloaded_on_every_tier(tiers: Sequence[str]) -> str:
     return (
-        f"every tier is overloaded at the rate asked for ({listed(tiers)}), so there is no "
-        "latency to compare: ask for a lower one"
+        f"every tier is overloaded at the rate asked for ({listed(tiers)}), so no latency can "
+        "be compared. Ask for a lower rate"
     )
 
 

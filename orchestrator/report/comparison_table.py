@@ -40,33 +40,30 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
 
 def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
-    days = _days(pair)
-    yield (
-        f"Changes from {pair.before} to {pair.after}, with their 95 % interval{days}; "
-        f"those whose 90 % interval lies within {margins} count as the same."
-    )
+    yield f"Changes from {pair.before} to {pair.after}, with their 95 % interval."
+    yield _what_intervals_hold(pair)
+    yield f"Changes whose 90 % interval lies within {margins} count as the same."
     yield from _inconclusive(pair)
     yield from _only_in(pair.before, pair.only_before)
     yield from _only_in(pair.after, pair.only_after)
     for doubt in pair.doubts:
-        yield f"Doubt: {doubt}."
+        yield f"Note: {doubt}."
 
 
-def _days(pair: over_time.CampaignComparison) -> str:
-    """What the intervals allow for."""
+def _what_intervals_hold(pair: over_time.CampaignComparison) -> str:
     counts: set[int] = set()
     for change in pair.deltas:
         # Fewer campaigns do not say what differs between days.
         if change.history >= over_time.FEWEST_HISTORY:
             counts.add(change.history)
     if not counts:
-        return " between runs of each side alone"
+        return "Intervals allow for differences between runs of each side only."
     least = min(counts)
     most = max(counts)
     others = str(least)
     if least < most:
         others = f"{least} to {most}"
-    return f", which allows for what differs between {others} other campaigns"
+    return f"Intervals allow for differences between {others} other campaigns."
 
 
 def _inconclusive(pair: over_time.CampaignComparison) -> Iterator[str]:

@@ -139,7 +139,7 @@ class Resumption:
     def _advice(self, refused: Mapping[str, str]) -> str:
         """What to do if these aspects differ. A file that no version wrote cannot be put back."""
         options = " ".join(f"--despite {aspect}" for aspect in refused)
-        goes_on = f"go on with `{options}`, which the report then shows as a doubt"
+        goes_on = f"go on with `{options}`, which the report then notes"
         never_kept = self._never_kept()
         if never_kept and "machine" in refused:
             names = listed(never_kept)

@@ -14,16 +14,16 @@ from orchestrator.units import counted, format_moment, format_seconds
 
 
 def line_of_run(judged: JudgedRun, runs: int) -> str:
-    """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by the disk's IOPS, 2 doubts`.
+    """`run 3 of 20, premium × tpcc: 1,234/s, p99 12 ms, limited by the disk's IOPS, 2 notes`.
     `runs`: how many are planned."""
-    found = [counted(judged.doubts, "doubt")]
+    found = [counted(judged.doubts, "note")]
     if judged.limit:
         found.insert(0, judged.limit)
     return _line(judged.outline, found, runs)
 
 
 def line_of_unjudged_run(outline: RunOutline, runs: int) -> str:
-    """The same of a run of which only the record is known: without its limit and its doubts."""
+    """The same of a run of which only the record is known: without its limit and its notes."""
     return _line(outline, ["not judged yet"], runs)
 
 

@@ -16,6 +16,7 @@ from orchestrator.analysis.answers.proofs import clauses, proof_of
 from orchestrator.analysis.answers.record import (
     Answer,
     AnswerKind,
+    DisksToBuy,
     NextStep,
     PartAnswer,
     ProofWord,
@@ -43,21 +44,31 @@ _UNDECIDED: tuple[ProofWord, ...] = (
 def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
     """What a campaign says of what to buy. `verdict`: its `answer` is not read."""
     asked = Asked(campaign, verdict)
-    kind: AnswerKind = "comparison"
-    if not asked.contenders:
-        kind = "one profile"
     parts = tuple(_part(asked, subject) for subject in asked.subjects)
+    together = _together(asked)
+    sureness = campaign_sureness(asked, parts)
+    comparisons = speeds.speed_comparisons(asked.figures, asked.contenders)
+    not_tested = untested.untested(campaign, verdict)
     answer = Answer(
-        kind=kind,
+        kind=_kind(asked),
         parts=parts,
-        together=_together(asked),
-        sureness=campaign_sureness(asked, parts),
-        comparisons=tuple(speeds.speed_comparisons(asked.figures, asked.contenders)),
-        untested=tuple(untested.untested(campaign, verdict)),
+        together=together,
+        sureness=sureness,
+        comparisons=tuple(comparisons),
+        untested=tuple(not_tested),
         next_steps=tuple(_repetitions(parts)),
     )
-    answer = _with_limits(answer, verdict.bottlenecks)
-    return replace(answer, brief=campaign_brief(asked, answer))
+    limits = _limits(answer, verdict.bottlenecks)
+    answer = replace(answer, limits=tuple(limits))
+    # The brief is the answer in a few lines, so it is made of the whole of it.
+    brief = campaign_brief(asked, answer)
+    return replace(answer, brief=brief)
+
+
+def _kind(asked: Asked) -> AnswerKind:
+    if asked.contenders:
+        return "comparison"
+    return "one profile"
 
 
 def is_undecided(answer: Answer) -> bool:
@@ -78,23 +89,26 @@ def has_lost_runs(answer: Answer) -> bool:
 
 
 def _together(asked: Asked) -> PartAnswer | None:
-    """Of all workloads, for one cluster."""
-    cluster = asked.verdict.cluster
-    if cluster is None:
+    """Of all workloads, for one cluster; None if no tier was looked for that is enough for all."""
+    decision = asked.verdict.cluster
+    if decision is None:
         return None
     part = PartAnswer(
-        subject=f"all {len(cluster.workloads)} workloads",
+        subject=f"all {len(decision.workloads)} workloads",
         about="all workloads",
         purchase=None,
-        why=_why(asked, cluster),
+        why=_why(asked, decision),
         proof="not decided",
-        cheaper_open=cluster.cheaper_open,
-        confidence_pct=cluster.confidence_pct,
+        cheaper_open=decision.cheaper_open,
+        confidence_pct=decision.confidence_pct,
     )
+    if decision.tier is None:
+        return part
     proof: ProofWord = "proven"
-    if cluster.cheaper_open:
+    if decision.cheaper_open:
         proof = "proven, cheaper open"
-    return _with_purchase(asked, part, cluster, proof)
+    purchase = disks_to_buy(asked, decision.tier, decision)
+    return replace(part, purchase=purchase, proof=proof)
 
 
 def _part(asked: Asked, subject: str) -> PartAnswer:
@@ -103,25 +117,30 @@ def _part(asked: Asked, subject: str) -> PartAnswer:
     if not asked.contenders:
         return answer_of_one_profile(asked, subject, decision)
     if decision is None:
-        return PartAnswer(
-            subject=subject,
-            about="workload",
-            purchase=None,
-            why=("No decision was recorded.",),
-            proof="not judged",
-        )
-    proof = proof_of(decision)
-    part = PartAnswer(
+        return _without_decision(subject)
+    purchase: DisksToBuy | None = None
+    if decision.tier is not None:
+        purchase = disks_to_buy(asked, decision.tier, decision)
+    return PartAnswer(
         subject=subject,
         about="workload",
-        purchase=None,
+        purchase=purchase,
         why=_why(asked, decision),
-        proof=proof,
+        proof=proof_of(decision),
         cheaper_open=decision.cheaper_open,
         slo=clauses(decision, decision.tier),
         confidence_pct=decision.confidence_pct,
     )
-    return _with_purchase(asked, part, decision, proof)
+
+
+def _without_decision(subject: str) -> PartAnswer:
+    return PartAnswer(
+        subject=subject,
+        about="workload",
+        purchase=None,
+        why=("No decision was recorded.",),
+        proof="not judged",
+    )
 
 
 def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
@@ -133,32 +152,17 @@ def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _with_purchase(
-    asked: Asked,
-    part: PartAnswer,
-    decision: Decision | ClusterDecision,
-    proof: ProofWord,
-) -> PartAnswer:
-    """With the tier that the decision names, if it names one, and how sure that is."""
-    if decision.tier is None:
-        return part
-    purchase = disks_to_buy(asked, decision.tier, decision)
-    return replace(part, purchase=purchase, proof=proof)
-
-
 # ------------------------------------------------------------------ what follows from them
 
 
-def _with_limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Answer:
-    """With what limited the tier to buy, if there is one for all that was asked."""
+def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierLimit]:
+    """What limited the tier to buy under each workload, if one tier is for all that was asked."""
     purchase = answer.purchase
     if purchase is None:
-        return answer
-    limits: list[TierLimit] = []
+        return
     for cell in bottlenecks:
         if cell.profile == purchase.tier:
-            limits.append(TierLimit(cell.workload, cell.node, cell.cause, cell.text))
-    return replace(answer, limits=tuple(limits))
+            yield TierLimit(cell.workload, cell.node, cell.cause, cell.text)
 
 
 def _repetitions(parts: Sequence[PartAnswer]) -> Iterator[NextStep]:

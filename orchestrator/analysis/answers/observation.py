@@ -215,7 +215,7 @@ def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
 
 def _bounds_alone(part: PartAnswer) -> PartAnswer:
     """Names no disk: what sums alone offer is far too much."""
-    why = ("Bounds alone, which hold whatever happened between readings.", *part.why)
+    why = ("Only bounds, which hold whatever happened between readings.", *part.why)
     return replace(part, purchase=None, why=why)
 
 
@@ -265,9 +265,9 @@ def _cautions(
     if observed.refused:
         yield Caution(
             "seconds unknown",
-            f"{sentence(observed.refused)} So words rest on bounds alone that need no seconds, or "
-            "there are none.",
-            "Read every second, or pieces of it beside this (docs/OBSERVE.md).",
+            f"{sentence(observed.refused)} So answers use only bounds that need no seconds, or "
+            "there is no answer.",
+            "Read every second, or some minutes by the second (docs/OBSERVE.md).",
         )
     else:
         yield from _unseen(observed)
@@ -295,10 +295,11 @@ def _unseen(observed: Observed) -> Iterator[Caution]:
     fewest = min(counts, default=0)
     if fewest:
         share = percent_in_words(unseen_share(fewest))
+        pieces = units.counted(fewest, "piece")
         yield Caution(
             "shape from pieces",
-            f"The shape of seconds is that of {fewest} pieces. What happens in less than {share} "
-            "of the time may be in none of them.",
+            f"Seconds were read in {pieces} only. What happens in less than {share} of the time "
+            "may be in none of them.",
             "Reading every second for the whole time shows all.",
         )
 
@@ -310,18 +311,19 @@ def _held_back(observed: Observed) -> Caution:
     if observed.inferred:
         return Caution(
             "held back?",
-            f"In up to {share} of the time readings are heaped at {caps}, as those of a disk at "
-            "its own cap are, or of a load that asks for one rate. If it is the cap, more would "
-            'have been asked for: of larger disks figures say "at least" or "of what was read".',
-            "Name the observed disk with --source: such a disk is said to have carried only if "
+            f"In up to {share} of the time readings are heaped at {caps}. Either the disk was at "
+            "its own cap, or the load asks for one rate. At a cap, more would have been asked "
+            'for. So figures of larger disks say "at least" or "of what was read".',
+            "Name the observed disk with --source. Then a larger disk is said to carry it only if "
             "that time is within the tolerance too.",
         )
     return Caution(
         "held back",
         f"In up to {share} of the time the observed disk was at its own cap ({caps}). What it "
-        "would have been asked for then is not known: of larger disks figures say "
+        "would have been asked for then is not known. So figures of larger disks say "
         '"at least" or "of what was read".',
-        "Such a disk is said to have carried only if that time is within the tolerance too.",
+        "A larger disk is said to carry the load only if that time is within the tolerance "
+        "too.",
     )
 
 
@@ -332,8 +334,8 @@ def _beyond_source(observed: Observed) -> Iterator[Caution]:
         yield Caution(
             "more than the source does",
             f"In {share} of the time the observed disk did more than twice what --source does in "
-            "a burst. It seems to be another disk, and what held it back is not known.",
-            "Name the observed disk with --source, or leave it out.",
+            "a burst. It seems to be another disk. What limited it is not known.",
+            "Name the observed disk with --source, or leave --source out.",
         )
     left_out = sum(demand.left_out for demand in observed.demands)
     if left_out:
@@ -342,7 +344,7 @@ def _beyond_source(observed: Observed) -> Iterator[Caution]:
             "jumps left out",
             f"Left out as jumps of a counter: {intervals} with more than twice what --source does "
             "in a burst.",
-            "If they were load, --source is another disk: leave it out.",
+            "If they were load, the disk is not the one of --source. Then leave --source out.",
         )
 
 
@@ -380,8 +382,8 @@ def _unlike_prices(observed: Observed) -> Iterator[Caution]:
     if unlike:
         yield Caution(
             "prices of several lists",
-            f"{unlike}: from cheap to dear holds within a provider.",
-            "--region keeps to the prices of one.",
+            f"{unlike}. So compare prices within a provider only.",
+            "Give --region to use the prices of one.",
         )
 
 

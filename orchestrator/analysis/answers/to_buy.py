@@ -1,4 +1,8 @@
-"""What to buy and what it costs: disks of a tier for all nodes, and their machines. Pure."""
+"""What to buy and what it costs: disks of a tier for all nodes, and their machines. Pure.
+
+A profile may be measured with fewer nodes than it has. What is bought, and every amount here, is
+for all nodes of the profile.
+"""
 
 from dataclasses import replace
 
@@ -7,6 +11,7 @@ from orchestrator.analysis.answers.record import DisksToBuy, MonthlyPrice, Price
 from orchestrator.analysis.conclusions import ClusterDecision, Decision
 from orchestrator.design import costs
 from orchestrator.model import ClusterSpec, Profile
+from orchestrator.tier import Price
 
 
 def disks_to_buy(
@@ -16,16 +21,17 @@ def disks_to_buy(
     profile = asked.campaign.plan.profile(tier)
     disk = profile.tier
     cluster = profile.cluster
-    disks = cluster.nodes_to_buy * disk.count
     log_disks = costs.log_disks_to_buy(profile)
+    disks = cluster.nodes_to_buy * disk.count
     log_title: str | None = None
-    if disk.wal is None:  # they are of the same kind
-        disks += log_disks
-    else:
+    if disk.wal is not None:
         log_title = disk.wal.title
+    else:
+        # Disks for logs are of the same kind, so they are counted with the others.
+        disks += log_disks
     return DisksToBuy(
         tier=tier,
-        price=_price(asked, tier, decision),
+        price=_price_of_decision(profile, decision),
         title=disk.title,
         iops=disk.limits.iops,
         bytes_per_s=disk.limits.bytes_per_s,
@@ -35,63 +41,8 @@ def disks_to_buy(
         log_disks=log_disks,
         log_title=log_title,
         machine=cluster.vm or "",
-        machines_price=_machines_price(asked, tier),
+        machines_price=_machines_price(cluster),
         machines_in_price=decision.with_vms,
-    )
-
-
-def _price(
-    asked: Asked, tier: str, decision: Decision | ClusterDecision
-) -> MonthlyPrice | None:
-    if decision.monthly_cost is None or not decision.currency:
-        return None
-    profile = asked.campaign.plan.profile(tier)
-    scope = price_scope(decision)
-    return stated_price(profile, decision.monthly_cost, decision.currency, scope)
-
-
-def stated_price(
-    profile: Profile, amount: float, currency: str, covers: PriceScope
-) -> MonthlyPrice:
-    """An amount for all nodes of a profile, with where the price of its disks was read."""
-    cluster = profile.cluster
-    price = MonthlyPrice(
-        amount=amount,
-        currency=currency,
-        covers=covers,
-        nodes=cluster.nodes_to_buy,
-        measured_nodes=measured_nodes(cluster),
-    )
-    listed = profile.tier.price
-    if listed is None:
-        return price
-    verified = listed.verified
-    if covers != "disks" and cluster.vm_price and cluster.vm_price.verified is False:
-        verified = False
-    return replace(
-        price,
-        region=listed.region,
-        as_of=listed.as_of,
-        source=listed.source,
-        verified=verified,
-    )
-
-
-def _machines_price(asked: Asked, tier: str) -> MonthlyPrice | None:
-    cluster = asked.campaign.plan.profile(tier).cluster
-    listed = cluster.vm_price
-    if not listed:
-        return None
-    return MonthlyPrice(
-        amount=cluster.nodes_to_buy * listed.monthly,
-        currency=listed.currency,
-        covers="machines",
-        nodes=cluster.nodes_to_buy,
-        region=listed.region,
-        as_of=listed.as_of,
-        source=listed.source,
-        verified=listed.verified,
-        measured_nodes=measured_nodes(cluster),
     )
 
 
@@ -102,8 +53,68 @@ def measured_nodes(cluster: ClusterSpec) -> int | None:
     return cluster.nodes
 
 
+# ------------------------------------------------------------------ prices
+
+
 def price_scope(decision: Decision | ClusterDecision) -> PriceScope:
     """What the costs of its tiers are for."""
     if decision.with_vms:
         return "disks and machines"
     return "disks"
+
+
+def stated_price(
+    profile: Profile, amount: float, currency: str, covers: PriceScope
+) -> MonthlyPrice:
+    """An amount for all nodes of a profile, with where the price of its disks was read."""
+    price = _monthly_price(profile.cluster, amount, currency, covers)
+    disk_price = profile.tier.price
+    if disk_price is None:
+        return price
+    price = _with_source(price, disk_price)
+    vm_price = profile.cluster.vm_price
+    if covers != "disks" and vm_price and vm_price.verified is False:
+        return replace(price, verified=False)
+    return price
+
+
+def _price_of_decision(
+    profile: Profile, decision: Decision | ClusterDecision
+) -> MonthlyPrice | None:
+    if decision.monthly_cost is None or not decision.currency:
+        return None
+    scope = price_scope(decision)
+    return stated_price(profile, decision.monthly_cost, decision.currency, scope)
+
+
+def _machines_price(cluster: ClusterSpec) -> MonthlyPrice | None:
+    vm_price = cluster.vm_price
+    if not vm_price:
+        return None
+    amount = cluster.nodes_to_buy * vm_price.monthly
+    price = _monthly_price(cluster, amount, vm_price.currency, "machines")
+    return _with_source(price, vm_price)
+
+
+def _monthly_price(
+    cluster: ClusterSpec, amount: float, currency: str, covers: PriceScope
+) -> MonthlyPrice:
+    """`amount`: for all nodes of the cluster."""
+    return MonthlyPrice(
+        amount=amount,
+        currency=currency,
+        covers=covers,
+        nodes=cluster.nodes_to_buy,
+        measured_nodes=measured_nodes(cluster),
+    )
+
+
+def _with_source(price: MonthlyPrice, listed: Price) -> MonthlyPrice:
+    """`listed`: the price of one disk or machine, as it stands in a list."""
+    return replace(
+        price,
+        region=listed.region,
+        as_of=listed.as_of,
+        source=listed.source,
+        verified=listed.verified,
+    )

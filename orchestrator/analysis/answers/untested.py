@@ -20,8 +20,8 @@ OF_NOTES: Mapping[NoteKind, UntestedKind] = {
     "fallback database": "database",
 }
 ABOUT_SMALL_SCALE = (
-    "Less data and shorter runs than the published study: good for how the tiers "
-    "compare under these conditions, not for sizing."
+    "Less data and shorter runs than the published study. Use the figures to compare "
+    "tiers under these conditions, not for sizing."
 )
 ABOUT_STAND_IN = (
     "A stand-in that speaks the database's language, for tests of this program, "

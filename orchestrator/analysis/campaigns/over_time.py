@@ -313,6 +313,6 @@ def _too_little_history(count: int) -> str:
     if count:
         there = f"are only {count}"
     return (
-        f"how much days differ is not known: that takes at least {FEWEST_HISTORY} other "
-        f"comparable campaigns from before, and there {there}"
+        f"how much days differ is not known: at least {FEWEST_HISTORY} other comparable "
+        f"campaigns from before are needed, and there {there}"
     )

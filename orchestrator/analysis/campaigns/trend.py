@@ -246,5 +246,5 @@ def _off_its_level(off_pct: float, side: str) -> str:
     """`side`: "above" or "below"."""
     return (
         f"the newest campaign is {off_pct:.1f} % {side} its level, farther than 99 % of "
-        "campaigns would be: one more will tell if the level has changed"
+        "campaigns would be. Run one more to see whether the level has changed"
     )

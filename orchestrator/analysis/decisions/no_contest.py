@@ -46,10 +46,10 @@ def _without_margin(contest: Contest) -> str:
     if all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
         return (
             "the machine or its load generator was the limit on every tier, "
-            "so what the disks could do was not measured"
+            "so no disk's limit was measured"
         )
     if not contest.criteria:
-        return "no figure is there of every run, so there is nothing to compare"
+        return "no figure was measured in every run, so there is nothing to compare"
     return ""
 
 

@@ -100,8 +100,8 @@ def _not_its_disk(candidate: Candidate) -> str:
 
 
 NOT_ITS_DISK = (
-    "An SLO asks for absolute figures, and these are of this machine: "
-    "its disk is not the provider's own"
+    "An SLO asks for absolute figures, and these are of this machine. "
+    "Its disk is not the provider's own"
 )
 
 

@@ -63,9 +63,9 @@ def bursting_in_the_gate(run: RunData, _: Totals) -> Doubts:
 def _burst_credit_left(above_base_pct: float, left_pct: float) -> Doubt:
     return forbids_a_conclusion(
         "burst credit left",
-        f"the disk was above its base rate in {above_base_pct:.0f} % of the window, with "
-        f"{left_pct:.0f} % of its credit left at the end: the figures are the burst's, not "
-        "what the tier sustains",
+        f"the disk was above its base rate in {above_base_pct:.0f} % of the window. "
+        f"{left_pct:.0f} % of its credit was left at the end, so figures show the burst, not "
+        "the sustained rate",
         advice="start with `burst: {start: empty}`, or measure for longer",
     )
 
@@ -76,8 +76,8 @@ def _burst_credit_unknown(
     """`name`: of the bucket, "IOPS" or "bytes"; `least_pct`, `most_pct`: what it had."""
     return limits_the_answer(
         "burst credit unknown",
-        f"{node}: how much burst credit for {name} its disk had when the window began is not "
-        f"known: {least_pct:.0f} to {most_pct:.0f} % of a full bucket",
+        f"{node}: burst credit for {name} was {least_pct:.0f} to {most_pct:.0f} % of a full "
+        "bucket when the window began. Its exact level is not known",
         advice="use up the credit first (`--drain`), or measure for longer than it lasts",
     )
 
@@ -85,8 +85,8 @@ def _burst_credit_unknown(
 def _bursting_in_the_gate(disks: Sequence[str]) -> Doubt:
     return forbids_a_conclusion(
         "bursting disk",
-        f"{listed(disks)} was above its base rate when it was checked, on burst credit of "
-        "unknown size: its figures may be the burst's, not what the tier sustains",
+        f"when it was checked, {listed(disks)} ran above the base rate, on burst credit of "
+        "unknown size. The figures may show the burst, not the sustained rate",
         advice="use up the credit first (`--drain`), or measure for longer than the burst "
         "lasts",
     )
@@ -96,7 +96,7 @@ def _bursting_by_the_mean(iops: float, limit_iops: float, tier: str) -> Doubt:
     return forbids_a_conclusion(
         "bursting disk",
         f"a node's disk did {format_number(iops)} IOPS on average, above the "
-        f"{format_number(limit_iops)} of {tier}: only burst credit or a cache does that, so "
+        f"{format_number(limit_iops)} of {tier}. Only burst credit or a cache does that, so "
         "its figures may not be what the tier sustains",
         advice="compare with the bucket empty, or over longer than the burst lasts",
     )

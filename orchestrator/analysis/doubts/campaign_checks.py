@@ -222,7 +222,7 @@ def _published_figures(text: str) -> Doubt:
     return is_only_told(
         "published figures",
         text,
-        advice="hold them against the source; `tierbench compare` measures such a plan here",
+        advice="compare them with the source; `tierbench compare` measures such a plan here",
     )
 
 
@@ -284,14 +284,15 @@ def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
     return is_only_told(
         "VM caps the disk",
         f"{profile}: {cap}",
-        advice="what is bought above it is lost: take a larger VM, or a smaller disk",
+        advice="take a larger VM or a smaller disk: the VM cannot use what is bought above "
+        "its cap",
     )
 
 
 def _old_price(what: str, as_of: str, today: date) -> Doubt:
     return is_only_told(
         "old price",
-        f"the price of {what} is as of {as_of}, the campaign of {today}",
+        f"the price of {what} is as of {as_of}; the campaign began on {today}",
         advice="`tierbench prices update` asks the provider; or give `price` in the profile",
     )
 
@@ -332,8 +333,7 @@ def _gone_on_despite(note: str) -> Doubt:
     return limits_the_answer(
         "gone on despite",
         note,
-        advice="what differs may lie between the runs before and after: run the campaign "
-        "anew",
+        advice="run the campaign again: this may make runs before and after it differ",
     )
 
 
@@ -350,8 +350,8 @@ def _unlike_runs(workload: str, unlike: Sequence[str]) -> Doubt:
 def _not_compared(unknown: Sequence[str]) -> Doubt:
     return limits_the_answer(
         "not compared",
-        "clusters that others run may differ in more than their disks, because not all of "
-        f"them told it: {'; '.join(unknown)}",
+        "clusters that others run may differ in more than their disks. Not known of all of "
+        f"them: {'; '.join(unknown)}",
         advice="declare the same `node_exporters`, `masters` and `tservers` for each of them",
     )
 
@@ -359,8 +359,8 @@ def _not_compared(unknown: Sequence[str]) -> Doubt:
 def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
     return is_only_told(
         "equal tiers told apart",
-        f"this campaign told two equal tiers apart: {change}, {verdict}, although both names "
-        "are of one tier",
+        "this campaign found a difference between two names of one tier: "
+        f"{change}, {verdict}",
         advice="something else than the tier changed between runs. Look for drift in the "
         "charts, and for other work of the machine. Then measure with more repetitions",
     )
@@ -369,8 +369,8 @@ def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
 def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
     return is_only_told(
         "below the noise floor",
-        f"no larger than what equal tiers differed by: {'; '.join(changes)}",
-        advice="do not act on it: more repetitions narrow both",
+        f"no larger than the difference between equal tiers: {'; '.join(changes)}",
+        advice="do not act on these changes; more repetitions narrow both intervals",
     )
 
 

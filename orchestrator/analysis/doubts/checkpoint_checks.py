@@ -109,19 +109,18 @@ def _few_checkpoints(why: str, is_ours: bool) -> Doubt:
         advice += "; `--windows checkpoints` then measures whole intervals"
     return limits_the_answer(
         "few checkpoints",
-        f"{why}: writes put off until a checkpoint may be outside the window",
+        f"{why}. Writes that wait for a checkpoint may fall outside the window",
         advice,
     )
 
 
 def _few_flushes(seen: int, window_s: float) -> Doubt:
-    how_often = "at no time"
+    flushes = "memory tables were never flushed"
     if seen:
-        how_often = "only once"
+        flushes = "memory tables were flushed only once"
     return limits_the_answer(
         "few checkpoints",
-        f"memory tables were flushed {how_often} in the window of "
-        f"{format_seconds(window_s)}: flushes, and the compactions that follow them, may be "
-        "outside of it",
+        f"{flushes} in the window of {format_seconds(window_s)}. Flushes and the compactions "
+        "after them may fall outside the window",
         advice="measure for longer",
     )

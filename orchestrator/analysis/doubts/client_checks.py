@@ -79,6 +79,11 @@ def _clocks(run: RunData) -> Doubts:
 # ------------------------------------------------------------------ in words
 
 
+_SYNCHRONIZE = (
+    "synchronize the clocks of the clients' machines (NTP), and measure again"
+)
+
+
 def _client_busy(cpu_pct: float, of_each_client: str) -> Doubt:
     return is_only_told(
         "client busy",
@@ -91,17 +96,17 @@ def _client_busy(cpu_pct: float, of_each_client: str) -> Doubt:
 def _clock_not_read(client: str) -> Doubt:
     return is_only_told(
         "clients apart",
-        f"the clock of {client} could not be read: its transactions may be counted in "
-        "another second than they ended in",
-        advice="use an image whose `date` tells nanoseconds, such as any with GNU's",
+        f"the clock of {client} could not be read. Its transactions may be counted in the "
+        "wrong second",
+        advice="use an image whose `date` prints nanoseconds, as GNU's does",
     )
 
 
 def _clock_not_known(client: str, uncertainty_s: float) -> Doubt:
     return is_only_told(
         "clients apart",
-        f"the clock of {client} is known to {format_seconds(uncertainty_s)} only",
-        advice="let the machines of the clients keep time alike (NTP), and measure again",
+        f"the clock of {client} is only known to within {format_seconds(uncertainty_s)}",
+        advice=_SYNCHRONIZE,
     )
 
 
@@ -110,7 +115,7 @@ def _clock_moved(client: str, moved_s: float) -> Doubt:
         "clients apart",
         f"the clock of {client} moved by {format_seconds(moved_s)} against ours during the "
         "run",
-        advice="let the machines of the clients keep time alike (NTP), and measure again",
+        advice=_SYNCHRONIZE,
     )
 
 
@@ -119,5 +124,5 @@ def _clients_apart(together_s: float, asked_s: float, skew_s: float) -> Doubt:
         "clients apart",
         f"all clients measured together for {format_seconds(together_s)} of the "
         f"{format_seconds(asked_s)} asked for: they began {format_seconds(skew_s)} apart",
-        advice="measure for longer, or give the clients machines that start programs alike",
+        advice="measure for longer, or use client machines that start programs equally fast",
     )

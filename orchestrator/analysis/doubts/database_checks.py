@@ -135,8 +135,8 @@ def _others_shares(facts: DatabaseFacts) -> Iterator[str]:
 def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
     return limits_the_answer(
         "data fits in the cache",
-        f"{format_bytes(data_bytes)} of data on a node with {format_bytes(cache_bytes)} of "
-        "cache: reads do not reach the disk, so they cannot tell tiers apart",
+        f"a node has {format_bytes(data_bytes)} of data and {format_bytes(cache_bytes)} of "
+        "cache. Reads do not reach the disk, so they cannot tell tiers apart",
         advice="load more data, or give the nodes less memory",
     )
 
@@ -144,15 +144,15 @@ def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
 def _commits_not_durable(of_others: bool) -> Doubt:
     if of_others:
         advice = (
-            "its owner decides whether it shall: docs/YUGABYTEDB.md says what the settings "
+            "ask its owner whether that is meant; docs/YUGABYTEDB.md says what the settings "
             "mean"
         )
     else:
         advice = "leave the durability settings out of the profile"
     return forbids_a_conclusion(
         "commits not durable",
-        "the database answers commits before they are on the disk, so tiers look alike in "
-        "writing",
+        "the database answers commits before they are on the disk, so writes look alike on "
+        "all tiers",
         advice,
     )
 
@@ -163,8 +163,8 @@ def _commits_not_synced(of_others: bool) -> Doubt:
         advice = "docs/YUGABYTEDB.md says what `durable_wal_write` changes"
     return limits_the_answer(
         "commits not synced",
-        "a commit waits for the copies' memory, not for their disks, as the database comes: "
-        "the answer holds for clusters that run so",
+        "by the database's default, a commit waits for the copies' memory, not for their "
+        "disks. The answer holds for clusters that run so",
         advice,
     )
 
@@ -173,7 +173,7 @@ def _another_build(wanted: str, running: str | None) -> Doubt:
     return is_only_told(
         "another build",
         f"the profile asks for {wanted}, the servers say {running}",
-        advice="correct `version` in the profile; without a build in it, the servers' pages "
+        advice="correct `version` in the profile. If the servers name no build, their pages "
         "could not be read",
     )
 
@@ -181,7 +181,7 @@ def _another_build(wanted: str, running: str | None) -> Doubt:
 def _facts_not_read(reasons: str) -> Doubt:
     return is_only_told(
         "facts not read",
-        f"the database's servers did not say all that was asked: {reasons}",
+        f"not all facts could be read from the database's servers: {reasons}",
         advice="`tierbench doctor --db yugabytedb` shows which pages of this release are "
         "different",
     )
@@ -198,11 +198,11 @@ def _leaders_moved(reasons: str) -> Doubt:
 def _connection_pooler(evidence: str) -> Doubt:
     return limits_the_answer(
         "connection pooler",
-        f"a connection pooler answers for the database: {evidence}. Latency has the wait for "
-        "a free server session in it. Fewer sessions than threads may be open. Settings of a "
-        "session may not hold",
-        advice="name the database's own hosts and ports in `existing.hosts`. Leave it so if you "
-        "want to measure the pooler too",
+        f"a connection pooler answers for the database: {evidence}. Latency includes the wait "
+        "for a free server session. Fewer sessions than threads may be open. Settings of a "
+        "session may be lost",
+        advice="name the database's own hosts and ports in `existing.hosts`, unless you want "
+        "to measure the pooler too",
     )
 
 
@@ -211,8 +211,8 @@ def _one_address_for_several_nodes(hosts: int, nodes: int) -> Doubt:
     of it sees the same. What is less known is where they come from."""
     return is_only_told(
         "one address for several nodes",
-        f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes: what answers there "
-        "spreads the sessions, and tierbench does not. One node may have served more of them than "
+        f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes. What answers there "
+        "spreads the sessions, not tierbench. One node may have served more of them than "
         "another. CPU, disks and storage engine of nodes without a host there are not seen",
         advice="name each node in `existing.hosts` if it can be reached; docs/YUGABYTEDB.md "
         "(One address for several nodes) says what is not seen otherwise",
@@ -223,7 +223,7 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
     return is_only_told(
         "consistency not checked",
         f"{', '.join(conditions)} could not be evaluated after the run: {problems}",
-        advice="the measurement stays; whether the data were still consistent is not known",
+        advice="the figures stay, but whether the data were still consistent is not known",
     )
 
 
@@ -247,7 +247,7 @@ def _few_tablets(tables: Mapping[str, int], nodes: int, asks: bool) -> Doubt:
     return limits_the_answer(
         "few tablets",
         f"{listed(names)}: as few as {tablets} of a table on {nodes} nodes. Not every node works "
-        "on each table, and the disks of the others stand idle",
+        "on each table, so some disks stand idle",
         advice,
     )
 
@@ -263,7 +263,6 @@ def _whole_tables_read(setting: str) -> Doubt:
 def _others_at_work(shares: Sequence[str]) -> Doubt:
     return limits_the_answer(
         "others at work",
-        f"other databases of the cluster were at work meanwhile: {', '.join(shares)}",
-        advice="measure while nobody else uses the cluster, or repeat until chance evens it "
-        "out",
+        f"other databases of the cluster worked during the run: {', '.join(shares)}",
+        advice="measure while nobody else uses the cluster, or add repetitions",
     )

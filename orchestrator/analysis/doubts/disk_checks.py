@@ -148,9 +148,9 @@ def _disk(node: Node, device: str | None) -> _Disk:
 def _limit_not_verified(limits: str) -> Doubt:
     return limits_the_answer(
         "limit not verified",
-        f"no queue depth that can be had here reaches the declared limit: {limits}",
-        advice="nothing that runs here can reach it either; compare on a disk that answers "
-        "sooner",
+        "the disk check could not reach a declared limit at any queue depth possible here: "
+        f"{limits}",
+        advice="no load here can reach it either; compare on a disk with a shorter latency",
     )
 
 
@@ -179,8 +179,8 @@ def _host_errors(disk: str, requests: int) -> Doubt:
     failed = units.counted(requests, "request")
     return forbids_a_conclusion(
         "host errors",
-        f"{disk}: this machine could not store {failed} and answered with an error at once, "
-        "where the tier would have written",
+        f"{disk}: this machine could not store {failed} and answered with an error at once. "
+        "The tier's disk would have written instead",
         advice="make room on the machine's disk that has the images, or look at its health",
     )
 
@@ -190,10 +190,10 @@ def _overhead_differs(disk: str, way: str, cost: emulation_overhead.Overhead) ->
     return is_only_told(
         "overhead differs",
         f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "
-        f"window, and {cost.taken_off_us or 0.0:.0f} µs are taken off: that is "
-        f"{format_change(cost.off_pct or 0.0)} in the time of a {way}",
-        advice="repeat on a machine that does nothing else; it is measured anew at each "
-        "start",
+        f"window; {cost.taken_off_us or 0.0:.0f} µs are taken off. That changes the time "
+        f"of a {way} by {format_change(cost.off_pct or 0.0)}",
+        advice="repeat on a machine that does nothing else; each start measures the overhead "
+        "again",
     )
 
 
@@ -209,8 +209,8 @@ def _shared_disk(names: str, disk: str, whom: str) -> Doubt:
 def _host_cache(path: str) -> Doubt:
     return limits_the_answer(
         "host cache",
-        f"a region of {path} that was read twice came faster than the disk's cap the second "
-        "time: a cache of the host answers for the disk",
+        f"a second read of the same region of {path} was faster than the disk's cap. A cache "
+        "of the host answers for the disk",
         advice="turn host caching off for this disk, or read all figures as those of the "
         "cache",
     )

@@ -218,13 +218,13 @@ def _no_truth_gate_of_others(tier: str) -> Doubt:
 
 
 def _nothing_says_what_it_is(tier: str) -> str:
-    return f"nothing was measured that says the disk is what {tier} declares"
+    return f"no disk check was made, so the disk may not be what {tier} declares"
 
 
 def _old_truth_gate(age_s: float, profile: str) -> Doubt:
     return is_only_told(
         "old truth gate",
-        f"the truth gate was taken {format_seconds(age_s)} before",
+        f"the disk check was made {format_seconds(age_s)} before the measured window",
         advice=f"run `tierbench calibrate --profile {profile}` first",
     )
 
@@ -234,8 +234,8 @@ def _gate_drift(disk: str, limit: str, figures: str, change_pct: float) -> Doubt
         "gate drift",
         f"the disk of {disk} changed while it was used: {limit}: {figures} "
         f"({format_change(change_pct)})",
-        advice="runs between the two gates are not alike: see gates.json, use `--gate-every` "
-        "to find out when, and ask the provider",
+        advice="runs between the two disk checks are not alike (see gates.json). Use "
+        "`--gate-every` to find out when the disk changed, and ask the provider",
     )
 
 
@@ -245,8 +245,8 @@ def _gate_failed_afterwards(
     """`before`, `after`: when the two gates were taken, in words."""
     return limits_the_answer(
         "gate failed afterwards",
-        f"the disk of {tier} passed its gate at {before} and not at {after}: {bad}",
-        "it is not known which disk this run met: repeat it",
+        f"the disk of {tier} passed its check at {before} and failed it at {after}: {bad}",
+        "repeat this run: whether its disk was already different is not known",
         run,
     )
 
@@ -254,7 +254,7 @@ def _gate_failed_afterwards(
 def _no_gate_afterwards(tier: str) -> Doubt:
     return is_only_told(
         "no gate afterwards",
-        f"the disk of {tier} was not checked after its last run: whether it was still what "
-        "it had been is not known",
-        advice=f"`tierbench calibrate --profile {tier}` says what it is now",
+        f"the disk of {tier} was not checked after its last run. Whether it had changed by "
+        "then is not known",
+        advice=f"`tierbench calibrate --profile {tier}` checks it now",
     )

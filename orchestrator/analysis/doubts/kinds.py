@@ -1,4 +1,8 @@
-"""Every kind of doubt: what finds it in a run, and what doubts do to a decision. Pure."""
+"""All checks of a campaign and its runs, and what the doubts that they find do to an answer. Pure.
+
+A check looks for one thing that limits what figures say, and yields a doubt for each place where
+it finds it. `find` makes all checks; the functions below it sort doubts by tier and effect.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -28,7 +32,7 @@ from orchestrator.units import counted
 RunCheck = Callable[[results.RunData, all_nodes.Totals], Iterable[Doubt]]
 CampaignCheck = Callable[[results.Results], Iterable[Doubt]]
 
-# What finds them, in the order in which they are told: in a campaign,
+# Checks are made, and their doubts shown, in the order of these lists.
 CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
     campaign_checks.rehearsed,
     campaign_checks.cells,
@@ -41,7 +45,7 @@ CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
     gate_checks.gate_drift,
     gate_checks.gates_afterwards,
 )
-# on the disks of a finished run,
+# Of the disks of a finished run.
 DISK_CHECKS: tuple[RunCheck, ...] = (
     disk_checks.not_verified,
     burst_checks.above_its_limit,
@@ -55,7 +59,7 @@ DISK_CHECKS: tuple[RunCheck, ...] = (
     written_checks.not_counted,
     written_checks.copies,
 )
-# and in all of it.
+# Of everything in a finished run, its disks included.
 RUN_CHECKS: tuple[RunCheck, ...] = (
     gate_checks.truth_gate,
     window_checks.windows,
@@ -80,8 +84,14 @@ RUN_CHECKS: tuple[RunCheck, ...] = (
 )
 
 
+# ------------------------------------------------------------------ finding them
+
+
 def find(campaign: results.Results) -> tuple[Doubt, ...]:
-    """Every doubt: about the campaign, then run by run, those that runs recorded included."""
+    """All doubts about a campaign: first of the whole, then run by run.
+
+    Those that a run recorded while it went on are among them. None stands twice.
+    """
     doubts: list[Doubt] = []
     for check in CAMPAIGN_CHECKS:
         doubts += check(campaign)
@@ -89,8 +99,10 @@ def find(campaign: results.Results) -> tuple[Doubt, ...]:
     for run in sorted(campaign.runs, key=_number):
         doubts += run.record.doubts
         if run.record.outcome == "done":
-            doubts += of_run(run, all_nodes.total(run, cpus))
-    return tuple(dict.fromkeys(doubts))
+            totals = all_nodes.total(run, cpus)
+            doubts += of_run(run, totals)
+    without_repeats = dict.fromkeys(doubts)
+    return tuple(without_repeats)
 
 
 def _number(run: results.RunData) -> int:
@@ -98,11 +110,17 @@ def _number(run: results.RunData) -> int:
 
 
 def of_run(run: results.RunData, values: all_nodes.Totals) -> Iterator[Doubt]:
-    """Doubts about a finished run beside its record's. `values`: of its nodes and the machine."""
+    """Doubts about a finished run, without those that it recorded.
+
+    `values`: what its nodes and the machine used.
+    """
     yield from validity.shown(run.record)
     for check in RUN_CHECKS:
         for doubt in check(run, values):
             yield replace(doubt, run=_number(run))
+
+
+# ------------------------------------------------------------------ what they do to an answer
 
 
 def of_tiers(
@@ -116,7 +134,8 @@ def of_tiers(
     of_tier: dict[str, list[Doubt]] = {}
     for doubt in doubts:
         if doubt.run in tier_of:
-            of_tier.setdefault(tier_of[doubt.run], []).append(doubt)
+            tier = tier_of[doubt.run]
+            of_tier.setdefault(tier, []).append(doubt)
     return of_tier
 
 
@@ -129,14 +148,17 @@ def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:
 
 
 def limiting(doubts: Iterable[Doubt]) -> list[str]:
-    """What limits an answer: `short window (3 runs)`."""
+    """The kinds that limit an answer, with how many runs each is about: `short window (3 runs)`."""
     runs_of: dict[str, set[int]] = {}
     for doubt in doubts:
         if doubt.effect == "limits":
             runs = runs_of.setdefault(doubt.kind, set())
             if doubt.run is not None:
                 runs.add(doubt.run)
-    return [_with_its_runs(kind, runs) for kind, runs in runs_of.items()]
+    texts: list[str] = []
+    for kind, runs in runs_of.items():
+        texts.append(_with_its_runs(kind, runs))
+    return texts
 
 
 def _with_its_runs(kind: str, runs: set[int]) -> str:

@@ -31,7 +31,7 @@ def _limited_by_this_machine(cell: Bottleneck, run: int) -> Doubt:
         what = "the load generator"
     return limits_the_answer(
         "limited by this machine",
-        f"{what} was the limit, not the disk: the figures do not tell what the disk can do",
+        f"{what} was the limit, not the disk: the figures do not show what the disk can do",
         advice="use a machine with more cores, or fewer threads",
         run=run,
     )

@@ -84,7 +84,7 @@ def _host_saturated(busy_pct: float, several_hosts: bool, of_others: bool) -> Do
 def _machine_shared(other_cpu_pct: float) -> Doubt:
     return limits_the_answer(
         "machine shared",
-        f"{other_cpu_pct:.0f} % of the machine's CPU went to something else than database, "
+        f"{other_cpu_pct:.0f} % of the machine's CPU went to programs other than database, "
         "load generator and disk servers",
         advice="stop what else runs on the machine, and measure again",
     )
@@ -102,7 +102,6 @@ def _seconds_not_sampled(gaps: Sequence[str]) -> Doubt:
     """`gaps`: `3.0 s of node-1`."""
     return is_only_told(
         "telemetry gaps",
-        f"seconds of the window were not sampled: {listed(gaps)} are known by their sum "
-        "only",
+        f"seconds of the window were not sampled: {listed(gaps)}. Only their sum is known",
         advice="give the machine more CPU than nodes and clients use",
     )

@@ -12,8 +12,8 @@ def clock_set(run: int, off_s: float) -> Doubt:
         direction = "forward (or this machine slept)"
     return excludes_the_run(
         "clock set",
-        f"while this was measured the clock went {direction} by "
-        f"{format_seconds(abs(off_s))}: the window and the rates in it may be wrong",
+        f"the clock went {direction} by {format_seconds(abs(off_s))} during the measurement. "
+        "The window and the rates in it may be wrong",
         "repeat the run, with the clock set before the start and the machine kept awake",
         run,
     )
@@ -23,7 +23,8 @@ def leftovers(run: int, left: str, advice: str) -> Doubt:
     """`left`: what could not be removed; `advice`: how a person can."""
     return excludes_the_run(
         "leftovers",
-        f"what an earlier run left could not be removed and may have disturbed: {left}",
+        "what an earlier run left could not be removed and may have disturbed this one: "
+        f"{left}",
         advice,
         run,
     )
@@ -34,7 +35,7 @@ def out_of_order(run: int, first: int, slug: str) -> Doubt:
     return is_only_told(
         "out of order",
         f"repeats run {first}, which failed, out of order",
-        f"see why that failed; what changed since {slug} is in this run alone",
+        f"see in {slug} why that run failed. What changed since then is in this run alone",
         run,
     )
 
@@ -43,8 +44,8 @@ def not_restored(run: int, why: str) -> Doubt:
     """Of a cluster whose nodes do not start from the copy of their data."""
     return is_only_told(
         "not restored",
-        f"nodes did not start from a copy, so it loaded anew: {why}",
-        "on YugabyteDB `restore: load` loads before each run from the begin",
+        f"the nodes did not start from a copy of their data, which were loaded again: {why}",
+        "on YugabyteDB, set `restore: load` to load before each run from the start",
         run,
     )
 
@@ -53,7 +54,7 @@ def teardown(run: int, why: str) -> Doubt:
     """Of a run that was measured, read and saved before its end failed."""
     return is_only_told(
         "teardown",
-        f"after the measured window the run could not be taken down: {why}",
+        f"what the run started could not be removed after the measured window: {why}",
         "the figures stand; what was left is removed before the next run",
         run,
     )

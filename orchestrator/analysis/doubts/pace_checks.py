@@ -1,6 +1,8 @@
-"""Doubts about a load that sets its own pace: not kept up with, or at its ceiling. Pure.
+"""Doubts about a load that sets its own pace. Pure.
 
-If work came in faster than it was done, latency is the length of a queue that grows.
+Such a load asks for transactions at a rate, by `arrival_rate` or by the think time of terminals.
+A database that does not keep up lets work queue. Latency then holds the wait in a queue that
+grows for as long as the run goes on, and says little about the disk.
 """
 
 from dataclasses import dataclass
@@ -15,14 +17,16 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number, format_seconds
 
-WAITED = 0.05  # of the latency that this wait is not in
+# A wait for a connection is told from this share of the average latency on.
+WAIT_SHARE = 0.05
 
 
 @dataclass(frozen=True)
 class _Pace:
-    """How a load that did not keep up was asked for.
+    """What set the pace of a load that the database did not keep up with.
 
-    `served_per_s`: throughput of one without think time, if it was measured.
+    `served_per_s`: the throughput that was reached, if it was measured; None of a load that
+    thinks, which asks for no rate.
     """
 
     thinks: bool
@@ -30,14 +34,12 @@ class _Pace:
 
     @property
     def advice(self) -> str:
+        if self.thinks:
+            return "give the terminals more threads to share, or load fewer warehouses"
         below = ""
         if self.served_per_s:
-            below = f" below the {format_number(self.served_per_s)}/s that were served"
-        if self.thinks:
-            return (
-                "give the terminals more threads to share, or load fewer warehouses"
-                + below
-            )
+            served = format_number(self.served_per_s)
+            below = f" below the {served}/s that were served"
         return (
             f"ask for an `arrival_rate`{below}, the same on every tier, or compare "
             "throughput instead"
@@ -52,9 +54,11 @@ def _pace(record: Record) -> _Pace:
 
 
 def overloaded(run: RunData, _: Totals) -> Doubts:
-    """What the built-in generator did not begin, or BenchBase did not serve, which counts nothing
-    else; else what the queue grew by, although all of it was begun before the end; else that
-    terminals waited for a connection, which users would wait for too and latency does not hold."""
+    """That the database did not keep up with the pace.
+
+    The built-in generator counts what it did not begin, BenchBase what was not served. Either is
+    told alone. Where both kept up, the queue of the window is looked at.
+    """
     record = run.record
     if not load_and_sessions.has_pace(record.workload):
         return
@@ -72,6 +76,10 @@ def overloaded(run: RunData, _: Totals) -> Doubts:
 
 
 def _queued(record: Record, pace: _Pace) -> Doubts:
+    """That the queue grew in the window; if not, that terminals waited for a connection.
+
+    Users would wait for one too, and latency does not hold that wait.
+    """
     queued = overload.grew(record)
     if queued:
         offered_per_s, served_per_s = queued
@@ -79,7 +87,9 @@ def _queued(record: Record, pace: _Pace) -> Doubts:
         return
     wait_s = results.value_of(record, "connection_wait_avg_s")
     latency_s = results.value_of(record, "latency_avg_s")
-    if wait_s is not None and latency_s and wait_s >= WAITED * latency_s:
+    if wait_s is None or not latency_s:
+        return
+    if wait_s >= WAIT_SHARE * latency_s:
         yield _waited_for_a_connection(wait_s, latency_s, pace)
 
 
@@ -87,11 +97,9 @@ def ceiling(run: RunData, _: Totals) -> Doubts:
     """That think time alone decided the throughput."""
     ceiling_nopm = load_and_sessions.ceiling_nopm(run.record)
     share_pct = load_and_sessions.of_ceiling_pct(run.record)
-    if (
-        ceiling_nopm
-        and share_pct is not None
-        and share_pct >= outside_causes.CEILING_PCT
-    ):
+    if not ceiling_nopm or share_pct is None:
+        return
+    if share_pct >= outside_causes.CEILING_PCT:
         yield _at_think_times_ceiling(share_pct, ceiling_nopm)
 
 
@@ -99,25 +107,33 @@ def ceiling(run: RunData, _: Totals) -> Doubts:
 
 
 def _not_begun(owed: float, due: float, pace: _Pace) -> Doubt:
+    share_pct = 100 * owed / due
     if pace.thinks:
-        grew = "the terminals' wait for a connection, which is not in latency, grew, and depends"
+        effect = (
+            "terminals waited longer and longer for a connection. That wait is not in "
+            "latency, and depends on how long was measured"
+        )
     else:
-        grew = "latency is mostly the wait in a queue that grew, and depends"
+        effect = (
+            "latency is mostly the wait in a queue that grew. It depends on how long was "
+            "measured"
+        )
     return is_only_told(
         "overload",
         f"{format_number(owed)} of {format_number(due)} transactions that were due had not "
-        f"begun when the run ended ({100 * owed / due:.1f} %): the database did not keep up, "
-        f"so {grew} on how long was measured",
+        f"begun when the run ended ({share_pct:.1f} %). The database did not keep up, so "
+        f"{effect}",
         pace.advice,
     )
 
 
 def _not_served(served_share: float, rate_per_s: float, pace: _Pace) -> Doubt:
+    served_per_s = format_number(served_share * rate_per_s)
     return is_only_told(
         "overload",
-        f"{format_number(served_share * rate_per_s)}/s of the {format_number(rate_per_s)}/s "
-        f"asked for were served ({100 * served_share:.1f} %): the database did not keep up. "
-        "Its latency leaves out what waited for a terminal or was dropped",
+        f"{served_per_s}/s of the {format_number(rate_per_s)}/s asked for were served "
+        f"({100 * served_share:.1f} %): the database did not keep up. Its latency leaves out "
+        "what waited for a terminal or was dropped",
         pace.advice,
     )
 
@@ -126,7 +142,7 @@ def _queue_grew(offered_per_s: float, served_per_s: float, pace: _Pace) -> Doubt
     return is_only_told(
         "overload",
         f"{format_number(offered_per_s)}/s fell due in the window and "
-        f"{format_number(served_per_s)}/s ended in it: the queue grew, so latency depends on "
+        f"{format_number(served_per_s)}/s ended in it. The queue grew, so latency depends on "
         "how long was measured",
         pace.advice,
     )
@@ -136,7 +152,7 @@ def _waited_for_a_connection(wait_s: float, latency_s: float, pace: _Pace) -> Do
     return is_only_told(
         "overload",
         f"terminals waited {format_seconds(wait_s)} for a connection on average. The average "
-        f"latency of {format_seconds(latency_s)} leaves that out: there were at times too few "
+        f"latency of {format_seconds(latency_s)} leaves that out. At times there were too few "
         "connections for the pace asked for",
         pace.advice,
     )
@@ -145,7 +161,7 @@ def _waited_for_a_connection(wait_s: float, latency_s: float, pace: _Pace) -> Do
 def _at_think_times_ceiling(share_pct: float, ceiling_nopm: float) -> Doubt:
     return is_only_told(
         "think time's ceiling",
-        f"{share_pct:.1f} % of the {format_number(ceiling_nopm)} New-Orders a minute that "
-        "think time allows: throughput cannot tell tiers apart",
+        f"throughput reached {share_pct:.1f} % of the {format_number(ceiling_nopm)} "
+        "New-Orders a minute that think time allows. It cannot tell tiers apart",
         advice="compare latencies, or take `think: none`",
     )

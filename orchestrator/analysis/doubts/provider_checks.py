@@ -61,18 +61,18 @@ def _another_disk(difference: str) -> Doubt:
 def _another_machine(here: str, meant: str) -> Doubt:
     return limits_the_answer(
         "another disk than declared",
-        f"a machine of the nodes is a {here}, and the profile says {meant}",
-        advice="correct `vm` in the profile, or take the machine that is meant: its caps "
-        "bind too",
+        f"a node runs on a {here}, but the profile says {meant}",
+        advice="correct `vm` in the profile, or use that machine: its caps limit the "
+        "disks too",
     )
 
 
 def _shared_blocks() -> Doubt:
     return is_only_told(
         "shared blocks",
-        "the data were restored as reflinks: the first write to a shared block copies it, so "
+        "the data were restored as reflinks. The first write to a shared block copies it: "
         "the disk does more than the database asks for",
-        advice="say `snapshots: copy` for runs that write (docs/TIERS.md)",
+        advice="set `snapshots: copy` for runs that write (docs/TIERS.md)",
     )
 
 
@@ -90,5 +90,6 @@ def _copied_volume(way: str) -> Doubt:
         "copied volume",
         f"the volumes were copies of a {way}. All data were read once before, but a cloud "
         "may still fill such a disk in the background. Until then it is slower",
-        advice="say `snapshots: none`, so that each run loads, to see if that matters",
+        advice="set `snapshots: none`, so that each run loads its data, and see whether "
+        "figures differ",
     )

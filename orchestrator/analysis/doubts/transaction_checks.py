@@ -81,8 +81,8 @@ def _retries(count: float, transactions: float) -> Doubt:
 def _few_transactions(transactions: float, needed: int) -> Doubt:
     return is_only_told(
         "few transactions",
-        f"{format_number(transactions)} transactions carry no 99th percentile ({needed:,} "
-        "needed)",
+        f"{format_number(transactions)} transactions are too few for a 99th percentile "
+        f"({needed:,} needed)",
         advice="measure for longer",
     )
 

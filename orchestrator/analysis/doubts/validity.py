@@ -85,7 +85,7 @@ def _gate_not_passed(tier_name: str, bad: str) -> Doubt:
 def _limits_changed() -> Doubt:
     return excludes_the_run(
         "limits changed",
-        "the disk's limits were changed while this ran: its figures are not the tier's",
+        "the disk's limits were changed during this run: its figures are not the tier's",
         advice="use it to see what the limit does, not to compare tiers",
     )
 
@@ -93,7 +93,7 @@ def _limits_changed() -> Doubt:
 def _totals_differ(counted: float, recorded: float) -> Doubt:
     return excludes_the_run(
         "totals differ",
-        f"sysbench counted {format_number(counted)} transactions, "
-        f"{format_number(recorded)} were kept one by one",
+        f"sysbench counted {format_number(counted)} transactions, but "
+        f"{format_number(recorded)} were recorded one by one",
         advice="transactions were lost on the way: see the run's raw output",
     )

@@ -120,6 +120,9 @@ def _missing_replicas(
 # ------------------------------------------------------------------ in words
 
 
+_INCOMPLETE = (
+    "The figures of the disks leave out part of what the database asked of them"
+)
 _NAME_THE_DEVICE = (
     "name the device of the data in `existing.devices`. Let node_exporter see the mounts of "
     "all directories"
@@ -129,7 +132,7 @@ _NAME_THE_DEVICE = (
 def _disks_not_counted(node: str, what: str) -> Doubt:
     return limits_the_answer(
         "disks not counted",
-        f"{node}: {what}: figures of the disks are not all that the database asked of them",
+        f"{node}: {what}. {_INCOMPLETE}",
         advice=_NAME_THE_DEVICE,
     )
 
@@ -139,9 +142,9 @@ def _log_on_another_disk(
 ) -> Doubt:
     return limits_the_answer(
         "disks not counted",
-        f"{listed(nodes)}: the database's log grew by {format_bytes(log_bytes_per_s)}/s, and "
-        f"{format_bytes(written_bytes_per_s)}/s were written to the disks that count: "
-        "figures of the disks are not all that the database asked of them",
+        f"{listed(nodes)}: the database's log grew by {format_bytes(log_bytes_per_s)}/s, but "
+        f"only {format_bytes(written_bytes_per_s)}/s were written to the disks that count. "
+        f"{_INCOMPLETE}",
         advice=_NAME_THE_DEVICE,
     )
 
@@ -151,8 +154,8 @@ def _replica_missing(
 ) -> Doubt:
     return limits_the_answer(
         "replica missing",
-        f"{node} wrote {format_bytes(written_bytes)}, the nodes' median is "
-        f"{format_bytes(usual_bytes)}, and each should have one of {copies} copies: a copy "
+        f"{node} wrote {format_bytes(written_bytes)}, and the nodes' median is "
+        f"{format_bytes(usual_bytes)}. Each should have one of {copies} copies, so a copy "
         "may be missing or behind",
         advice="see the log of that node; a copy that is behind makes writes look cheaper",
     )
@@ -162,7 +165,7 @@ def _data_in_memory(written_bytes: float, copies: int, given_bytes: float) -> Do
     return limits_the_answer(
         "data in memory",
         f"{format_bytes(written_bytes)} were written to the disks, less than {copies} × the "
-        f"{format_bytes(given_bytes)} that were loaded: the rest was still in memory, or a "
+        f"{format_bytes(given_bytes)} that were loaded. The rest was still in memory, or a "
         "copy is missing",
         advice="measure for longer, so that what memory can hold matters less",
     )

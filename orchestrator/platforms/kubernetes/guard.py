@@ -228,8 +228,8 @@ class Rent:
         name = self._space.namespace
         what = (
             f"what {name} rented may still be there, and cost money: "
-            f"{trouble.what}. What is in it ends by itself {self._rent_s} s "
-            "after the last sign of life, if the cluster works"
+            f"{trouble.what}. It ends by itself {self._rent_s} s after the last "
+            "sign of life, if the cluster works"
         )
         of_all = (
             "kubectl get pv,volumesnapshotcontent",

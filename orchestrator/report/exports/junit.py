@@ -120,7 +120,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
         count = f"{len(figures.figures)} figures"
         kinds = kinds_of_doubts(index.verdict, run)
         if kinds:
-            count += f"; doubts: {', '.join(kinds)}"
+            count += f"; notes: {', '.join(kinds)}"
         return _Case("runs", name, "passed", "", count, took_s)
     outcome: _Outcome = "error"
     if figures.outcome == MISSING:

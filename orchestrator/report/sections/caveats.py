@@ -37,6 +37,8 @@ _LABELS_OF_DOUBTS: Mapping[str, str] = {
     "none tier": "No disk limits",
     "rehearsal": "Rehearsal: nothing was measured",
     "published figures": "Published by others, not measured here",
+    "gate drift": "Disk changed",
+    "no gate afterwards": "Disk not checked at the end",
 }
 _LABELS_OF_NOTES: Mapping[NoteKind, str] = {
     "fallback database": "Another database",
@@ -44,7 +46,7 @@ _LABELS_OF_NOTES: Mapping[NoteKind, str] = {
     "longer windows": "Longer windows",
     "campaign cost": "Cost of the campaign itself",
     "left behind": "Rented, and maybe left behind",
-    "interrupted": "Interrupted and gone on with",
+    "interrupted": "Interrupted and continued",
     "unfinished": "Unfinished",
     "data as asked": "Data as asked for",
     "planned in time": "Planned by time",

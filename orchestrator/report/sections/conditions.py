@@ -32,7 +32,7 @@ def _cache_blocks(index: ReportIndex) -> Iterator[Block]:
     # A workload that names its own database measures the disk alone.
     loads = [workload.name for workload in index.workloads if workload.database is None]
     if not loads:
-        yield Paragraph("No database was measured, and so no cache of one.")
+        yield Paragraph("No database was measured, so there is no cache to compare.")
         return
     yield Paragraph(
         "Data and cache of one database node, as read back from the running server. A data set "
@@ -244,7 +244,7 @@ def _overrides(index: ReportIndex) -> Iterator[Paragraph]:
     given = ", ".join(index.campaign.plan.overrides)
     if given:
         yield Paragraph(
-            f"Not as in the workloads' files, but as set on the command line: {given}."
+            f"Set on the command line, instead of the workloads' files: {given}."
         )
 
 

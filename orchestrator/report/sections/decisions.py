@@ -178,9 +178,9 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     yield from _about_values(index, decision)
     if any(offer.on_front is not None for offer in offers):
         yield (
-            "Best at its price: every tier as cheap is proven worse in something. Beaten: a tier "
-            "as cheap is proven within the margin in everything, and in one thing cheaper or "
-            "better."
+            "Best at its price: every tier that costs no more is proven worse in something. "
+            "Beaten: a tier that costs no more is proven within the margin in everything. In one "
+            "thing it is cheaper or better."
         )
     if any(offer.least_margin_pct is not None for offer in offers):
         yield (
@@ -190,8 +190,8 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
     why = why_costs_only_rank(index.campaign)
     if why and any(offer.cost_per_unit is not None for offer in offers):
         yield (
-            f"Cost per throughput is of what was measured here, {' and '.join(why)}: it ranks "
-            "tiers, and is no figure to plan with."
+            f"Cost per throughput uses the throughput measured here, {' and '.join(why)}. It "
+            "ranks tiers. Do not plan with it."
         )
     if decision.dearer is not None and decision.dearer.changes:
         yield phrases.step_in_words(decision.dearer, "dearer", decision.currency)
@@ -203,7 +203,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
 def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
     # Both ends of the two-sided interval are told as one-sided bounds.
     level = wording.confidence([(100 + decision.confidence_pct) / 2])
-    bounds = f"with a lower and an upper bound, each of which holds at {level}"
+    bounds = f"with a lower and an upper bound, each at {level}"
     if not decision.slo:
         yield f"Each change compares a tier with its strongest rival, {bounds}."
         return

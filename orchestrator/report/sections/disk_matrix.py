@@ -81,9 +81,9 @@ def _about(workload: Workload, cells: Cells) -> str:
     measured = units.format_seconds(workload.measure_s)
     warm_up = units.format_seconds(workload.warmup_s)
     return (
-        f"{count} of pattern, read share, block, depth and threads, each by fio for {measured} "
-        f"after {warm_up} of warm-up. In other tables its throughput is the highest IOPS of "
-        "any cell. Its latency is that of one small random I/O alone."
+        f"{count} of pattern, read share, block, depth and threads. fio measured each for "
+        f"{measured} after {warm_up} of warm-up. In other tables its throughput is the highest "
+        "IOPS of any cell. Its latency is that of one small random I/O alone."
     )
 
 
@@ -124,10 +124,10 @@ def _newest_so_far(
 # ------------------------------------------------------------------ ceilings
 
 _ABOUT_CEILINGS = (
-    "A ceiling is the median of the cells on the highest plateau; it was reached where half as "
-    "much again in flight gave no more, and the other limit was not what held it back. The native "
-    "I/O size is the block at which the two ceilings meet: a smaller one costs the disk as much, a "
-    "larger one in proportion."
+    "A ceiling is the median of the cells on the highest plateau. It was reached where half as "
+    "much again in flight gave no more. There the other limit did not hold the disk back. The "
+    "native I/O size is the block at which the two ceilings meet. A smaller block costs the disk "
+    "as much, a larger one in proportion."
 )
 _CEILING_TITLES = (
     "IOPS",
@@ -204,8 +204,8 @@ def _alone(rows: pd.DataFrame) -> Cell:
 
 
 _ABOUT_LAWS = (
-    "Where the disk is saturated, median latency is fitted by a straight line against what is in "
-    "flight; by Little's law its slope is 1 / IOPS."
+    "Where the disk is saturated, a straight line is fitted to median latency against I/Os in "
+    "flight. By Little's law its slope is 1 / IOPS."
 )
 _ABOUT_DEPTH = "A saturated disk gives no more: each further I/O in flight only waits."
 
@@ -236,9 +236,9 @@ def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
         "Asked for": f"{mix} of {block}",
         "Alone": alone,
         "Saturated from": f"{law.saturated_from} in flight",
-        "Added by each in flight": units.format_seconds(law.slope_s),
+        "Added by each I/O in flight": units.format_seconds(law.slope_s),
         "1 / IOPS": units.format_seconds(1 / law.iops),
-        "Off the line at most": Cell(off, detail=f"{law.points} depths"),
+        "Largest deviation from the line": Cell(off, detail=f"{law.points} depths"),
     }
 
 
@@ -304,8 +304,9 @@ _ABOUT_MAPS = (
     "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
 )
 _ABOUT_CELLS = (
-    "Latency. A percentile stands where ten I/Os lie beyond it besides those in flight at the end, "
-    "which fio collects all at once; they lengthen the mean by latency / (2 × measured time)."
+    "Latency. A percentile is shown if ten I/Os lie beyond it. I/Os in flight at the end do not "
+    "count, because fio collects them all at once. They lengthen the mean by "
+    "latency / (2 × measured time)."
 )
 
 

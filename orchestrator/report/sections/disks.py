@@ -60,7 +60,7 @@ HELD_BY: Mapping[DiskKind, str] = {
     "emulated": "emulated block device",
     "mounted": "real disk, not throttled",
     "storage-class": "volume of a StorageClass, not throttled",
-    "existing": "not held to it: another's disk",
+    "existing": "not enforced: the disk of a cluster that others run",
     "none": "not limited",
     "dry": "nothing: a rehearsal, there was no disk",
 }
@@ -79,7 +79,7 @@ def _declared(index: ReportIndex) -> Table:
         if tier.wal:
             held_by = "real disk for WAL, not throttled"
             rows.append(_declared_row(profile.name, tier.wal, held_by))
-    return table_of(rows, ("Tier", "Burst", "Held to it by"))
+    return table_of(rows, ("Tier", "Burst", "Enforced by"))
 
 
 def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:
@@ -90,7 +90,7 @@ def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:
     row["Read latency"] = wording.declared(tier.latency.read_s, "s")
     row["Write latency"] = wording.declared(tier.latency.write_s, "s")
     row["Burst"] = _burst(tier)
-    row["Held to it by"] = held_by
+    row["Enforced by"] = held_by
     return row
 
 
@@ -244,10 +244,10 @@ def _overhead_parts(index: ReportIndex) -> Iterator[Part]:
         rows.extend(_overhead_rows(index, profile.name))
     if rows:
         about = Paragraph(
-            "The time that loop device and FUSE take is taken off the latency of an emulated disk. "
-            "It is measured at the start. In the windows: how much longer requests took for "
-            "the kernel than for the disk, on average; with many in flight, much of it is waiting "
-            "in the loop device's queue."
+            "Loop device and FUSE take time of their own, which is measured at the start. It is "
+            "taken off the latency of an emulated disk. In the windows: how much longer requests "
+            "took for the kernel than for the disk, on average. With many in flight, much of that "
+            "is waiting in the loop device's queue."
         )
         table = table_of(rows, ("Tier", "Requests"))
         yield Part("Overhead of emulation", (about, table))

@@ -77,12 +77,12 @@ def _how_to_read(varied: VariedWorkload, is_sweep: bool) -> str:
         return _how_to_read_loads(varied)
     if varied.factor == WITHOUT:
         return (
-            "A stage is taken away for this question alone: no answer on which tier to buy is made "
-            "of such runs. Changes are against the runs with all stages, by the rule for tiers."
+            "A stage is taken away for this question alone. Such runs decide nothing about which "
+            "tier to buy. Changes are against the runs with all stages, by the rule for tiers."
         )
     return (
-        "Powers are fitted to logarithms over all repetitions, with a 90 % interval; where "
-        "figures bend by more than the margin and by more than chance, none is given. Changes are "
+        "Powers are fitted to logarithms over all repetitions, with a 90 % interval. None is "
+        "given where figures bend by more than the margin and by more than chance. Changes are "
         "against the first value."
     )
 

@@ -29,9 +29,9 @@ _LAST_DIGIT = 1e-9
 
 
 _ABOUT = (
-    "A curve has every measured transaction of a tier, of all runs together. It ends where ten "
-    "transactions are slower. Tables and verdicts take the mean of the runs' percentiles "
-    "instead. Percentiles stand further apart the closer they come to 100 %."
+    "A curve shows every measured transaction of a tier, of all runs together. It ends where ten "
+    "transactions are slower. Tables and verdicts use the mean of the runs' percentiles "
+    "instead. The axis is stretched towards 100 %."
 )
 
 

@@ -77,13 +77,13 @@ def _about(index: ReportIndex) -> Iterator[str]:
     """How to read the tables, as far as this campaign needs it."""
     if index.campaign.plan.repetitions > 1:
         yield (
-            "Means over the repetitions; ± is half the 95 % interval of the mean, relative to it, "
-            "and is given from two repetitions on."
+            "Means over the repetitions. ± is half the 95 % interval of the mean, in percent of "
+            "the mean. It takes two repetitions."
         )
     if _several_nodes(index):
         yield (
             "CPU is the mean of the database nodes, in percent of their limit. Disk figures are "
-            "the sum of the nodes; the busiest disk is the one to hold against a tier's limit."
+            "the sum of the nodes. Compare the busiest disk with a tier's limit."
         )
     else:
         yield "CPU is the database node's, in percent of its limit."
@@ -250,7 +250,7 @@ _LEVELS = (_DEFAULT_LEVEL, "repeatable read", "serializable")
 
 _ABOUT_COUNTS = (
     "Counts of one run's window, means over the repetitions. A retry repeats a transaction "
-    "that the database refused; rolled back are those that end so on purpose; failed ones "
+    "that the database refused. Rolled back are those that end so on purpose. Failed ones "
     "were given up and count neither as throughput nor in latency."
 )
 

@@ -46,7 +46,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     yield Part("Method", (Paragraph(_measured(plan)),))
     if any(index.is_tpcc_derived(workload.name) for workload in plan.workloads):
         yield Part("TPC-C-derived, not TPC-C", (Paragraph(_DISCLAIMER),))
-    yield Part("To do it again", tuple(_again(index.campaign)))
+    yield Part("To repeat it", tuple(_again(index.campaign)))
     counted_again = Paragraph(_counted_again(index.campaign))
     yield Part("Counted again from its raw files", (counted_again,))
     rows = [_run_row(index, run) for run in plan.runs]
@@ -68,13 +68,13 @@ def _measured(plan: Plan) -> str:
     return (
         f"Every tier ran {times}, round by round. Orders are balanced, so a slow drift favours "
         "no tier. The warm-up is recorded and not counted. "
-        f"{clients}A change is the ratio of contender to baseline within each repetition; what "
-        "slows down a whole repetition cancels out. Shown is the geometric mean, with an "
-        f"interval at {levels} from the spread between repetitions (Student's paired test on "
-        f"logarithms). Same: its 90 % interval lies within {margins} (two one-sided tests at "
-        "5 %). Better or worse: its interval lies on one side of no change, also with regard to "
-        "the number of comparisons. Otherwise it is inconclusive. The long form is "
-        "docs/METHOD.md."
+        f"{clients}A change is the ratio of contender to baseline within each repetition. So "
+        "what slows down a whole repetition cancels out. The geometric mean is shown, with an "
+        f"interval at {levels}. The interval is from the spread between repetitions (Student's "
+        f"paired test on logarithms). Same: the 90 % interval lies within {margins} (two "
+        "one-sided tests at 5 %). Better or worse: the interval lies on one side of no change. "
+        "It does so with regard to the number of comparisons too. Otherwise the change is "
+        "inconclusive. The long form is docs/METHOD.md."
     )
 
 
@@ -93,8 +93,8 @@ def _times_by_looks(plan: Plan) -> str:
     fewest = min(plan.looks)
     most = max(plan.looks)
     return (
-        f"{units.listed(workloads)} (from {fewest} on, repetitions were added where the "
-        f"decision was open, to {most} at most)"
+        f"{units.listed(workloads)} (at least {fewest} times; where the decision was open, "
+        f"repetitions were added, up to {most})"
     )
 
 
@@ -115,8 +115,8 @@ def _levels(plan: Plan) -> str:
     if not plan.looks:
         return levels
     return (
-        f"{levels} (95 % if it were judged once: as it was judged again after each repetition, "
-        "each judgement has a share of the 5 % chance of a false answer)"
+        f"{levels} (95 % for a campaign that is judged once; this one was judged after each "
+        "repetition, and the judgements share the 5 % chance of a false answer)"
     )
 
 
@@ -132,7 +132,7 @@ def _again(campaign: results.Results) -> Iterator[Paragraph | Code]:
 
 
 def _about_again(campaign: results.Results) -> str:
-    begin = "Which command was given was not kept."
+    begin = "The command was not recorded."
     if command(campaign):
         folder = campaign.fingerprint["directory"]
         begin = f"Given in {folder}, where its relative paths begin."
@@ -144,7 +144,7 @@ def _about_again(campaign: results.Results) -> str:
         "plan.json holds every decision taken, fingerprint.json the machine."
     )
     sentences.append(
-        "The report is made from the files of this folder alone, and can be made again without "
+        "The report is made from the files of this folder alone. To make it again, without "
         "Docker:"
     )
     return " ".join(sentences)
@@ -154,14 +154,14 @@ def _counted_again(campaign: results.Results) -> str:
     """When that was done last, and what was found."""
     verified = campaign.verified
     if verified is None:
-        return "Never, as far as was kept: `tierbench verify . --keep` does that."
+        return "Not recorded. `tierbench verify . --keep` counts again and records it."
     moment = units.format_moment(verified.time_s)
     outcome = "no difference"
     if verified.differences:
         outcome = units.counted(verified.differences, "difference")
     sentence = f"On {moment}, by tierbench {verified.tierbench}: {outcome}."
     if campaign.checksum and campaign.checksum != verified.checksum:
-        return f"{sentence} Its plan, fingerprint or records are others now."
+        return f"{sentence} Its plan, fingerprint or records have changed since."
     return sentence
 
 
@@ -218,7 +218,7 @@ def _files(campaign: results.Results) -> Iterator[Paragraph]:
     """What a run's folder holds, as far as any run of this campaign left it."""
     runs = campaign.runs
     yield Paragraph(
-        "every figure of the run, its phases, facts and doubts", "record.json"
+        "every figure of the run, its phases, facts and notes", "record.json"
     )
     if not all(run.intervals.empty for run in runs):
         yield Paragraph("throughput and latency, second by second", "intervals.csv")

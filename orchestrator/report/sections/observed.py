@@ -167,14 +167,14 @@ def _table(
     candidates: Sequence[CandidateAnswer], titles: Sequence[str] = _ALL_COLUMNS
 ) -> Table:
     figures = (
-        "Seconds at the cap, of the disk that is asked most, for what the observed one was asked. "
-        "Where users wait for each I/O: those that ask for 95 % of the cap or more. Where work "
-        "queues: those at the cap if all that waits is done later; at least, if commits that wait "
-        "share a write, so that only reads are. Two figures are a range. "
-        "A database asks another disk for up to a tenth more, and for less where users wait. So a "
-        "second range has the least with 30 % less and the most with 10 % more. Answers go by "
-        "that one. Credit is the least that was left, if it was full at first and commits shared "
-        "writes."
+        "Seconds at the cap, of the disk with the most load, under the observed load. "
+        "Where users wait for each I/O: seconds that ask for 95 % of the cap or more. Where work "
+        "queues: seconds at the cap if all that waits is done later. The least is if commits that "
+        "wait share a write, so that only reads are done later. Two figures are a range. A "
+        "database asks another disk for up to a tenth more, and for less where users "
+        "wait. So a second range has the least with 30 % less and the most with 10 % more. "
+        "Answers use the second range. Credit is the least that was left, if it was full at first "
+        "and commits shared writes."
     )
     rows: list[Row] = [_row(candidate) for candidate in candidates]
     return table_of(rows, _COLUMNS_OF_WORDS, (figures, _not_said()), titles)
@@ -183,7 +183,7 @@ def _table(
 def _not_said() -> str:
     """What was not tested, in a line."""
     *unsaid, cache = [item.text for item in observation.UNTESTED]
-    return f"Not said: {'; '.join(unsaid)}. {cache}"
+    return f"Not tested: {'; '.join(unsaid)}. {cache}"
 
 
 def _row(candidate: CandidateAnswer) -> dict[str, str]:
@@ -224,7 +224,7 @@ def _seconds_first(answer: Answer) -> Iterator[Block]:
 def _next(command: str) -> tuple[Block, ...]:
     text = (
         "A campaign measures what an observation cannot tell. The profiles below are written "
-        "beside this page; give them your cluster and your load."
+        "beside this page. Enter your cluster and your load in them."
     )
     return Paragraph(text), Code(command)
 
@@ -240,11 +240,11 @@ def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
             labels.append(label)
             strips.append(_strip(candidate, label, row))
     about = (
-        "A strip for each candidate, from cheap to dear, an hour beside the other in UTC. Colour: "
+        "A strip for each candidate, from cheap to expensive, hour by hour in UTC. Colour: "
         "the share of the hour at the cap, at most, from pale (0.01 %) to dark (100 %). Hatched: "
-        "cannot be told. Grey: not read. Blue line below: what was left of burst credit of the "
-        'disk or its machine, had it been full at first. Where figures say "at least", both are '
-        "of what was read alone."
+        "cannot be told. Grey: not read. Blue line below: burst credit left of the disk or its "
+        'machine, if it was full at first. Where figures say "at least", both are of what was '
+        "read alone."
     )
     strips_chart = Charts((_figure(labels, strips),), (), wide=True)
     return strips_chart, Paragraph(about)

@@ -99,8 +99,8 @@ def _caption(drawn: Sequence[Chart], bin_s: int, are_many: bool) -> str:
     # Remarks differ by a sentence at their end: the longest holds the others.
     remark = max((chart.remark for chart in drawn), key=len)
     return (
-        f"{lines}, {points}; the shaded warm-up is not counted. {remark} The band below "
-        "shows what was at its limit, in most of a tier's runs, on the node that is judged."
+        f"{lines}, {points}. The shaded warm-up is not counted. {remark} The band below: "
+        "what was at its limit in most of a tier's runs, on the node judged."
     )
 
 

@@ -61,9 +61,9 @@ def _caption(index: ReportIndex, decision: Decision) -> str:
         if priced_nodes.is_unverified(index, offer.tier):
             unverified = f", {phrases.NOT_VERIFIED}"
     caption = (
-        f"Cost of {nodes}, at list price{unverified}, as in the table; dots are means, bars their "
-        "95 % interval where runs were repeated. Filled: best at its price, because every tier as "
-        "cheap is proven worse in a criterion. Hollow: beaten, or not decided."
+        f"Cost of {nodes}, at list price{unverified}, as in the table. Dots are means, bars their "
+        "95 % interval where runs were repeated. Filled: best at its price, because every tier "
+        "that costs no more is proven worse in a criterion. Hollow: beaten, or not decided."
     )
     if not decision.slo:
         return caption

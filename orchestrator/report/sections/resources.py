@@ -42,8 +42,8 @@ _EVIDENCE = {
 }
 _ABOUT_LIMITS = (
     "Figures of the busiest database node while measuring. Of cap: median second (the mean where "
-    "no seconds were sampled), in percent of what the tier declares; Client and Machine CPU in "
-    "percent of the whole machine. The other figures behind a cause are in verdict.json."
+    "no seconds were sampled), in percent of what the tier declares. Client and Machine CPU are "
+    "in percent of the whole machine. The other figures behind a cause are in verdict.json."
 )
 
 
@@ -166,9 +166,9 @@ def _node_table(
         else:
             rows.append(_row_without_nodes(index, tier, workload, head))
     about = (
-        "Means over the measured window and the repetitions; CPU in percent of the node's limit. "
-        "The highest of a tier's nodes is bold. Nodes on one disk have the figures of that whole "
-        "disk each."
+        "Means over the measured window and the repetitions. CPU is in percent of the node's "
+        "limit. The highest of a tier's nodes is bold. Each of several nodes on one disk has the "
+        "figures of the whole disk."
     )
     return table_of(rows, ("Node",), (about,))
 
@@ -267,11 +267,11 @@ def conservation(index: ReportIndex) -> tuple[Section, ...]:
     if not rows:
         return ()
     about = (
-        "Bytes at the disks of all nodes against those of the rows, or of fio's I/Os (payload): "
-        "a byte that is loaded is written once for each copy, and again as log and index. What "
-        "was owed when the window ended is counted with what was written. Bytes between nodes "
-        "are of PostgreSQL's log and its copies; throughput x latency is 100 % of the threads "
-        "where none pauses (Little's law)."
+        "Bytes at the disks of all nodes against those of the rows or of fio's I/Os "
+        "(payload). A loaded byte is written once for each copy, and again as log and index. "
+        "Bytes still to be written when the window ended are counted as written. Bytes between "
+        "nodes are of PostgreSQL's log and its copies. Throughput x latency is 100 % of the "
+        "threads where none pauses (Little's law)."
     )
     table = table_of(rows, ("Tier",), (about,))
     part = Part("", (table,))
@@ -284,12 +284,12 @@ def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
     if not rows:
         return ()
     about = (
-        "All nodes together over the measured window. A sync is of one tablet's log; below its "
+        "All nodes together over the measured window. A sync is of one tablet's log. Below its "
         "time stands the node where it took longest. Writes held back: time of stalls, summed "
-        "over a node's tablets, mean of the nodes; refused: too many files wait for merging. "
-        "Requests queued: how long each waited for a thread of its tablet server; refused: the "
-        "queue was full, they came too late, or memory was short. Figures of each node are in "
-        "verdict.json."
+        "over a node's tablets, mean of the nodes. Writes refused: too many files wait for "
+        "merging. Requests queued: how long each waited for a thread of its tablet server. "
+        "Requests refused: the queue was full, they came too late, or memory was short. Figures "
+        "of each node are in verdict.json."
     )
     table = table_of(rows, ("Tier",), (about,))
     return (Section("storage-engine", "Log and data files", (Part("", (table,)),)),)
@@ -319,7 +319,7 @@ def _counted(
 _OF_STATEMENT = {
     "calls": "Calls/s",
     "ms": "Mean, ms",
-    "read_ms": "Of it reading, ms",
+    "read_ms": "Reading, ms",
     "share": "Of all time, %",
     "blocks_read": "Blocks read per call",
     "wal_bytes": "Bytes of WAL per call",
@@ -360,10 +360,10 @@ def _statement_sections(
 
 def _statement_table(rows: Sequence[Row]) -> Table:
     about = (
-        "As the servers count them over the measured windows of a tier's finished runs: those "
-        "that took most time, with their share of it. Blocks read were not in the server's own "
-        "cache. `#` stands for the number that ends a name. Texts are the server's, without "
-        "constants."
+        "The statements that took most time, with their share of it. The servers counted them "
+        "over the measured windows of a tier's finished runs. Blocks read were not in the "
+        "server's own cache. `#` stands for the number that ends a name. Texts are the server's, "
+        "without constants."
     )
     return table_of(rows, ("Statement",), (about,))
 

@@ -115,8 +115,8 @@ def _remarks(index: ReportIndex) -> Iterator[str]:
         yield _about_changes(index)
     if index.twin:
         yield (
-            f"{index.twin} is {index.verdict.baseline} under a second name: its changes are the "
-            "noise floor, what two equal tiers differed by. It takes part in no decision."
+            f"{index.twin} is {index.verdict.baseline} under a second name. Its changes are the "
+            "noise floor: the difference between two equal tiers. It takes part in no decision."
         )
     if any(index.is_tpcc_derived(workload.name) for workload in index.workloads):
         yield (
@@ -129,14 +129,14 @@ def _about_changes(index: ReportIndex) -> str:
     at_level = levels(index)
     if not at_level:
         return (
-            "Changes are against the baseline of the same workload; without repetitions they "
+            "Changes are against the baseline of the same workload. Without repetitions they "
             "have no interval."
         )
     plan = index.campaign.plan
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     return (
-        f"Changes are against the baseline of the same workload, with their {at_level} interval; "
-        f"those whose 90 % interval lies within {margins} count as the same."
+        f"Changes are against the baseline of the same workload, with their {at_level} interval. "
+        f"Those whose 90 % interval lies within {margins} count as the same."
     )
 
 

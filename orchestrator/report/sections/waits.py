@@ -22,9 +22,9 @@ _SHARE = "Of sessions' time at work, %"
 _MOST = 8
 _ABOUT = (
     "From the servers' history of active sessions, in the measured windows of finished runs. Idle "
-    "sessions are in no sample. Events of YSQL are of sessions, and make 100 % together. Those of "
-    "TServer are of the requests that these wait for. A session may have several at a time, so "
-    "their shares are rather too high. They are cut at 100 %."
+    "sessions are not sampled. Events of YSQL are of sessions, and make 100 % together. Those of "
+    "TServer are of the requests that sessions wait for. A session may have several at a time, so "
+    "these shares are rather too high. They are cut at 100 %."
 )
 
 
@@ -79,8 +79,8 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
         unknown += not load_and_sessions.covers_window(waits)
     if unknown:
         text += (
-            f" Waits for locks count as not known in {unknown} of them: less than half of the "
-            "window was covered. A larger `ysql_yb_ash_circular_buffer_size` keeps more."
+            f" In {unknown} of them waits for locks are not known: less than half of the window "
+            "was covered. A larger `ysql_yb_ash_circular_buffer_size` keeps more."
         )
     yield Paragraph(text, title)
 

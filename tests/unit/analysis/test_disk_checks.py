@@ -282,13 +282,13 @@ def test_what_the_cloud_says_otherwise() -> None:
     [
         (
             {"tier": {"cloud": {"machine": "Standard_D4s_v5"}}},
-            "is a Standard_D4s_v5, and",
+            "runs on a Standard_D4s_v5, but",
         ),
         ({"tier": {"cloud": {"machine": "Standard_D8s_v5"}}}, None),
         ({"tier": {"cloud": {"machine": "standard_d8s_v5"}}}, None),
         (
             {"tier": {"cloud": {"machine": "Standard_D8s_v5, Standard_D4s_v5"}}},
-            "is a Standard_D4s_v5, and",
+            "runs on a Standard_D4s_v5, but",
         ),
         ({"identity": {"machine_types": {"node-1": "Standard_D8s_v5"}}}, None),
         (
@@ -297,7 +297,7 @@ def test_what_the_cloud_says_otherwise() -> None:
                     "machine_types": {"node-1": "Standard_D8s_v5", "node-2": "m5.large"}
                 }
             },
-            "is a m5.large, and",
+            "runs on a m5.large, but",
         ),
         ({}, None),
     ],

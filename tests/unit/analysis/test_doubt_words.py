@@ -68,13 +68,16 @@ def test_values_are_filled_in() -> None:
 
 
 def test_a_clock_that_was_set_says_which_way_it_went() -> None:
-    forward = "the clock went forward (or this machine slept) by 2.50 s: the window"
+    forward = "the clock went forward (or this machine slept) by 2.50 s during the"
     assert forward in noted.clock_set(1, 2.5).text
-    assert "the clock went back by 2.50 s: the window" in noted.clock_set(1, -2.5).text
+    assert (
+        "the clock went back by 2.50 s during the measurement. The window"
+        in noted.clock_set(1, -2.5).text
+    )
 
 
 def test_few_checkpoints_are_seen_or_follow_from_the_settings() -> None:
-    late = ": writes put off until a checkpoint may be outside the window"
+    late = ". Writes that wait for a checkpoint may fall outside the window"
     one = _few_checkpoints_seen(1, 60.0, is_ours=False)
     assert one.text == f"only one checkpoint was completed in the window of 60 s{late}"
     assert "--windows" not in one.advice
@@ -98,7 +101,7 @@ def test_a_busy_machine_says_what_is_on_it() -> None:
 
 def test_overload_advises_what_is_open_to_the_load() -> None:
     terminals = _not_begun(500.0, 1000.0, _Pace(thinks=True, served_per_s=None))
-    assert "so the terminals' wait for a connection" in terminals.text
+    assert "terminals waited longer and longer for a connection" in terminals.text
     assert terminals.advice.endswith("or load fewer warehouses")
     queue = _not_begun(500.0, 1000.0, _Pace(thinks=False, served_per_s=120.0))
     assert "(50.0 %)" in queue.text and "the wait in a queue that grew" in queue.text

@@ -75,8 +75,8 @@ def test_checkpoints_that_were_seen_tell_more_than_the_interval(
 @pytest.mark.parametrize(
     ("flushed", "text"),
     [
-        ([0.0] * 60, "at no time"),
-        ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "only once"),
+        ([0.0] * 60, "never flushed"),
+        ([0.0] * 30 + [5.0, 5.0] + [0.0] * 28, "flushed only once"),
         ([0.0] * 20 + [5.0] + [0.0] * 20 + [7.0] + [0.0] * 18, ""),
     ],
 )
@@ -94,7 +94,7 @@ def test_flushes_of_memory_tables_in_the_window(
     samples = pd.concat([table, rows], ignore_index=True)
     campaign = replace(campaign, runs=(replace(run, sampled=held(samples)),))
     if text:
-        assert f"flushed {text}" in the("few checkpoints", campaign).text
+        assert f"memory tables were {text} in" in the("few checkpoints", campaign).text
     assert ("few checkpoints" in kinds(campaign)) is bool(text)
 
 
@@ -174,7 +174,10 @@ def test_each_client_is_named_where_several_are_the_limit() -> None:
         ({}, ""),
         ({"clock_offset_after_s": 2.009}, ""),
         ({"clock_offset_after_s": 2.02}, "the clock of client-1 moved by 20.0 ms"),
-        ({"clock_uncertainty_s": 0.08}, "the clock of client-1 is known to 80 ms only"),
+        (
+            {"clock_uncertainty_s": 0.08},
+            "the clock of client-1 is only known to within 80 ms",
+        ),
         ({"clock_offset_s": None}, "the clock of client-1 could not be read"),
     ],
 )
@@ -273,10 +276,10 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
         ({}, ""),
         ({"node-1": (0.0, 90.0)}, ""),
         ({"node-1": (40.0, 0.0)}, ""),
-        ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … with 80 %"),
-        ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … with 80 %"),
+        ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … 80 %"),
+        ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … 80 %"),
         # One that never drew on its credit has all of it, and says nothing.
-        ({"node-1": (70.0, 5.0), "node-2": (0.0, 100.0)}, "in 70 % … with 5 %"),
+        ({"node-1": (70.0, 5.0), "node-2": (0.0, 100.0)}, "in 70 % … 5 %"),
     ],
 )
 def test_burst_credit_left_is_told_of_the_disks_at_the_worst(
@@ -300,7 +303,7 @@ def test_burst_credit_left_is_told_of_the_disks_at_the_worst(
         return
     (text,) = texts
     above, left = words.split(" … ")
-    assert f"{above} of the window, {left} of its credit left" in text
+    assert f"{above} of the window. {left} of its credit was left" in text
 
 
 def test_little_s_law() -> None:
@@ -420,7 +423,7 @@ def test_one_address_for_several_nodes_is_told() -> None:
     kind = "one address for several nodes"
     behind = facts(hosts=["aeon.example:5433"], nodes_known=3)
     doubt = the(kind, small(change=behind))
-    assert doubt.text.startswith("`existing.hosts` names 1 host for 3 nodes: ")
+    assert doubt.text.startswith("`existing.hosts` names 1 host for 3 nodes. ")
     assert doubt.effect == "told"
     assert "existing.hosts" in doubt.advice
     assert kind not in kinds(small(change=facts(hosts=list("abc"), nodes_known=3)))

@@ -119,8 +119,8 @@ def test_one_with_members_doubts_the_runs_of_these_alone() -> None:
 @pytest.mark.parametrize(
     ("check", "why"),
     [
-        ("cold_row", "cannot be looked for: ZeroDivisionError: no rows"),
-        ("no_doubt", "cannot be looked for: TypeError: it found a str, and no Doubt"),
+        ("cold_row", "failed: ZeroDivisionError: no rows"),
+        ("no_doubt", "failed: TypeError: it found a str, and no Doubt"),
         ("no_row", "cannot be imported: AttributeError"),
     ],
 )

@@ -229,7 +229,7 @@ def test_an_slo_of_rates_alone_is_asked_of_the_highest_load() -> None:
     found = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=rate))
     assert found.tier == "ultra"
     assert "proven to meet throughput > 1000/s at 64 threads" in found.reason
-    assert "its disk is not the provider's own" in found.reason
+    assert "Its disk is not the provider's own" in found.reason
     most = (Objective("throughput_per_s", "all", 5000.0),)
     none = decided(campaign_of({"premium": SLOW, "ultra": FAST}, slo=most))
     assert none.reason == "no tier is proven to meet throughput > 5000/s at 64 threads"

@@ -130,6 +130,8 @@ def test_the_floor_stands_beside_the_changes() -> None:
     assert [row[0].text for row in table.rows[1:]] == ["premium", "ultra", TWIN]
     assert table.rows[-1][0].detail == "noise floor, n = 4"
     assert table.rows[-1][1].word == "same"
-    assert any("what two equal tiers differed by" in remark for remark in table.remarks)
+    assert any(
+        "the difference between two equal tiers" in remark for remark in table.remarks
+    )
     changes = deltas.section(index).parts[1].blocks[0]
     assert isinstance(changes, Table) and TWIN in {row[0].text for row in changes.rows}

@@ -281,8 +281,8 @@ def test_without_history_nothing_is_proven(
     assert {one.history for one in made.deltas} == {days}
     stored = f"there are only {days}" if days else "there are none"
     assert throughput(made)[1] == (
-        "how much days differ is not known: that takes at least 5 other comparable campaigns from "
-        f"before, and {stored}"
+        "how much days differ is not known: at least 5 other comparable campaigns from before "
+        f"are needed, and {stored}"
     )
 
 

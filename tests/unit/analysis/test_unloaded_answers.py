@@ -153,7 +153,7 @@ def test_from_minutes_alone_no_disk_is_named_and_the_next_step_is_to_read_second
     assert f"Read seconds for an hour: `{line}`" in answer.sureness.text
     assert answer.next_steps == (NextStep("read seconds", "", line),)
     (part,) = answer.parts
-    assert part.purchase is None and part.why[0].startswith("Bounds alone")
+    assert part.purchase is None and part.why[0].startswith("Only bounds")
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_prices_of_two_lists_are_a_caution() -> None:
     )
     (caution,) = answer.cautions
     assert caution.kind == "prices of several lists"
-    assert caution.text.endswith("from cheap to dear holds within a provider.")
+    assert caution.text.endswith("So compare prices within a provider only.")
 
 
 def test_a_candidate_is_a_sentence() -> None:

@@ -1,4 +1,4 @@
-"""What a report prints under "To do it again": the command that was given.
+"""What a report prints under "To repeat it": the command that was given.
 
 Method: each option of a campaign is given on a command line, and what the report prints is given
 once more; both must ask for the same plan, to be carried out in the same way.

@@ -196,7 +196,7 @@ def test_each_hour_has_its_place_in_the_strip(of_seconds: Path) -> None:
 
 def test_words_of_proof_are_not_in_the_answers(of_seconds: Path) -> None:
     text = (of_seconds / "report.md").read_text().partition("## Hour by hour")[0]
-    answer = text.partition("Not said:")[0]
+    answer = text.partition("Not tested:")[0]
     assert "would have carried it" in answer
     for word in ("enough", "better", "worse", "p99"):
         assert word not in answer
@@ -232,7 +232,7 @@ def test_pieces_are_kept_with_what_they_calibrate(tmp_path: Path) -> None:
     (demand,) = demands(files.read(folder))
     assert len(demand.pieces) == 24 and demand.resolution_s == 15
     text = (folder / "report.md").read_text()
-    assert "shape of seconds is that of 24 pieces" in text and "less than 12 %" in text
+    assert "Seconds were read in 24 pieces only" in text and "less than 12 %" in text
 
 
 def test_sums_alone_are_said_to_tell_no_seconds(
@@ -243,7 +243,7 @@ def test_sums_alone_are_said_to_tell_no_seconds(
     text = (
         observed(tmp_path, "--file", str(read), "--output=json", *ON) / "report.md"
     ).read_text()
-    assert "seconds unknown" in text and "bounds alone that need no seconds" in text
+    assert "seconds unknown" in text and "only bounds that need no seconds" in text
     assert "- **Next**: Read seconds for an hour: `" in text
     first = text.partition("## What to measure next")[2]
     assert "iostat -o JSON -xt sdc 1 3600 > seconds.json && " in first

@@ -101,9 +101,7 @@ def test_an_interrupted_campaign_is_gone_on_with_and_reported(tmp_path: Path) ->
     assert outcomes(folder) == ["done"] * 4
     assert campaign(app) == folder
     page = (folder / "report.md").read_text()
-    assert (
-        "Interrupted and gone on with" in page and "Interruption 1: 1 of 4 runs" in page
-    )
+    assert "Interrupted and continued" in page and "Interruption 1: 1 of 4 runs" in page
     assert any("1 of 4 runs are finished" in line for line in said_by(app))
 
 

@@ -91,13 +91,13 @@ def test_the_report_says_when_that_was_kept_last(sound: Path, tmp_path: Path) ->
     folder = tmp_path / sound.name
     shutil.copytree(sound, folder)
     assert verified(folder) == EXIT_DONE
-    assert counted_again(folder).startswith("Never, as far as was kept")
+    assert counted_again(folder).startswith("Not recorded.")
     app = replace(CampaignApp(), clock=FakeClock())
     assert exit_code(["verify", str(folder), "--keep"], app) == EXIT_DONE
     assert counted_again(folder).endswith(f"by tierbench {__version__}: no difference.")
     plan = store.load(folder).plan
     store.save_plan(folder, replace(plan, margin_pct=6.0))
-    assert "are others now" in counted_again(folder)
+    assert "have changed since" in counted_again(folder)
 
 
 def test_the_report_says_how_many_differences_there_were(

@@ -66,7 +66,7 @@ def test_the_report_says_what_was_only_declared(tmp_path: Path) -> None:
     finished = theirs(nodes=1, replication_factor=1)
     paths = concluding.write_report(finished, judge(finished), tmp_path)
     text = paths.markdown.read_text()
-    assert "not held to it: another's disk" in text
+    assert "not enforced: the disk of a cluster that others run" in text
     assert "premium: not measured; its limits are only declared" in text
     assert "premium: passed" not in text
     assert "Nothing is replicated" not in text
@@ -172,10 +172,10 @@ def test_what_was_not_seen_and_what_is_in_the_way_is_doubted() -> None:
         {}, {"settings": {}, "pooler": "process 7, not 9", "disks_not_counted": lost}
     )
     assert new <= set(found)
-    assert found["not compared"].endswith("not all of them told it: settings")
+    assert found["not compared"].endswith("Not known of all of them: settings")
     assert "process 7, not 9" in found["connection pooler"]
     assert found["disks not counted"].startswith(
-        "node-0: WAL at /wal is on nvme2n1: figures"
+        "node-0: WAL at /wal is on nvme2n1. The figures"
     )
 
 

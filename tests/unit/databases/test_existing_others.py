@@ -132,7 +132,9 @@ def test_work_of_others_is_doubted_where_it_is_a_share_of_all(
     assert ("others at work" in kinds(campaign)) is doubted
     if doubted:
         text = the("others at work", campaign).text
-        assert text.endswith("at work meanwhile: 50 of 1,000 statement seconds (5 %)")
+        assert text.endswith(
+            "worked during the run: 50 of 1,000 statement seconds (5 %)"
+        )
 
 
 def test_a_cluster_on_which_nobody_worked_at_all_is_not_doubted() -> None:

@@ -14,17 +14,10 @@ _PACKAGE = ROOT / "orchestrator"
 _FOLDERS = ("report", "analysis/answers", "analysis/doubts", "analysis/telemetry")
 # Longer ones that there are. A figure may only fall.
 LONGER = {
-    "analysis/answers/observation.py": 1,
-    "analysis/doubts/burst_checks.py": 1,
-    "analysis/doubts/disk_checks.py": 1,
-    "analysis/doubts/provider_checks.py": 1,
     "analysis/telemetry/causes/bottlenecks.py": 1,
     "analysis/telemetry/causes/cap_causes.py": 1,
     "analysis/telemetry/causes/inside_causes.py": 4,
     "analysis/telemetry/causes/outside_causes.py": 2,
-    "report/sections/disk_matrix.py": 2,
-    "report/sections/method.py": 2,
-    "report/sections/over_time.py": 1,
 }
 _END = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"[\w'`–-]+")

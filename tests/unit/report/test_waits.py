@@ -61,8 +61,8 @@ def test_the_report_says_of_which_part_of_the_window_shares_are() -> None:
     assert paragraph.lead == "insert, premium"
     assert paragraph.text == (
         "The servers' history was shorter than the window. In 2 of 3 runs shares are of at least "
-        "the last 120 s of 600 s. Waits for locks count as not known in 1 of "
-        "them: less than half of the window was covered. A larger "
+        "the last 120 s of 600 s. In 1 of them waits for locks are not known: less "
+        "than half of the window was covered. A larger "
         "`ysql_yb_ash_circular_buffer_size` keeps more."
     )
 

@@ -50,7 +50,7 @@ def test_a_run_is_a_line_with_rate_p99_limit_and_doubts(folder: Path) -> None:
     campaign = store.load(folder)
     line = line_of_the_first(campaign)
     assert line.startswith("run 1 of 4, premium × insert: ")
-    assert "/s, p99 " in line and line.endswith((" doubt", " doubts"))
+    assert "/s, p99 " in line and line.endswith((" note", " notes"))
 
 
 @pytest.mark.parametrize(
