@@ -183,7 +183,8 @@ class Decision:
     # A tier that would be preferred, or every tier, is neither proven enough nor proven not to be,
     # which more repetitions may change.
     is_open: bool = False
-    # What would decide it: `it takes 6 to 14 more repetitions, 2 to 4 h; at stake 12 USD a month`.
+    # What would decide it, or tell whether a cheaper tier would do: `it takes 6 to 14 more
+    # repetitions, 2 to 4 h; at stake 12 USD a month`.
     settled_by: str = ""
     # Tiers that would be preferred to the one named, and open.
     cheaper_open: tuple[str, ...] = ()

@@ -205,7 +205,7 @@ _OPEN: Mapping[ProofWord, str] = {
 def _how_sure(asked: Asked, answer: Answer) -> str:
     if answer.is_example:
         return "not at all: a measured campaign says here what it proves"
-    texts = list(_proven(asked, answer.parts))
+    texts = [*_proven(asked, answer.parts), *_of_cheaper(asked, answer)]
     for proof, word in _OPEN.items():
         subjects = _unsettled(asked, answer, proof)
         if not subjects:
@@ -219,6 +219,15 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
         texts.append(text)
     texts += _lost(answer)
     return "; ".join(texts)
+
+
+def _of_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
+    """What would tell whether a cheaper tier would do, of the first workload where one is open."""
+    for part in answer.parts:
+        takes = settled_by(asked, part.subject)
+        if part.cheaper_open and takes:
+            yield f"for {part.cheaper_open[0]} {takes}"
+            return
 
 
 def _unsettled(asked: Asked, answer: Answer, proof: ProofWord) -> list[str]:

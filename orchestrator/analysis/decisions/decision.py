@@ -175,6 +175,9 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     still_open = offers.cheaper_than(candidate, passed_over, contest)
     cheaper_open = [tier.name for tier in still_open]
     cheaper_open += offers.absent_and_cheaper(candidate, contest)
+    settled_by = ""
+    for tier in still_open[:1]:
+        settled_by = reasons.settled_by(tier, contest)
     monthly_cost: float | None = None
     if candidate.price:
         monthly_cost = candidate.monthly_cost
@@ -191,4 +194,5 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         without_prices=remarks.without_prices(candidate, contest),
         moot=moot(candidate, contest, contest.slo),
         cheaper_open=tuple(cheaper_open),
+        settled_by=settled_by,
     )

@@ -224,6 +224,7 @@ def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
     held_back = replace(campaign, plan=replace(campaign.plan, workloads=loads))
     brief = brief_of(held_back)
     assert brief.what.endswith("whether premium would do is open")
+    assert "; for premium this machine was the limit" in brief.how_sure
     assert "misses" not in brief.why
     (decision,) = judge(held_back).decisions
     assert "is open: this machine was the limit" in decision.reason
