@@ -18,7 +18,7 @@ import pandas as pd
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results, RunData
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.report.exports import run_figures
 from orchestrator.system import stored_campaigns
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cli import main
-from orchestrator.cli.app import App
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.common.app import App
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Placing
 from orchestrator.parts import Parts

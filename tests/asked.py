@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.cli import campaign, main
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Request
+from orchestrator.cli import main
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import campaign
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE
 from orchestrator.model import Plan
 from tests.apps import an_app

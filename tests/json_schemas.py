@@ -13,7 +13,8 @@ import typer
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from orchestrator.cli import campaign_files, main, option_values
+from orchestrator.cli import main
+from orchestrator.cli.common import campaign_files, option_values
 from orchestrator.keys import schema as records
 from orchestrator.keys import strict_yaml
 from orchestrator.tier_catalog.choosing import Reference

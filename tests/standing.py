@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine

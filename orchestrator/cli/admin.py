@@ -5,9 +5,11 @@ from pathlib import Path
 
 import typer
 
-from orchestrator.cli import helm_values, over_time, validate
-from orchestrator.cli.app import App
-from orchestrator.cli.options import takes
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import takes
+from orchestrator.cli.disks import helm_values
+from orchestrator.cli.look import over_time
+from orchestrator.cli.prepare import validate
 
 admin = typer.Typer(
     help="Rarely needed: values for Helm, schemas, an image of YugabyteDB, baselines."

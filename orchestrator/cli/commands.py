@@ -12,7 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from orchestrator.cli import defaults
+from orchestrator.cli.common import defaults
 from orchestrator.registry.extension import CommandEntry
 from orchestrator.registry.installed import BroughtEntry, family
 from orchestrator.registry.references import ObjectPlace
@@ -36,8 +36,9 @@ def _built_in() -> Iterator[tuple[str, CommandEntry]]:
 def _entry(place: str, panel: str, example: str) -> CommandEntry:
     if place == _MAIN:
         return CommandEntry(_MAIN, "", panel, example)
-    module, _, name = place.partition(".")
-    source = (_HERE / f"{module}.py").read_text(encoding="utf-8")
+    module, _, name = place.rpartition(".")
+    file = Path(module.replace(".", "/")).with_suffix(".py")
+    source = (_HERE / file).read_text(encoding="utf-8")
     return CommandEntry(
         f"orchestrator.cli.{module}:{name}", _help_in(source, name), panel, example
     )

@@ -18,19 +18,12 @@ from rich.markup import escape
 from typer import Option
 
 from orchestrator import PROJECT, __version__, errors
-from orchestrator.cli import (
-    REHEARSALS,
-    RESULTS,
-    defaults,
-    forms,
-    option_values,
-    streams,
-)
-from orchestrator.cli import options as asked
-from orchestrator.cli.app import PLATFORM, App
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.commands import LazyGroup
-from orchestrator.cli.options import (
+from orchestrator.cli.common import defaults, forms, option_values, streams
+from orchestrator.cli.common import options as asked
+from orchestrator.cli.common.app import PLATFORM, App
+from orchestrator.cli.common.options import (
     Compared,
     Measuring,
     Options,
@@ -38,6 +31,7 @@ from orchestrator.cli.options import (
     all_names,
     takes,
 )
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.system.redaction import remember_environment
 
 REHEARSED_PROFILES = ["premium", "ultra"]
@@ -139,8 +133,8 @@ def resume(
     accept_inconclusive: bool = False,
 ) -> None:
     """Goes on with a campaign that was ended: makes its runs that have no finished record."""
-    from orchestrator.cli.campaign import resume
-    from orchestrator.cli.on_end import require_confirmed
+    from orchestrator.cli.measure.campaign import resume
+    from orchestrator.cli.measure.on_end import require_confirmed
 
     require_confirmed(app)
     folder = app.folder(options.results, campaign).resolve()
@@ -170,7 +164,7 @@ def calibrate(
     drain: bool = False,
 ) -> None:
     """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    from orchestrator.cli import campaign
+    from orchestrator.cli.measure import campaign
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
     from orchestrator.run import busy_machines
@@ -196,7 +190,8 @@ def setup(
 ) -> None:
     """Provides what a first campaign needs: Docker engine, base image, our images, with --db (hdfs)
     that of a database too; and brings those to the registry of a platform elsewhere."""
-    from orchestrator.cli import members, plans, provision
+    from orchestrator.cli.measure import members, plans
+    from orchestrator.cli.prepare import provision
     from orchestrator.platforms import own_images
 
     platform, placing = plans.place(app, profile, platform)
@@ -222,7 +217,8 @@ def show_doctor(
 ) -> None:
     """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
     its image does there; with --bundle, what a running YugabyteDB answers."""
-    from orchestrator.cli import doctor, plans
+    from orchestrator.cli.measure import plans
+    from orchestrator.cli.prepare import doctor
 
     if db is None and version is not None:
         raise errors.UsageError(
@@ -242,7 +238,8 @@ def show_doctor(
 def _write_bundle(
     app: App, file: Path, profile: str | None, platform: str | None
 ) -> int:
-    from orchestrator.cli import bundle, plans
+    from orchestrator.cli.measure import plans
+    from orchestrator.cli.prepare import bundle
 
     if profile is None:
         raise errors.UsageError(
@@ -254,7 +251,7 @@ def _write_bundle(
 
 
 def _carry_out(app: CampaignApp, request: Request) -> None:
-    from orchestrator.cli import campaign, dry_run, on_end
+    from orchestrator.cli.measure import campaign, dry_run, on_end
 
     plan = app.plan(request)
     if request.dry_run:

@@ -65,9 +65,9 @@ class DoubtEntry:
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A command of `tierbench`. `place`: of a function that `cli.options.takes` decorates, or of a
-    typer group. `panel`: under which `tierbench --help` lists it; `example`: a use of it, without
-    the program's name."""
+    """A command of `tierbench`. `place`: of a function that `cli.common.options.takes` decorates,
+    or of a typer group. `panel`: under which `tierbench --help` lists it; `example`: a use of it,
+    without the program's name."""
 
     place: str
     help: str

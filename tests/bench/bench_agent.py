@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.machine import MachineCollector

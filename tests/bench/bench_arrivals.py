@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.load_generators.sysbench.records import Records
 from orchestrator.parts import ClientLoad

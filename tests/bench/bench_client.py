@@ -28,8 +28,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.kernel import containers

@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.analysis.results import Results, measuring_pct
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
 from orchestrator.facts import PhaseName
 from orchestrator.model import Record
 from orchestrator.system import store

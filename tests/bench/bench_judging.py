@@ -26,7 +26,7 @@ from rich.console import Console
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.model import Node
 from orchestrator.system import parquet, store
 from tests.bench.stages import Stages

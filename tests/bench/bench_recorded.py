@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import units
-from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData

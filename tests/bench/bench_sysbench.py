@@ -25,8 +25,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 from orchestrator.databases.common import node_lifecycle
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators

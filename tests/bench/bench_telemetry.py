@@ -30,7 +30,7 @@ from scipy.stats import t as student
 
 from orchestrator.analysis.results import RunData
 from orchestrator.cli import main as command_line
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.collectors.sessions import session_waits
 from orchestrator.model import Cluster, Node, Sample
 from orchestrator.parts import Collector, Parts

@@ -23,8 +23,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.app import App
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.local_machine import LocalMachine

@@ -32,8 +32,8 @@ from typing import Any
 
 import kubernetes
 
-from orchestrator.cli import provision
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
+from orchestrator.cli.prepare import provision
 from orchestrator.guards import BEAT_S
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space

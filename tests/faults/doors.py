@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import tier_catalog, units
-from orchestrator.cli import prices as prices_command
+from orchestrator.cli.prepare import prices as prices_command
 from orchestrator.collectors import node_exporter
 from orchestrator.collectors.common import local
 from orchestrator.databases.yugabytedb import collector as yugabytedb

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_INTERNAL, EXIT_USAGE
 from tests.apps import an_app, tierbench
 from tests.campaigns import build_campaign, stored

@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from orchestrator.analysis import results
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding, verify
+from orchestrator.cli.look import verify
+from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.registry.references import CORE
 from orchestrator.report.document import arrange

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import main, provision
-from orchestrator.cli.app import App
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli import main
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.cli.prepare import provision
 from orchestrator.platforms import own_images
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import World

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.analysis.telemetry.use import telemetry_metrics
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import program
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector

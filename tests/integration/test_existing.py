@@ -136,7 +136,10 @@ def campaign_to_its_report(postgresql: Server, tmp_path: Path) -> None:
     said = (folder / "report.md").read_text()
     assert "## Statements" in said and "Bytes of WAL per call" in said
     assert "my-postgresql: not measured; its limits are only declared" in said
-    assert "not enforced: the disk of a cluster that others run" in said and "not declared" in said
+    assert (
+        "not enforced: the disk of a cluster that others run" in said
+        and "not declared" in said
+    )
     assert "others run it" in said and "Only declared: number of copies." in said
     assert "my-postgresql: not verified" not in said
     assert (folder / "report.html").stat().st_size > 10_000

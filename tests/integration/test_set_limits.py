@@ -9,7 +9,7 @@ import pytest
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.system import store
 from tests.integration.conftest import HERE, Program
 

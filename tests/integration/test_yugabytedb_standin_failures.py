@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.cli.bundle import Collected
+from orchestrator.cli.prepare.bundle import Collected
 from orchestrator.databases.yugabytedb import YugabyteDB, checklist, checks
 from orchestrator.errors import NodeError
 from orchestrator.powers import Container, ContainerSpec, World

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from kubernetes import client
 
-from orchestrator.cli import provision
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
+from orchestrator.cli.prepare import provision
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.system.clock import SystemClock, wait_until

@@ -29,8 +29,8 @@ from orchestrator import (
 )
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding, plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import concluding, plans
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.dry import DryGenerator

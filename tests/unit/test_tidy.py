@@ -15,6 +15,8 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests import ROOT, legibility
 from tests.sources import MODULES, PACKAGE, nodes, tracked_files, tree
 
@@ -57,9 +59,9 @@ OWNERS = {
     "psycopg": {"system/sql", "keys/addresses"},
     "urllib": {"system/http_client"},
     "urllib.parse": {"system/http_client"},
-    "time": {"system/clock", "system/shell", "cli/console"},
+    "time": {"system/clock", "system/shell", "cli/common/console"},
     "yaml": {"keys/strict_yaml"},
-    "jinja2": {"report", "extensions/benchbase", "cli/init"},
+    "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {"cli", "extensions/predict/commands"},
 }
 OPENING = ("open", "Path", "os.open")
@@ -187,10 +189,17 @@ def test_modules_have_no_circles() -> None:
     assert in_circles(below) == {}, "move what both need into a module below them"
 
 
-def test_rooms_of_telemetry_import_those_before_them() -> None:
-    """From counters to the use of a node, and from that to what held it back."""
-    rooms = ("counters", "use", "causes")
-    folder = "analysis/telemetry"
+ROOMS = {
+    # From counters to the use of a node, and from that to what held it back.
+    "analysis/telemetry": ("counters", "use", "causes"),
+    # By what a user does.
+    "cli": ("common", "measure", "disks", "prepare", "observe", "look"),
+}
+
+
+@pytest.mark.parametrize("folder", ROOMS)
+def test_rooms_import_those_before_them(folder: str) -> None:
+    rooms = ROOMS[folder]
     backward: list[str] = []
     for place_of_room, room in enumerate(rooms):
         later = tuple(f"{folder}/{other}" for other in rooms[place_of_room + 1 :])

@@ -15,7 +15,7 @@ WRITER = "system/files"
 # Modules that write something besides results, by their own means.
 OTHERS = {
     "cli/__init__": "copies what a wheel has shipped into a folder of the cache",
-    "cli/export": "`--output` may name a pipe or a device, which cannot be replaced",
+    "cli/look/export": "`--output` may name a pipe or a device, which cannot be replaced",
     "platforms/common/archives": "unpacks, past links, what comes from a container",
     "system/marked": "marks folders; runs alone on machines elsewhere",
     "platforms/own_images": "copies what an image is built of into a temporary folder",

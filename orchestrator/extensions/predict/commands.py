@@ -18,10 +18,11 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.observed.demand import demands
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import RESULTS, console, forms
-from orchestrator.cli import options as asked
-from orchestrator.cli.app import App
-from orchestrator.cli.init import CLUSTERS
+from orchestrator.cli import RESULTS
+from orchestrator.cli.common import console, forms
+from orchestrator.cli.common import options as asked
+from orchestrator.cli.common.app import App
+from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.answer import (

@@ -17,7 +17,7 @@ from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.metrics import SAMPLE_COLUMNS, measured
 from orchestrator.model import Phase, Record
 from tests.campaign_tables import held

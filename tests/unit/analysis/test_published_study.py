@@ -17,9 +17,9 @@ import yaml
 from orchestrator import units
 from orchestrator.analysis.conclusions import Delta, Verdict
 from orchestrator.analysis.results import Results
-from orchestrator.cli import concluding
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.facts import DoubtKind
 from orchestrator.report import wording

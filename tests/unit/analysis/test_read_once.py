@@ -12,7 +12,7 @@ import pytest
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign
 

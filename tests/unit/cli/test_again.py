@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.options import Compared
+from orchestrator.cli.common.options import Compared
 from orchestrator.design import slo
 from orchestrator.report.sections import method
 from tests.asked import PRICES, Ask, ask

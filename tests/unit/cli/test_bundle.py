@@ -22,8 +22,8 @@ import yaml
 from standin import metrics, options
 from standin import pages as standin_pages
 
-from orchestrator.cli import bundle as bundle_command
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
+from orchestrator.cli.prepare import bundle as bundle_command
 from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.model import ClusterSpec, NodeSize, Profile
 from orchestrator.system import files, sql

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign_files
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.common import campaign_files
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from tests import ROOT
 from tests.asked import Ask, Planning, ask

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.app import require_writable
+from orchestrator.cli.common.app import require_writable
 from orchestrator.errors import RunError, TierbenchError, UnavailableError
 from orchestrator.model import Placing
 from orchestrator.parts import MarkedFolder

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
 from orchestrator.errors import UsageError
 from orchestrator.load_generators import load_generators
 from orchestrator.tier import DISKS

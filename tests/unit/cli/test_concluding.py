@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.powers import World
 from orchestrator.run import experiment
 from orchestrator.system.shell import SystemShell

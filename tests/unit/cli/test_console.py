@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 
 
 class Gone(io.StringIO):

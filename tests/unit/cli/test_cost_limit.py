@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import campaign
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import campaign
 from orchestrator.design import costs
 from orchestrator.errors import EXIT_UNAVAILABLE, LeftBehindError, UnavailableError
 from orchestrator.platforms.dry import NobodyElse

@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from orchestrator.cli import campaign, plans
-from orchestrator.cli.app import App
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import campaign, plans
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators

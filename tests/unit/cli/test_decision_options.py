@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.model import Objective
 from orchestrator.planning import project_files

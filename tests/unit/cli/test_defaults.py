@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.cli import defaults, main
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli import main
+from orchestrator.cli.common import defaults
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system.shell import SystemShell
 from tests import ROOT

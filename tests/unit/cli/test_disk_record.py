@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import main
-from orchestrator.cli.console import LastingConsole
+from orchestrator.cli.common.console import LastingConsole
 from orchestrator.errors import UsageError
 from orchestrator.planning import recorded_disk
 from orchestrator.tiers.common.real import recording

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import campaign, standing_disks
+from orchestrator.cli.disks import standing_disks
+from orchestrator.cli.measure import campaign
 from orchestrator.errors import EXIT_UNAVAILABLE, EXIT_USAGE, UsageError
 from orchestrator.parts import Disks
 from orchestrator.planning import project_files

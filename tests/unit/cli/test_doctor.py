@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import doctor
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.cli.prepare import doctor
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.errors import UnavailableError
 from orchestrator.model import ClusterSpec, Placing

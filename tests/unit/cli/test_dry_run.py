@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.cli import main, plans
-from orchestrator.cli.options import Request
+from orchestrator.cli import main
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.databases import databases
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.load_generators import load_generators

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 import typer
 
-from orchestrator.cli import forms, main
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Compared, Request, _options
+from orchestrator.cli import main
+from orchestrator.cli.common import forms
+from orchestrator.cli.common.options import Compared, Request, _options
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.design import costs
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.tier_catalog import storage_classes

@@ -16,8 +16,8 @@ import pytest
 
 from orchestrator import errors
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INCONCLUSIVE,

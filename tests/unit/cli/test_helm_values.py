@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.databases.yugabytedb import flags, helm_values
 from orchestrator.databases.yugabytedb.settings import read
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError

@@ -6,7 +6,8 @@ from typing import Any
 
 import typer
 
-from orchestrator.cli import main, options
+from orchestrator.cli import main
+from orchestrator.cli.common import options
 from orchestrator.yugabyte import versions
 from tests.asked import commands
 

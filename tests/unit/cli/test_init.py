@@ -13,8 +13,8 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Profile

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli import concluding
-from orchestrator.cli.kept_answers import kept_answer
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.kept_answers import kept_answer
 from orchestrator.errors import EXIT_DONE
 from orchestrator.registry.extension import DoubtEntry, Extension
 from orchestrator.registry.installed import Installed

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import live_view
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
-from orchestrator.cli.live_panel import panel, sparkline
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.live_panel import panel, sparkline
+from orchestrator.cli.measure import live_view
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.run import live_state
 from orchestrator.run.live_events import (

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.observed.demand import demands
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.guards import GuardBeats
 from orchestrator.histories import files

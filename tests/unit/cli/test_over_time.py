@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE, EXIT_USAGE, EXIT_WORSE
 from orchestrator.registry.references import CORE
 from orchestrator.system import store

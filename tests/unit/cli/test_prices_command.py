@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator import tier_catalog
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
 from orchestrator.cli.main import program
 from orchestrator.errors import UnavailableError
 from tests import aws_answers

@@ -20,9 +20,9 @@ from rich.table import Table
 from rich.text import Text
 
 from orchestrator.analysis.results import Results
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import LastingConsole
+from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.model import Note, Run
 from orchestrator.units import csv_row, printable

@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import dry_run
+from orchestrator.cli.measure import dry_run
 from orchestrator.design import rehearsal
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError

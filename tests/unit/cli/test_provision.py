@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import provision
+from orchestrator.cli.prepare import provision
 from orchestrator.errors import UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed

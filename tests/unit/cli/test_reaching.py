@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from orchestrator import platforms
-from orchestrator.cli import plans, reaching
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans, reaching
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.databases import databases
 from orchestrator.databases.existing import ExistingCluster
 from orchestrator.errors import (

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.design import factors
 from orchestrator.planning import profiles
 from tests.apps import an_app

@@ -23,8 +23,8 @@ import yaml
 import orchestrator
 from orchestrator.analysis import verdicts
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_INCONCLUSIVE
 from orchestrator.model import Plan
 from orchestrator.system import store

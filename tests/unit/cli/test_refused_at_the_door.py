@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_UNAVAILABLE, EXIT_USAGE
 from orchestrator.system import store
 from tests import ROOT

@@ -10,7 +10,7 @@ import typer
 import yaml
 
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.load_generators import keys
 from tests import ROOT

@@ -15,10 +15,10 @@ from orchestrator.analysis.comparability import obstacle_over_time
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.common.options import Request
 from orchestrator.cli.main import exit_code
-from orchestrator.cli.options import Request
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.databases import choose, databases
 from orchestrator.design.rehearsal import NOTE, WARNING
 from orchestrator.errors import EXIT_DONE, UsageError

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import verdicts
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import LastingConsole
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INCONCLUSIVE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.cli.options import ProfileWorkload, profile_and_workload
+from orchestrator.cli.common.options import ProfileWorkload, profile_and_workload
 from orchestrator.errors import UsageError
 
 

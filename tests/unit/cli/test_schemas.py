@@ -19,9 +19,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from orchestrator.cli import validate
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.cli.prepare import validate
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.planning import project_files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator.analysis.observed import managed_servers
-from orchestrator.cli import seconds
+from orchestrator.cli.observe import seconds
 from tests.simulated_demand import seconds_of, summed
 
 MINUTES = summed(seconds_of("bursts of 10 s", 5, 600, mean=600.0), 60)

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import tiers
-from orchestrator.cli.app import App
+from orchestrator.cli.common.app import App
+from orchestrator.cli.prepare import tiers
 from orchestrator.errors import UsageError
 from orchestrator.model import Placing, Plan
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform

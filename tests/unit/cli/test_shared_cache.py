@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from orchestrator.cli import CACHE
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UnavailableError
 from orchestrator.system import machine_caches, marked
 from orchestrator.system.machine_caches import MachineIdentity

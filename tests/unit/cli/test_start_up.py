@@ -17,7 +17,7 @@ import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.commands import commands
-from orchestrator.cli.concluding import conclude
+from orchestrator.cli.measure.concluding import conclude
 from tests import ROOT
 from tests.campaigns import build_campaign, stored
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.campaign_app import CampaignApp
-from orchestrator.cli.console import LastingConsole
+from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from orchestrator.run import live_state, status
 from orchestrator.run.live_state import LiveRun, PanelState, RecentRates

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.cli import stripes
+from orchestrator.cli.observe import stripes
 from orchestrator.errors import UsageError
 from tests.simulated_demand import in_seconds
 

@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from tests import ROOT
 from tests.apps import an_app, tierbench

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from tests import ROOT

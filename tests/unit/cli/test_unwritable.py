@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator import cli
 from orchestrator.cli import main
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import (
     EXIT_DIFFERS,
     EXIT_DONE,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan

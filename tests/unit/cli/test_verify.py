@@ -17,9 +17,9 @@ import pytest
 from orchestrator import __version__
 from orchestrator.analysis import results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DIFFERS, EXIT_DONE
 from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.report.document import arrange

@@ -17,7 +17,7 @@ from orchestrator.analysis.doubts.written_checks import not_counted
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.use import all_nodes, node_use
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.model import (
     DISK_DEVICE,
     NODE_EXPORTER,

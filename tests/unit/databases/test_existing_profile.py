@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.cli import campaign, plans
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.common.options import Request
 from orchestrator.cli.main import exit_code
-from orchestrator.cli.options import Request
+from orchestrator.cli.measure import campaign, plans
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.existing import (
     ExistingCluster,

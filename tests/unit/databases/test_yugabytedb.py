@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.database_choice import on_database
+from orchestrator.cli.measure.database_choice import on_database
 from orchestrator.databases.common import container_nodes
 from orchestrator.databases.yugabytedb import (
     YugabyteDB,

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.observed.demand import demands
-from orchestrator.cli import managed_prometheus
+from orchestrator.cli.observe import managed_prometheus
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.histories import prometheus
 from orchestrator.system import http_client

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.design import costs
 from orchestrator.model import Dataset, Plan, Profile, Workload
 from orchestrator.planning import durations, paces, planned_loads

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import project_files
@@ -203,7 +203,7 @@ def test_other_mistakes_are_said_of_each_file(tmp_path: Path) -> None:
 
 
 def test_help_names_every_scale() -> None:
-    from orchestrator.cli.options import ScaleOption
+    from orchestrator.cli.common.options import ScaleOption
 
     (option,) = ScaleOption.__metadata__  # type: ignore[attr-defined]
     for scale in SCALES:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.design import disk_matrix
 from orchestrator.load_generators.fio import Fio
 from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record, Run

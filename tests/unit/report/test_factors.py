@@ -11,7 +11,7 @@ from orchestrator import report
 from orchestrator.analysis.answers import sweeps
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Objective, Run, Workload
 from orchestrator.report.blocks import Charts

@@ -8,7 +8,7 @@ from typing import get_args
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.report.sections.disks import HELD_BY
 from orchestrator.tier import DiskKind, Gate, GateCheck, Limits
 from tests.campaigns import build_campaign

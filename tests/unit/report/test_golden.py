@@ -18,8 +18,8 @@ import pytest
 from rich.console import Console
 
 from orchestrator import report, units
-from orchestrator.cli import concluding
-from orchestrator.cli.concluding import ReportPaths
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.concluding import ReportPaths
 from tests import golden, report_verdicts
 from tests.campaigns import build_campaign
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from tests.browser import PROGRAM, Page, browser
 from tests.campaigns import build_campaign
 

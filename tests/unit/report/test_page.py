@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.report.rendering import page
 from tests import report_verdicts
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.model import Note, Record
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.document import arrange

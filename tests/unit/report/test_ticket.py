@@ -12,7 +12,7 @@ import pytest
 from orchestrator import report
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.model import Objective
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import decisions

@@ -10,9 +10,9 @@ import pytest
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
-from orchestrator.cli.options import Request
-from orchestrator.cli.plans import make_plan
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import concluding
+from orchestrator.cli.measure.plans import make_plan
 from orchestrator.databases import choose, databases
 from orchestrator.databases.none import NoDatabase
 from orchestrator.design import disk_matrix, node_disks, used_profiles

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli import doctor
+from orchestrator.cli.prepare import doctor
 from orchestrator.databases.existing import ExistingCluster
 from orchestrator.databases.yugabytedb import tls
 from orchestrator.model import Plan

@@ -14,7 +14,7 @@ import pytest
 
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes.bottlenecks import bottlenecks
-from orchestrator.cli.concluding import conclude
+from orchestrator.cli.measure.concluding import conclude
 from orchestrator.model import Phase, Record, Run
 from orchestrator.run import judged_runs, judging, outlines, status, status_lines
 from orchestrator.system import store, stored_json

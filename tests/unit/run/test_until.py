@@ -16,8 +16,8 @@ import pytest
 from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import plans
-from orchestrator.cli.options import Request
+from orchestrator.cli.common.options import Request
+from orchestrator.cli.measure import plans
 from orchestrator.errors import UsageError
 from orchestrator.metrics import measured
 from orchestrator.model import Plan, Record

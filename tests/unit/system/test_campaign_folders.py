@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import left_out
-from orchestrator.cli.campaign import begun_since_now
+from orchestrator.cli.measure.campaign import begun_since_now
 from orchestrator.errors import EXIT_UNAVAILABLE, NotReadableError
 from orchestrator.system import (
     campaign_folders,

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 
 from orchestrator import tier_catalog
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding as command
-from orchestrator.cli.app import App
-from orchestrator.cli.campaign_app import CampaignApp
+from orchestrator.cli.common.app import App
 from orchestrator.cli.main import program
+from orchestrator.cli.measure import concluding as command
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis import results
-from orchestrator.cli import verify
+from orchestrator.cli.look import verify
 from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Run

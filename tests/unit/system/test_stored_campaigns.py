@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.analysis.campaigns.campaign_list import Entry
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.design import slo
 from orchestrator.errors import UsageError
 from orchestrator.system import store, stored_campaigns

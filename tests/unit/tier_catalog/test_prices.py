@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from orchestrator import tier_catalog
-from orchestrator.cli import prices as command
+from orchestrator.cli.prepare import prices as command
 from orchestrator.design import costs
 from orchestrator.errors import UsageError
 from orchestrator.planning import project_files

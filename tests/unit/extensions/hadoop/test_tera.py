@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from orchestrator import load_generators
-from orchestrator.cli import members
+from orchestrator.cli.measure import members
 from orchestrator.design import factors
 from orchestrator.errors import LoadError, UsageError
 from orchestrator.extensions.hadoop.pages import Servers

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.results import Results, finished, whole
-from orchestrator.cli.campaign_app import CampaignApp
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.extensions.predict import commands as predictions
 from orchestrator.extensions.predict.prediction import FIGURES

@@ -10,7 +10,7 @@ import pytest
 from orchestrator.analysis.conclusions import Estimate, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
-from orchestrator.cli import concluding
+from orchestrator.cli.measure import concluding
 from orchestrator.extensions.predict import section as predicted
 from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table

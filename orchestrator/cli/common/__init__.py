@@ -1,0 +1,1 @@
+"""What all commands share: options, the console, and what reaches outside of this program."""

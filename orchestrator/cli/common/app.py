@@ -1,0 +1,439 @@
+"""What the commands are given: folders, console, and what they reach outside of this program.
+
+Nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import typer
+
+from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
+from orchestrator.cli.common import forms
+from orchestrator.cli.common.console import (
+    ConsoleProgress,
+    EndingProgress,
+    LastingConsole,
+)
+from orchestrator.cli.common.defaults import GivenDefault
+from orchestrator.errors import NotAsked, TierbenchError, UnavailableError, UsageError
+from orchestrator.model import Cluster, ClusterSpec, Placing
+from orchestrator.parts import CheckedFact, Collector, Database, Parts
+from orchestrator.powers import Clock, Platform, Shell, World
+from orchestrator.system import confirmed, host, machine_caches
+from orchestrator.system.clock import SystemClock
+from orchestrator.system.machine_caches import MachineIdentity
+from orchestrator.system.shell import SystemShell
+from orchestrator.tier import DiskKind
+
+PLATFORM = "docker"  # where nothing else is said
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# within five minutes, also if thirty steps hang
+TEARDOWN_S = 240.0
+_STEP_S = 2.0
+_SOON_S = 0.001  # the alarm clock takes 0 for never
+_LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
+Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
+
+
+def _all_platforms() -> Platforms:
+    from orchestrator.platforms import platforms
+
+    return platforms()
+
+
+def _all_parts(platform: Platform | None = None) -> Parts:
+    from orchestrator.collectors import collectors, statements
+    from orchestrator.databases import databases
+    from orchestrator.load_generators import load_generators
+    from orchestrator.platforms.common import packages
+    from orchestrator.tiers import tier_mechanisms
+
+    members = databases()
+    sampled: Sequence[Collector] = ()
+    if platform is not None:
+        sampled = collectors(platform)
+    return Parts(
+        members,
+        load_generators(),
+        tier_mechanisms(),
+        sampled,
+        partial(_of_cluster, members),
+        statements.statement_counts,
+        partial(_session_history, members),
+        packages.installed,
+    )
+
+
+@contextmanager
+def _of_cluster(
+    members: Mapping[str, Database], cluster: Cluster
+) -> Iterator[Sequence[Collector]]:
+    """Collectors with a session, and those of the database's own servers, also where others run
+    it."""
+    from orchestrator.collectors import sessions
+
+    of_servers: Sequence[Collector] = ()
+    database = members.get(cluster.database)
+    if database is not None and database.abilities.collectors is not None:
+        of_servers = database.abilities.collectors()
+    with sessions.session_waits(cluster) as connected:
+        yield (*connected, *of_servers)
+
+
+def _session_history(
+    members: Mapping[str, Database], cluster: Cluster, window_s: float
+) -> Mapping[str, Any]:
+    """Empty of a database that keeps none, also where others run it."""
+    database = members.get(cluster.database)
+    if database is None or database.abilities.session_history is None:
+        return {}
+    return database.abilities.session_history(cluster, window_s)
+
+
+def _own_cache() -> Path:
+    """Of a cache that several machines share, the part of this one."""
+    return machine_caches.part_of(CACHE, machine_caches.here())
+
+
+def _lock() -> Path:
+    return host.lock_folder() / "tierbench.lock"
+
+
+def _standard_input() -> TextIO:
+    return sys.stdin
+
+
+def _error_console() -> LastingConsole:
+    return LastingConsole(stderr=True)
+
+
+def _progress() -> EndingProgress:
+    return ConsoleProgress(_error_console())
+
+
+def _user_files() -> Path | None:
+    if IS_CHECKOUT:
+        return None
+    return OWN
+
+
+@dataclass(frozen=True)
+class App:
+    """The command line of one call."""
+
+    root: Path = field(default_factory=root)
+    cache: Path = field(default_factory=_own_cache)
+    results: Path = RESULTS  # where campaigns stay if the command has no --results
+    out: LastingConsole = field(default_factory=LastingConsole)
+    err: LastingConsole = field(default_factory=_error_console)
+    progress: EndingProgress = field(default_factory=_progress)
+    stdin: TextIO = field(default_factory=_standard_input)  # a person's on a terminal
+    clock: Clock = field(default_factory=SystemClock)
+    shell: Shell = field(default_factory=SystemShell)
+    platforms: Callable[[], Platforms] = _all_platforms  # name → what connects
+    # The members of all families; without a platform there are no collectors.
+    parts: Callable[[Platform | None], Parts] = _all_parts
+    # Held by the one campaign on this machine, since two disturb each other from wherever they are
+    # started. Not in the cache, which may be private to a checkout.
+    lock: Path = field(default_factory=_lock)
+    # What the user has confirmed.
+    state: Path = field(default_factory=confirmed.folder)
+    user: int = field(default_factory=os.geteuid)
+    machine: MachineIdentity = field(default_factory=machine_caches.here)
+    # Provider → where its prices are asked for, if elsewhere than at its own address.
+    price_services: Mapping[str, str] = field(default_factory=dict)
+    words: tuple[str, ...] = ()  # the command as given, without the program's name
+    # What tells the folder of the campaign that the command carries out; None before it is begun.
+    campaigns: list[Callable[[], Path | None]] = field(default_factory=list)
+    # What is called with the exit code before the program ends.
+    at_end: list[Callable[[int], None]] = field(default_factory=list)
+    # Options that a person's defaults gave.
+    defaults: list[GivenDefault] = field(default_factory=list)
+    # Where the user's files are, if not in `root`.
+    user_files: Path | None = field(default_factory=_user_files)
+
+    def speak(
+        self, quiet: bool, verbose: bool, color: str, output: str = forms.TABLE
+    ) -> None:
+        """How this command says what it does (`options.Telling`). UsageError if it is asked for
+        both less and more."""
+        if quiet and verbose:
+            raise UsageError(
+                "--quiet and --verbose cannot be combined", advice="give one of them"
+            )
+        for console in (self.out, self.err):
+            console.speak(color, output)
+        self.progress.speak(quiet, verbose, color)
+
+    def folder(self, results: Path, campaign: str) -> Path:
+        """The folder of a stored campaign. UsageError if there is none of that name."""
+        from orchestrator.system import stored_campaigns
+
+        return stored_campaigns.resolve(results, campaign)
+
+    def connection(self, name: str) -> Callable[[Clock, Placing], Platform]:
+        """What connects to the platform `name`. UsageError if there is none of that name."""
+        connections = self.platforms()
+        if name not in connections:
+            names = " and ".join(connections)
+            raise UsageError(f"no platform {name!r}", advice=f"there are {names}")
+        return connections[name]
+
+    def connect(
+        self, name: str | None = None, placing: Placing | None = None
+    ) -> Platform:
+        """Where containers run, and on which of its machines. UsageError for an unknown name,
+        UnavailableError if it does not answer."""
+        connect = self.connection(name or PLATFORM)
+        return connect(self.clock, placing or Placing())
+
+    def world(self, name: str | None = None, placing: Placing | None = None) -> World:
+        """The powers for one command, on the platform `name`; raises as `connect` does."""
+        platform = self.connect(name, placing)
+        scope = f"tierbench-{platform.campaign}"
+        return World(
+            self.clock,
+            self.shell,
+            platform,
+            self.progress,
+            self.cache,
+            self.root,
+            scope,
+        )
+
+    def disk_kinds(self) -> dict[str, DiskKind]:
+        """The tier mechanisms that a profile may name, each with the kind of its disks."""
+        mechanisms = self.parts(None).tiers
+        return {name: mechanism.kind for name, mechanism in mechanisms.items()}
+
+    def unasked(self) -> tuple[Parts, World]:
+        """Parts and powers of a look ahead: no engine is asked, no cluster connected to."""
+        from orchestrator.databases.existing import ExistingCluster
+        from orchestrator.platforms.dry import UnaskedPlatform
+
+        def nobody(*_: object) -> Any:
+            raise NotAsked("a preview does not connect to the cluster")
+
+        parts = self.parts(None)
+        existing = ExistingCluster(connect=nobody)
+        databases = {**parts.databases, ExistingCluster.name: existing}
+        world = World(
+            self.clock,
+            self.shell,
+            cast(Platform, UnaskedPlatform()),
+            self.progress,
+            self.cache,
+            self.root,
+        )
+        return replace(parts, databases=databases), world
+
+    @contextmanager
+    def alone(self, platform: Platform) -> Iterator[None]:
+        """Excludes other campaigns on this machine, and on this platform from another machine.
+        UnavailableError if one is running."""
+        with host.only_one(self.lock), platform.guard.held():
+            yield
+
+    @contextmanager
+    def at_work(
+        self,
+        name: str | None = None,
+        placing: Placing | None = None,
+        most_s: float | None = None,
+    ) -> Iterator[World]:
+        """The powers, alone on this machine; everything of ours is removed at the end, which comes
+        by `TimeIsUp` after `most_s`."""
+        require_writable(self.cache)
+        self.sign_cache()
+        world = self.world(name, placing)
+        with sweeping(world, self.alone(world.platform), most_s):
+            yield world
+
+    def sign_cache(self) -> None:
+        """Makes the cache this machine's; says what is unusual of that. UnavailableError as of
+        `machine_caches.sign`."""
+        machine_caches.sign(self.cache, self.machine)
+        if self.cache.parent.name == machine_caches.PARTS:
+            owner = machine_caches.owner_of(self.cache.parent.parent)
+            if owner:
+                self.progress.note(
+                    f"the cache belongs to {owner.name}; this machine uses {self.cache} "
+                    "in it"
+                )
+        if not self.machine.id:
+            self.progress.note(
+                "there is no /etc/machine-id, so any machine named "
+                f"{self.machine.name} uses this cache too. Give a container a fixed "
+                "--hostname, or mount the file"
+            )
+
+    def confirm(self, question: str) -> None:
+        """Ends the command unless the person at the terminal agrees."""
+        self.out.print(f"{question} [y/N]: ", end="", markup=False)
+        answer = self.stdin.readline().strip().lower()
+        if answer not in ("y", "yes"):
+            raise typer.Abort
+
+    def first_run(
+        self, spec: ClusterSpec, world: World, listen: Callable[[Cluster], None]
+    ) -> Iterator[CheckedFact]:
+        """Goes through the checklist of the database."""
+        first_run = self.parts(None).databases[spec.database].abilities.first_run
+        if first_run is None:
+            raise UsageError(f"{spec.database} has no checklist")
+        return first_run.look(spec, world, listen)
+
+
+def require_writable(cache: Path) -> None:
+    """UnavailableError if the cache, or a folder in it, is another user's: `sudo tierbench disk up`
+    leaves folders of root."""
+    for folder in (cache, *cache.glob("*/")):
+        if not folder.is_dir():
+            continue
+        if os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+            continue
+        quoted = shlex.quote(str(folder))
+        raise UnavailableError(
+            f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
+            f"sudo chown -R {os.geteuid()} -- {quoted}",
+        )
+
+
+class TimeIsUp(KeyboardInterrupt):
+    """Ends the run in progress as Ctrl-C does: it is no failure of that run."""
+
+
+class _StepGivenUp(KeyboardInterrupt):
+    """Ends a step of a teardown that has lasted too long; the next ones are tried."""
+
+
+@contextmanager
+def sweeping(
+    world: World,
+    alone: AbstractContextManager[None] | None = None,
+    most_s: float | None = None,
+    teardown_s: float = TEARDOWN_S,
+) -> Iterator[None]:
+    """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
+    than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
+    logs, and no removal. When a teardown that was asked for by a signal has lasted for
+    `teardown_s`, what hangs is given up step by step."""
+    signals = _Signals(world, teardown_s)
+    signals.listen(most_s)
+    try:
+        with alone or nullcontext():
+            try:
+                try:
+                    yield
+                finally:
+                    signals.begin_teardown()
+            finally:
+                _sweep(world)
+    finally:
+        signals.restore()
+
+
+class _Signals:
+    """What signals do while something of ours is up, and while it is taken down.
+
+    The alarm clock of the process has two uses: it ends the block when its time is up, and, once
+    a teardown was asked for by a signal, each of its steps that hangs."""
+
+    def __init__(self, world: World, teardown_s: float) -> None:
+        self._world = world
+        self._teardown_s = teardown_s
+        self._is_down = False
+        # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
+        self._heard = [
+            number
+            for number in _SIGNALS
+            if signal.getsignal(number) is not signal.SIG_IGN
+        ]
+        listened = (*self._heard, signal.SIGALRM)
+        self._before = {number: signal.getsignal(number) for number in listened}
+
+    def listen(self, most_s: float | None) -> None:
+        """Ends the block at a signal, or after `most_s`."""
+        for number in self._heard:
+            signal.signal(number, self._interrupted)
+        signal.signal(signal.SIGALRM, self._time_is_up)
+        alarm_s = 0.0  # never
+        if most_s is not None:
+            alarm_s = max(most_s, _SOON_S)
+        signal.setitimer(signal.ITIMER_REAL, alarm_s)
+
+    def begin_teardown(self) -> None:
+        """From now on a signal gives up what is only carried here; nothing ends the teardown."""
+        if self._is_down:
+            return
+        self._is_down = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number in self._heard:
+            signal.signal(number, self._hasten)
+
+    def restore(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, disposition in self._before.items():
+            signal.signal(number, disposition)
+
+    def _interrupted(self, *_: object) -> None:
+        self._end("interrupted")
+        raise KeyboardInterrupt
+
+    def _time_is_up(self, *_: object) -> None:
+        self._end("the limit is reached")
+        raise TimeIsUp
+
+    def _end(self, why: str) -> None:
+        self.begin_teardown()
+        self._limit_teardown()
+        self._world.progress.warn(
+            f"{why}: taking everything down; what is finished is kept"
+        )
+
+    def _hasten(self, *_: object) -> None:
+        given_up = self._world.carrying_given_up
+        if not given_up.is_set():
+            given_up.set()
+            self._world.progress.warn(
+                "logs and files that are still there are not collected; removing "
+                "goes on"
+            )
+        remaining_s, _interval_s = signal.getitimer(signal.ITIMER_REAL)
+        if remaining_s == 0:
+            self._limit_teardown()
+
+    def _limit_teardown(self) -> None:
+        """After `teardown_s` each step that hangs is given up, every few seconds one."""
+        self._world.platform.guard.beats.ending.set()
+        signal.signal(signal.SIGALRM, self._give_up)
+        signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)
+
+    def _give_up(self, *_: object) -> None:
+        self._world.progress.warn(f"removing hangs, so something may be left: {_LOOK}")
+        raise _StepGivenUp
+
+
+def _sweep(world: World) -> None:
+    platform = world.platform
+    try:
+        platform.sweep()
+        claims = platform.abilities.claims
+        if claims is None:
+            return
+        kept = claims.retained()
+        if kept:
+            names = ", ".join(kept)
+            world.progress.warn(f"rented and kept, at a cost, until removed: {names}")
+    except TierbenchError as error:
+        world.progress.warn(f"{error.what}; something may be left: {_LOOK}")

@@ -1,0 +1,84 @@
+"""`tierbench admin helm-values` and `storage-class`: a profile's cluster and its disks, as files
+for people who run Kubernetes themselves. Nothing is started, and no cluster is asked."""
+
+from dataclasses import replace
+from typing import Annotated
+
+from typer import Argument
+
+from orchestrator import errors, model
+from orchestrator.cli.common import completion
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import NodesOption, ScaleOption, takes
+from orchestrator.tier import ClassWanted
+
+ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
+
+
+@takes()
+def values(
+    app: App,
+    profile: ProfileArgument,
+    scale: ScaleOption = "laptop",
+    nodes: NodesOption = None,
+    storage_class: str | None = None,
+) -> None:
+    """Prints the values of YugabyteDB's own Helm chart for a profile's cluster."""
+    from orchestrator.cli.measure.database_choice import on_database
+    from orchestrator.databases import PREFERRED
+    from orchestrator.keys.strict_yaml import written
+
+    read, wanted = _read(app, profile, scale, storage_class)
+    cluster = on_database(read.cluster, PREFERRED)
+    if nodes:
+        factor = min(cluster.replication_factor, nodes)
+        cluster = replace(cluster, nodes=nodes, replication_factor=factor)
+    chart = app.parts(None).databases[PREFERRED].abilities.helm_chart
+    assert chart is not None, "its makers have one"
+    content = chart.values(cluster, wanted, read.placing)
+    remarks = [f"{read.tier.title}, at the scale {scale}."]
+    remarks += chart.remarks(cluster, wanted)
+    comments = "".join(f"# {remark}\n" for remark in remarks)
+    app.out.out(comments + written(content), end="")
+
+
+@takes()
+def storage_class(
+    app: App, profile: ProfileArgument, scale: ScaleOption = "laptop"
+) -> None:
+    """Prints the StorageClass whose volumes are a profile's disks."""
+    from orchestrator.tier_catalog import storage_classes
+
+    read, wanted = _read(app, profile, scale, None)
+    if not wanted.provisioner:
+        raise errors.UsageError(
+            f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
+            "name a row of the catalog as `type` and no `storage_class`",
+        )
+    size = (wanted.size_bytes or 0) // 2**30
+    manifest = storage_classes.manifest(wanted)
+    app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")
+
+
+def _read(
+    app: App, name: str, scale: str, storage_class: str | None
+) -> tuple[model.Profile, ClassWanted]:
+    """The profile as if its disks were volumes of a class, whatever its own enforcement is."""
+    from orchestrator.design.factors import EXISTING
+    from orchestrator.keys import tier_keys
+    from orchestrator.planning import project_files
+
+    unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
+    changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
+    if storage_class:
+        changes["storage_class"] = storage_class
+    kinds = app.disk_kinds()
+    (read,), _ = project_files.read(
+        app.root, [name], [], scale, kinds, tier_changes=changes
+    )
+    if read.cluster.database == EXISTING or read.tier.disk.storage_class is None:
+        raise errors.UsageError(
+            f"{name} is an existing cluster: there is nothing to make",
+            "name a profile whose nodes tierbench starts",
+        )
+    return read, read.tier.disk.storage_class

@@ -1,0 +1,1 @@
+"""Commands that show what was found: one campaign, or several of them."""

@@ -1,0 +1,141 @@
+"""`tierbench report`, `export`, `status` and `verify`: of a stored campaign what was found, what
+other programs take, how it stands, and whether its figures are those of its raw files."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from rich.markup import escape
+from typer import Exit, Option
+
+from orchestrator import errors, units
+from orchestrator.cli import RESULTS
+from orchestrator.cli.common import forms, streams
+from orchestrator.cli.common import options as asked
+from orchestrator.cli.common.app import App
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.system import files
+
+
+@asked.takes(shown_as=forms.OF_ANSWERS)
+def report(
+    app: CampaignApp,
+    campaign: asked.CampaignArgument = "latest",
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Shows the newest campaign again (or the one named); writes nothing."""
+    app.show_again(app.folder(results, campaign))
+
+
+@asked.takes()
+def export(
+    app: App,
+    folder: asked.CampaignArgument,
+    form: Annotated[Literal["csv", "junit", "openmetrics"], Option("--format")],
+    file: Path | None = None,
+    slo: asked.SloOption = None,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Writes the figures and verdicts of a campaign for CI servers and other programs."""
+    from orchestrator.cli.measure import concluding
+    from orchestrator.report.exports import FORMATS
+
+    loaded, verdict = concluding.judged(app.folder(results, folder), slo)
+    text = units.printable(FORMATS[form](loaded, verdict))
+    if file is None:
+        streams.write_utf_8(text)
+    else:
+        _write(text, file)
+
+
+def _write(text: str, output: Path) -> None:
+    """Into a file, or what is no file, such as a pipe, which takes it as it comes."""
+    if not output.exists() or output.is_file():
+        files.write_named(output, text)
+        return
+    try:
+        output.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+    except OSError as error:
+        raise errors.UnavailableError(
+            f"{output} cannot be written: {error.strerror}", "name another file"
+        ) from error
+
+
+@asked.takes(shown_as=forms.OR_JSON)
+def status(
+    app: App,
+    campaign: asked.CampaignArgument = "latest",
+    follow: bool = False,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Says how a campaign stands, also from another terminal: reads its folder only."""
+    from orchestrator.run import status
+
+    if follow and (app.out.as_json or not app.out.is_terminal):
+        raise errors.UsageError(
+            "--follow needs a terminal, and shows no JSON",
+            "leave it out; the campaign's own output has a line for each run",
+        )
+    folder = app.folder(results, campaign)
+    if follow:
+        _follow(app, folder)
+        return
+    lines = [*status.described(folder, app.clock.now())]
+    app.out.show(
+        {"folder": folder.resolve(), "lines": lines}, *[escape(line) for line in lines]
+    )
+
+
+_FOLLOWED_EVERY_S = 2.0
+
+
+def _follow(app: App, folder: Path) -> None:
+    """Shows how a campaign stands until it has ended, in the place of what stood before: the panel
+    of its own terminal while it goes on, else in lines."""
+    from rich.live import Live
+
+    from orchestrator.cli.common.live_panel import panel
+    from orchestrator.run import live_state, status
+
+    with Live(console=app.out, auto_refresh=False) as screen:
+        while True:
+            state = live_state.kept(folder, app.clock.now())
+            if state is not None:
+                screen.update(panel(state, app.clock.now()), refresh=True)
+            else:
+                lines = [*status.described(folder, app.clock.now())]
+                text = "\n".join([escape(line) for line in lines])
+                screen.update(text, refresh=True)
+                if status.ENDED in lines:
+                    return
+            app.clock.sleep(_FOLLOWED_EVERY_S)
+
+
+@asked.takes(shown_as=forms.OR_JSON)
+def verify(
+    app: App,
+    campaign: asked.CampaignArgument = "latest",
+    keep: bool = False,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Counts a campaign's figures again from its raw files; exit 1 if any differs."""
+    from orchestrator.cli.look import verify
+
+    facts = []
+    count = 0
+    folder = app.folder(results, campaign)
+    for where, checked, differences in verify.checks(folder):
+        facts.append({"where": where, "checked": checked, "differences": differences})
+        lines = [f"{where}: {checked}"]
+        lines += [f"  differs: {text}" for text in differences]
+        if not app.out.as_json:
+            for line in lines:
+                app.out.print(line, markup=False, soft_wrap=True)
+        count += len(differences)
+    summary = "no difference"
+    if count:
+        summary = units.counted(count, "difference")
+    if keep:
+        verify.keep(folder, count, app.clock.now())
+    app.out.show(facts, summary)
+    if count:
+        raise Exit(errors.EXIT_DIFFERS)

@@ -1,0 +1,256 @@
+"""`tierbench history`, `compare-results` and `baseline`: what stored campaigns say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from typer import Argument, Option
+
+from orchestrator.cli import RESULTS
+from orchestrator.cli.common import completion, forms
+from orchestrator.cli.common import options as asked
+from orchestrator.cli.common.app import App
+from orchestrator.errors import (
+    EXIT_INCONCLUSIVE,
+    EXIT_WORSE,
+    CutError,
+    TierbenchError,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from orchestrator.analysis.campaigns.campaign_list import Entry
+    from orchestrator.analysis.campaigns.trend import Trend
+    from orchestrator.analysis.results import Results
+
+_DATABASES = completion.databases("postgresql", "yugabytedb", "existing")
+_WITHOUT_RUNS = ("observation", "prediction")
+NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
+
+
+@asked.takes(shown_as=forms.OF_LISTS)
+def history(
+    app: App,
+    profile: Annotated[str | None, asked.profile_named()] = None,
+    workload: Annotated[str | None, asked.workload_named()] = None,
+    database: Annotated[str | None, completion.among(_DATABASES, "on it.")] = None,
+    since: str | None = None,
+    show_trend: Annotated[bool, Option("--trend")] = False,
+    fail_if_worse: bool = False,
+    across_machines: bool = False,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Lists what was measured, observed and predicted, the newest first; with --trend, where a
+    tier's rate changed."""
+    from orchestrator.report import campaign_tables
+    from orchestrator.report.rendering.terminal import TableView
+
+    if show_trend and not (profile and workload):
+        raise UsageError(
+            "--trend shows one profile and one workload: give --profile and --workload"
+        )
+    if (fail_if_worse or across_machines) and not show_trend:
+        raise UsageError(
+            "--fail-if-worse and --across-machines belong to --trend: give it too"
+        )
+    since_s = _since(since, app.clock.now())
+    entries = []
+    for entry in _entries(app, results):
+        if entry.is_of(profile, workload, database, since_s):
+            entries.append(entry)
+    if not show_trend:
+        if not entries:  # scripts read an empty list
+            app.err.print(
+                f"Nothing in {escape(str(results))} is of what was asked for.\n"
+                "  → `tierbench history` without these options lists all"
+            )
+        table = TableView(campaign_tables.campaign_list(entries))
+        app.out.show(entries, table, names=[entry.folder for entry in entries])
+        return
+    rates = _trend(results, entries, str(profile), str(workload), across_machines)
+    app.out.show(rates, TableView(campaign_tables.trend(rates)))
+    if fail_if_worse and rates.worse:
+        raise typer.Exit(EXIT_WORSE)
+    if fail_if_worse and rates.open:
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+
+
+def _entries(app: App, results: Path) -> Sequence[Entry]:
+    """Campaigns, observations and predictions, the newest first."""
+    from orchestrator.system import stored_answers, stored_campaigns
+
+    observed = stored_answers.observation_folders(results)
+    folders = stored_campaigns.folders(results)
+    folders = tuple(folder for folder in folders if folder not in observed)
+    if not folders and not observed:
+        raise UsageError(
+            f"no campaign in {results} yet", advice="run `tierbench compare` first"
+        )
+    try:
+        saved = stored_campaigns.baselines(results)
+    except CutError as error:  # campaigns are listed without their names
+        saved = {}
+        problem = f"{error.what}: {error.advice}"
+        app.err.print(escape(problem))
+    entries = [stored_answers.observation(folder) for folder in observed]
+    for folder in folders:
+        entry = stored_campaigns.entry(folder, saved)
+        entries += [entry, *stored_answers.prediction(folder, entry)]
+    return sorted(entries, key=_newest_first)
+
+
+def _newest_first(entry: Entry) -> float:
+    """What has no time is at the end."""
+    if entry.began_s is None:
+        return math.inf
+    return -entry.began_s
+
+
+def _trend(
+    results: Path, entries: Sequence[Entry], profile: str, workload: str, across: bool
+) -> Trend:
+    from orchestrator.analysis.campaigns.trend import trend
+    from orchestrator.system import store
+
+    campaigns = []
+    for entry in entries:
+        if not entry.fault and entry.kind not in _WITHOUT_RUNS:
+            campaigns.append(store.load(results / entry.folder, tables=False))
+    allowed: frozenset[str] = frozenset()
+    if across:
+        allowed = frozenset(["machines"])
+    rates = trend(campaigns, profile, workload, allowed)
+    if rates is None:
+        raise UsageError(
+            f"no campaign has finished runs of {profile} × {workload} with a rate",
+            "`tierbench history` lists what was measured",
+        )
+    return rates
+
+
+def _since(text: str | None, now_s: float) -> float | None:
+    """The begin of a day (UTC), or so many days before now. UsageError for another text."""
+    if text is None:
+        return None
+    days = text.removesuffix("d")
+    if days != text and days.isdigit():
+        return now_s - timedelta(days=int(days)).total_seconds()
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+        return day.timestamp()
+    except ValueError as error:
+        raise UsageError(
+            f"--since {text!r} is not a day", "write 2026-11-21, or 30d for days ago"
+        ) from error
+
+
+@asked.takes(shown_as=forms.OF_TABLES)
+def compare_results(
+    app: App,
+    a: asked.CampaignArgument,
+    b: asked.CampaignArgument = "latest",
+    margin: asked.MarginOverTimeOption = None,
+    p99_margin: asked.P99MarginOverTimeOption = None,
+    fail_if_worse: bool = False,
+    accept_inconclusive: bool = False,
+    across_machines: bool = False,
+    across_tiers: bool = False,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """What changed from one stored campaign to another: each tier and workload in both."""
+    from orchestrator.analysis.campaigns import over_time
+    from orchestrator.report import comparison_table
+    from orchestrator.report.rendering import markdown
+    from orchestrator.report.rendering.terminal import TableView
+    from orchestrator.system import store
+
+    earlier = app.folder(results, a)
+    later = app.folder(results, b)
+    if earlier.resolve() == later.resolve():
+        raise UsageError(
+            f"{a} and {b} are the same campaign, {earlier.resolve().name}",
+            "name an earlier one first; `tierbench history` lists them",
+        )
+    before = store.load(earlier)
+    after = store.load(later)
+    allowed = set()
+    if across_machines:
+        allowed.add("machines")
+    if across_tiers:
+        allowed.add("tiers")
+    others = _stored(results, (before.name, after.name))
+    compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
+    if not compared.deltas:
+        raise UsageError(
+            f"{before.name} and {after.name} share no tier and workload with "
+            "figures that can be compared",
+            "`tierbench history` lists what each measured",
+        )
+    table = comparison_table.comparison(compared)
+    if app.out.form == forms.MARKDOWN:
+        app.out.out(markdown.table(table))
+    else:
+        app.out.show(compared, TableView(table))
+    if fail_if_worse and compared.has("worse"):
+        raise typer.Exit(EXIT_WORSE)
+    if compared.has("inconclusive") and not accept_inconclusive:
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+
+
+def _stored(results: Path, but: Sequence[str]) -> Iterator[Results]:
+    """The other stored campaigns that can be read; `history` lists those that cannot."""
+    from orchestrator.system import store, stored_campaigns
+
+    for folder in stored_campaigns.folders(results):
+        with suppress(TierbenchError):
+            if folder.name not in but:
+                yield store.load(folder, tables=False)
+
+
+baseline = typer.Typer(help="Names for stored campaigns, to compare later ones with.")
+
+
+@baseline.command(name="set")
+@asked.takes()
+def save(
+    app: App,
+    name: NameArgument,
+    campaign: asked.CampaignArgument,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Names a campaign."""
+    from orchestrator.system import stored_campaigns
+
+    folder = stored_campaigns.save_baseline(results, name, campaign)
+    app.out.print(f"{name} = {folder.name}")
+
+
+@baseline.command(name="list")
+@asked.takes(shown_as=forms.OF_LISTS)
+def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
+    """Lists all names."""
+    from orchestrator.system import stored_campaigns
+
+    saved = stored_campaigns.baselines(results)
+    lines = [f"{name} = {folder}" for name, folder in saved.items()]
+    if not lines:
+        lines = ["no baseline yet: `tierbench admin baseline set NAME FOLDER`"]
+    app.out.show(saved, *lines, names=saved)
+
+
+@baseline.command(name="remove")
+@asked.takes()
+def remove(
+    app: App, name: NameArgument, results: asked.ResultsOption = RESULTS
+) -> None:
+    """Forgets a name; its campaign stays."""
+    from orchestrator.system import stored_campaigns
+
+    stored_campaigns.remove_baseline(results, name)

@@ -1,0 +1,432 @@
+"""A campaign from request to report: what the commands share.
+
+request → plan (`plans`, nothing started) → runs, records (experiment) → verdict, report (files)"""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from orchestrator import __version__
+from orchestrator.cli.common.app import App, TimeIsUp
+from orchestrator.cli.common.options import Measuring, Request
+from orchestrator.cli.measure import concluding, live_view, on_end, plans
+from orchestrator.cli.measure.database_choice import end_of_support, on_database
+from orchestrator.databases import PREFERRED
+from orchestrator.design import costs, machines
+from orchestrator.design.factors import EXISTING
+from orchestrator.design.used_profiles import on_nodes
+from orchestrator.errors import (
+    LeftBehindError,
+    NotWrittenError,
+    TierbenchError,
+    UnavailableError,
+    UsageError,
+)
+from orchestrator.facts import NoteKind
+from orchestrator.model import Cluster, ClusterSpec, Note, Plan, Profile
+from orchestrator.parts import AUTO, CheckedFact, FirstRun, Parts
+from orchestrator.planning import notes
+from orchestrator.platforms import own_images
+from orchestrator.powers import World
+from orchestrator.run import (
+    campaign_time,
+    checks,
+    datasets,
+    experiment,
+    expiry,
+    outlines,
+    room,
+    same_rate,
+    schedule,
+)
+from orchestrator.run.gates import Gates
+from orchestrator.run.resuming import Resumption
+from orchestrator.system import campaign_folders, shell, store
+from orchestrator.tier import Gate
+from orchestrator.tiers.common.emulated import standing
+from orchestrator.units import listed, parse_bytes
+
+# What figures come from; profiles and workloads of the campaign are in its plan.
+_CODE = ("orchestrator", own_images.FOLDER, "workloads")
+_NOT_MEASURED_HERE: tuple[NoteKind, ...] = ("rehearsal", "published figures")
+
+
+def carry_out(app: App, plan: Plan, request: Request) -> Path:
+    """Runs the plan; returns its folder. Nothing of ours is left running. UsageError if it would
+    cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
+    left: then the report of what finished is written."""
+    costs.check(plan, request.max_cost)
+    room.require(request.results, app.cache)
+    most_s = costs.affordable_s(plan, request.max_cost)
+    with (
+        _reported(app, begun_since_now(request.results), request.max_cost),
+        app.at_work(plan.platform, plan.placing, most_s) as world,
+    ):
+        plan = _that_starts(app, plan, request, world)
+        costs.check(plan, request.max_cost)  # of another database
+        parts = app.parts(world.platform)
+        at_start = tuple(_notes_at_start(plan, parts, request.results, world))
+        plan = replace(
+            plan,
+            notes=plan.notes + at_start,
+            max_cost=request.max_cost or "",
+            on_end=on_end.kept(app, request.on_end),
+        )
+        return _execute(app, plan, request, world, request.results)
+
+
+@contextmanager
+def _reported(
+    app: App, begun: Callable[[], Path | None], max_cost: str | None
+) -> Iterator[None]:
+    """If the block, which carries out the campaign that `begun` tells, is ended by its cost or
+    leaves something behind, what finished is reported."""
+    try:
+        yield
+    except TimeIsUp as end:
+        folder = begun()
+        ended = _cost_reached(str(max_cost), folder)
+        _conclude_with(Note("campaign cost", ended.what), folder, app)
+        raise ended from end
+    except LeftBehindError as left:
+        if isinstance(left.__context__, TierbenchError):
+            app.progress.warn(left.__context__.what)
+        folder = begun()
+        _save_left_behind(left, folder, app)
+        _conclude_with(Note("left behind", f"{left.what}; {left.advice}"), folder, app)
+        raise
+
+
+def _cost_reached(most: str, folder: Path | None) -> UnavailableError:
+    advice = "no run was begun"
+    if folder:
+        advice = (
+            f"the report of what finished is in {folder}; `tierbench resume` goes on "
+            "with a higher --max-cost"
+        )
+    return UnavailableError(
+        f"the campaign was ended because renting longer would cost more than {most}",
+        advice,
+    )
+
+
+def _save_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
+    """Beside the results; the person is told in any case."""
+    if folder is None:
+        return
+    try:
+        store.save_left_behind(folder, left.what, left.look)
+    except NotWrittenError as error:
+        app.progress.warn(error.what)
+
+
+def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
+    """Writes the report of what finished, with a note of how it ended; none if no run was begun.
+    That it cannot be written is said, and hides nothing of why the campaign ended."""
+    if folder is None:
+        return
+    try:
+        plan = store.load(folder).plan
+        store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
+        concluding.conclude(folder, None, app.cache)
+    except NotWrittenError as error:
+        app.progress.warn(
+            f"the report of the finished runs was not written: {error.what}"
+        )
+
+
+def begun_since_now(results: Path) -> Callable[[], Path | None]:
+    """What is called later for the campaign that was begun there since, if one was."""
+
+    def newest() -> Path | None:
+        folder = campaign_folders.newest(results)
+        if folder:
+            return folder.resolve()
+        return None
+
+    before = newest()
+
+    def begun() -> Path | None:
+        folder = newest()
+        if folder == before:
+            return None
+        return folder
+
+    return begun
+
+
+def _execute(
+    app: App,
+    plan: Plan,
+    asked: Measuring,
+    world: World,
+    out: Path,
+    begun: Resumption | None = None,
+) -> Path:
+    """Makes the runs; the cache is as small as was asked before them, and after them."""
+    host = {**asdict(world.machine.facts()), "python": python_version()}
+    facts = fingerprint(app, host, world.platform.facts(), world)
+    parts = app.parts(world.platform)
+    following = (
+        schedule.retried,
+        partial(schedule.decided, app.progress),
+        _at_same_rate,
+    )
+
+    def limit_cache() -> None:
+        if asked.cache_max is not None:
+            datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
+
+    limit_cache()
+    write = concluding.page_writer(app, world)
+    with live_view.watched(app.progress, world) as (heard_world, hear):
+        folder = experiment.execute(
+            plan,
+            parts,
+            heard_world,
+            out,
+            facts,
+            following,
+            begun,
+            after_run=write,
+            hear=hear,
+        )
+    limit_cache()
+    return folder
+
+
+def _at_same_rate(folder: Path) -> Plan | None:
+    """All at one rate, once the capacity that it is a share of is measured."""
+    return same_rate.plan_at_same_rate(store.load(folder))
+
+
+def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> Path:
+    """Makes the runs of a stored campaign that have no finished record; returns its folder.
+    UsageError if its figures are not of runs, these would not be like those before, or they would
+    cost more than is left of what all may cost; UnavailableError when they have."""
+    folder = folder.resolve()
+    begun = Resumption(
+        folder, tuple(despite), asked.max_cost, _command_anew(app, asked)
+    )
+    _check_measured_here(begun, folder)
+
+    def resumed() -> Path:
+        return folder
+
+    app.campaigns.append(resumed)
+    command = on_end.of_resumed(app, begun.plan, asked.on_end)
+    if command:
+        app.at_end.append(on_end.ending_with(app, command, resumed))
+    room.require(begun.folder, app.cache)
+    plan = begun.plan
+    most_s = _affordable_s(begun, app)
+    finished = len(begun.finished)
+    app.progress.note(
+        f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
+    )
+    with (
+        _reported(app, resumed, begun.most_cost),
+        app.at_work(plan.platform or None, plan.placing, most_s) as world,
+    ):
+        # Another program may have gone on with it while this one waited to be alone.
+        begun = replace(begun)
+        _affordable_s(begun, app)
+        rest = _rest(begun.plan, finished)
+        texts = list(expiry.warnings(rest, app.parts(world.platform), world))
+        texts += room.warnings(begun.plan, folder, begun.finished)
+        for text in texts:
+            world.progress.warn(text)
+        return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
+
+
+def _affordable_s(begun: Resumption, app: App) -> float | None:
+    """How long the rest of it may take for what is left of its limit; None: no end. UsageError if
+    it would cost more."""
+    outline = outlines.of_campaign(begun.before)
+    elapsed_s = campaign_time.elapsed_before_s(outline, begun.folder, app.clock.now())
+    rest = _rest(begun.plan, len(begun.finished))
+    costs.check(rest, begun.most_cost, elapsed_s)
+    return costs.affordable_s(begun.plan, begun.most_cost, elapsed_s)
+
+
+def _command_anew(app: App, asked: Measuring) -> str | None:
+    """What the plan has of --on-end from now on; None if it is not given."""
+    if asked.on_end is None:
+        return None
+    return on_end.kept(app, asked.on_end)
+
+
+def _check_measured_here(begun: Resumption, folder: Path) -> None:
+    """UsageError if figures were published by others, or made up."""
+    if any(note.kind in _NOT_MEASURED_HERE for note in begun.plan.notes):
+        raise UsageError(
+            f"{folder} holds no campaign that was measured here, so it cannot "
+            "be resumed",
+            "`tierbench compare` measures",
+        )
+
+
+def _rest(plan: Plan, finished: int) -> Plan:
+    """The plan as long as its other runs take, as far as that can be told: each takes as long."""
+    share = 1 - finished / len(plan.runs)
+    return replace(
+        plan,
+        estimate_s=plan.estimate_s * share,
+        most_s=costs.most_s(plan) * share,
+    )
+
+
+def _notes_at_start(
+    plan: Plan, parts: Parts, results: Path, world: World
+) -> Iterator[Note]:
+    """Notes, also said, on each disk that is up beside the campaign, on memory and room that are
+    short, and on certificates that end too early."""
+    texts = []
+    for disk in standing.reminders(world.platform):
+        texts.append(
+            f"other load: {disk}. What uses that disk takes CPU and disk from "
+            "this campaign"
+        )
+    texts += checks.short_memory(plan, world)
+    texts += expiry.warnings(plan, parts, world)
+    texts += room.warnings(plan, results)
+    for text in texts:
+        world.progress.warn(text)
+        yield Note("other", text)
+
+
+def fingerprint(
+    app: App, host: Mapping[str, Any], engine: object, world: World
+) -> dict[str, Any]:
+    """What ran a campaign, and where. `engine`: the platform's own facts, or why there is none."""
+    facts: dict[str, Any] = {"tierbench": __version__}
+    facts |= shell.git_revision(world.root, _CODE, world.shell)
+    facts["host"] = host
+    try:
+        machines = world.platform.machines()[1:]
+        facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
+    except OSError as error:  # then runs are held against the first machine alone
+        world.progress.warn(
+            f"the facts of the other machines are not recorded: {error}"
+        )
+    facts["engine"] = engine
+    return {**facts, **command_given(app)}
+
+
+def command_given(app: App) -> dict[str, str]:
+    """The command, as a shell takes it, with what defaults gave it, and where it was given."""
+    words = ["tierbench", *app.words]
+    for default in app.defaults:
+        words += default.words
+    return {"command": shlex.join(words), "directory": str(Path.cwd())}
+
+
+def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
+    """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
+    up here: the plan that is written is the one that runs."""
+    if not any(note.kind == "preferred database" for note in plan.notes):
+        return plan  # `auto` was not asked, or took PostgreSQL
+    clusters = [profile.cluster for profile in plan.profiles]
+    preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
+    parts = app.parts(world.platform)
+    try:
+        checks.check(plan, parts, world)
+        checks.prove_start(preferred, parts, world)
+    except Exception as error:
+        # Whatever it is: PostgreSQL is tried before anything ends.
+        without = plans.make_plan(app, request, str(error))
+        for note in without.notes:
+            if note.kind == "fallback database":
+                world.progress.warn(note.text)
+        return without
+    return plan
+
+
+def calibrate(
+    app: App, profile_name: str, scale: str, thorough: bool, drain: bool
+) -> Gate:
+    """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
+    profile = plans.placed(app, profile_name, scale=scale)
+    tier = on_nodes(profile, profile.cluster.nodes).tier
+    if profile.cluster.database == EXISTING:
+        raise UsageError(
+            f"{profile_name}: tierbench cannot measure the disks of an existing "
+            "cluster",
+            "run fio on its nodes while nothing else uses them",
+        )
+    if drain:
+        # Refuses what no disk of the profile can be asked for; a note is of a campaign.
+        list(notes.of_options(["drain"], [profile]))
+    with app.at_work(profile.platform, profile.placing) as world:
+        mechanisms = app.parts(world.platform).tiers
+        mechanisms[tier.disk.enforcement].check(tier, world)
+        gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
+        return gates.measure(tier, thorough, drain)
+
+
+def _nobody(_cluster: Cluster) -> None:
+    """Reads nothing of a cluster that is up."""
+
+
+def first_run(
+    app: App,
+    version: str | None,
+    platform: str | None = None,
+    profile: Profile | None = None,
+    results: Path | None = None,
+    listen: Callable[[Cluster], None] = _nobody,
+) -> Iterator[CheckedFact]:
+    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`,
+    and lets `listen` read the cluster. On `platform`; `profile`: on the platform and the machines
+    of that, with its release or image. UsageError if it cannot run there."""
+    abilities = app.parts(None).databases[PREFERRED].abilities
+    checklist = abilities.first_run
+    assert checklist is not None, "it is preferred where that passed"
+    spec = checklist.spec(version, {})
+    placing = None
+    if profile is not None:
+        spec = _of_profile(checklist, profile, version)
+        platform = profile.platform
+        placing = profile.placing
+    old = end_of_support(spec, app.clock)
+    if old:
+        app.progress.warn(old)
+    with app.at_work(platform, placing) as world:
+        if abilities.image_supply is not None:
+            abilities.image_supply.obtain(spec, world.platform)
+        findings = app.first_run(spec, world, listen)
+        yield from checklist.kept(findings, spec, world, results)
+
+
+def _of_profile(
+    checklist: FirstRun, profile: Profile, version: str | None
+) -> ClusterSpec:
+    """The checklist's cluster, of the release that was asked for, else of the profile's."""
+    cluster = on_database(profile.cluster, PREFERRED)
+    if profile.cluster.database == EXISTING:
+        raise UsageError(
+            f"{profile.name} is an existing cluster, but the checklist starts "
+            "its own nodes",
+            "leave out --profile; a campaign says at once what an existing "
+            "cluster lacks",
+        )
+    if profile.cluster.database not in (AUTO, PREFERRED) or version:
+        cluster = replace(cluster, version=version, settings={})
+    image_alone = {}
+    if "image" in cluster.settings:
+        image_alone["image"] = cluster.settings["image"]
+    spec = checklist.spec(cluster.version, image_alone)
+    engines = machines.named(profile)
+    if 0 < len(engines) < spec.nodes:
+        names = listed(engines)
+        raise UsageError(
+            f"the checklist starts {spec.nodes} nodes; {profile.name} names {names}",
+            "name a machine for each node; or leave out --profile to run the "
+            "checklist here",
+        )
+    return spec

@@ -1,0 +1,150 @@
+"""An App that carries campaigns out: what the commands of a campaign are given.
+
+A test hands the command line one of its own. Nothing heavy is imported before it is used."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from orchestrator import units
+from orchestrator.cli.common import forms, streams
+from orchestrator.cli.common.app import App, Platforms
+from orchestrator.model import Placing
+from orchestrator.parts import Parts
+from orchestrator.powers import Clock, Platform
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from orchestrator.analysis.conclusions import Verdict
+    from orchestrator.analysis.results import Results
+    from orchestrator.cli.common.options import Request
+    from orchestrator.model import Plan
+
+
+@dataclass(frozen=True)
+class CampaignApp(App):
+    """What `run`, `compare` and those that report are made of."""
+
+    def plan(self, request: Request) -> Plan:
+        """The plan of what was asked for; nothing is started."""
+        from orchestrator.cli.measure import plans
+
+        return plans.make_plan(self, request)
+
+    def carry_out(self, plan: Plan, request: Request) -> Path:
+        """Runs the plan; returns the campaign's folder."""
+        from orchestrator.cli.measure import campaign
+
+        return campaign.carry_out(self, plan, request)
+
+    def rehearse(self, request: Request) -> Path:
+        """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
+        without Docker; returns the campaign's folder. Says nothing but warnings."""
+        from orchestrator.cli.common.console import WarningsAlone
+        from orchestrator.cli.measure import campaign
+        from orchestrator.design import rehearsal
+        from orchestrator.platforms.dry import DryPlatform
+        from orchestrator.run import experiment
+        from orchestrator.system.clock import MadeUpClock
+
+        platform: Any = DryPlatform()
+        request = replace(request, database="postgresql")  # any: none is started
+        with TemporaryDirectory() as cache:
+            dry = replace(
+                self,
+                progress=WarningsAlone(self.progress),
+                cache=Path(cache),
+                clock=MadeUpClock(self.clock.now()),
+                platforms=partial(_platforms_alike, self.platforms(), platform),
+            )
+            plan = rehearsal.rehearsed(dry.plan(request))
+            world = replace(dry.world(), scope="tierbench")
+            host = asdict(world.machine.facts())
+            facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
+            parts = _dry_parts(dry.parts(platform))
+            return experiment.execute(plan, parts, world, request.results, facts)
+
+    def show(self, folder: Path, slo: str | None = None) -> tuple[Results, Verdict]:
+        """Judges a campaign, prints what was found and writes its report. NotWrittenError if that
+        cannot be written, when all else is shown."""
+        from orchestrator.cli.measure import concluding
+        from orchestrator.run import judged_runs
+
+        self.progress.step("judging")
+        basis = None
+        if slo is None:
+            basis = judged_runs.basis_of(folder)
+        loaded, verdict = concluding.found(folder, slo)
+        self._print(loaded, verdict)
+        self.progress.step("writing the report")
+        paths = concluding.keep(loaded, verdict, folder, self.cache, basis)
+        self.progress.done()
+        for file in (paths.html, paths.markdown):
+            self.out.add(f"report: {file.resolve()}")
+        return loaded, verdict
+
+    def show_again(self, folder: Path) -> None:
+        """Prints what was found of a campaign, judged anew if that is not kept; nothing is
+        written."""
+        from orchestrator.cli.measure import kept_answers, pages
+
+        kept = None
+        if self.out.form != forms.HTML:  # whose charts are drawn from tables
+            kept = kept_answers.kept_answer(folder)
+        if kept is not None:
+            self._print(kept.campaign, kept.verdict, kept.text)
+            self.out.add(pages.where_the_page_is(folder, "this one"))
+            return
+        from orchestrator.cli.measure import concluding
+        from orchestrator.system import saved_verdicts
+
+        if self.out.form == forms.TABLE:
+            self.progress.step("judging")
+        loaded, verdict = concluding.found(folder)
+        self._print(loaded, verdict)
+        saved = saved_verdicts.kind(folder, verdict)
+        self.out.add(pages.where_the_page_is(folder, saved))
+
+    def _print(self, loaded: Results, verdict: Verdict, kept_text: str = "") -> None:
+        """`kept_text`: of verdict.json, if the verdict was read from it."""
+        from orchestrator import report
+        from orchestrator.system import store
+
+        self.progress.done()
+        text = ""
+        if self.out.form == forms.MARKDOWN:
+            text = report.for_the_ticket(loaded, verdict)
+        elif self.out.form == forms.SUMMARY:
+            text = report.summary_of(loaded, verdict)
+        elif self.out.form == forms.HTML:
+            text = report.files(loaded, verdict, self.cache)[report.PAGE]
+        if text:
+            streams.write_utf_8(units.printable(text))
+            return
+        content = None
+        if self.out.as_json:
+            content = json.loads(kept_text or store.verdict_text(verdict))
+        self.out.show(content, *report.console(loaded, verdict))
+
+
+def _dry_parts(parts: Parts) -> Parts:
+    """With the collectors alone that make figures up."""
+    from orchestrator.keys.schema import DRY
+
+    collectors = [collector for collector in parts.collectors if collector.name == DRY]
+    return replace(parts, collectors=tuple(collectors))
+
+
+def _platforms_alike(names: Iterable[str], platform: Platform) -> Platforms:
+    """Whatever platform is connected to, it is this one."""
+
+    def connect(_clock: Clock, _placing: Placing) -> Platform:
+        return platform
+
+    return dict.fromkeys(names, connect)

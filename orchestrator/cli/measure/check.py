@@ -1,0 +1,85 @@
+"""`tierbench check`: whether the TPC-C-derived data of a database are consistent.
+
+A campaign checks after each of its runs; this command checks any database that can be reached."""
+
+import os
+from collections.abc import Mapping
+from typing import cast, get_args
+
+import typer
+from rich.markup import escape
+
+from orchestrator.cli.common import forms
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import takes
+from orchestrator.errors import (
+    EXIT_DONE,
+    EXIT_INCONCLUSIVE,
+    RunError,
+    UnavailableError,
+    UsageError,
+)
+from orchestrator.model import Endpoint, Tls, TlsMode
+
+
+@takes(shown_as=forms.OR_JSON)
+def check(
+    app: App,
+    host: str = "127.0.0.1",
+    port: int = 5432,
+    user: str = "bench",
+    database: str = "bench",
+    fresh: bool = False,
+) -> None:
+    """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
+    from orchestrator.load_generators.common import consistency
+
+    password = os.environ.get("PGPASSWORD", "")
+    endpoint = Endpoint(
+        host,
+        port,
+        port,
+        user,
+        password,
+        database,
+        local_host=host,
+        tls=_tls(os.environ),
+    )
+    conditions = app.root / "workloads" / "tpcc" / "consistency.sql"
+    try:
+        outcome = consistency.check(
+            conditions.read_text(encoding="utf-8"), endpoint, fresh=fresh
+        )
+    except RunError as error:  # of the server or of its tables: nothing was evaluated
+        raise UnavailableError(
+            str(error),
+            "name the server and database of the nine tables with --host, "
+            "--port, --user and --database. The password comes from PGPASSWORD",
+        ) from error
+    lines = []
+    for condition in outcome.conditions:
+        state = _state(condition.problem, condition.violations)
+        lines.append(f"{condition.name}  {state}  {condition.holds}")
+    count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
+    app.out.show(outcome, *lines, f"{count} warehouses checked")
+    if any(condition.violations != 0 for condition in outcome.conditions):
+        raise typer.Exit(EXIT_INCONCLUSIVE)
+    raise typer.Exit(EXIT_DONE)
+
+
+def _tls(environment: Mapping[str, str]) -> Tls:
+    """As libpq's own variables say; else TLS is used if it is offered."""
+    mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
+    modes = get_args(TlsMode)
+    if mode not in modes:
+        names = ", ".join(modes).replace("off", "disable")
+        raise UsageError(f"PGSSLMODE is {mode!r}", f"write {names}")
+    return Tls(cast(TlsMode, mode), environment.get("PGSSLROOTCERT"))
+
+
+def _state(problem: str | None, violations: int | None) -> str:
+    if problem:
+        return f"[yellow]could not be evaluated ({escape(problem)})[/yellow]"
+    if violations:
+        return f"[red]broken by {violations} rows[/red]"
+    return "holds"

@@ -1,0 +1,204 @@
+"""Profiles → profiles on the nodes and the database that they will run on. Nothing is started, but
+images that can be had are brought."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+
+from orchestrator import parts, powers
+from orchestrator.cli.common.app import PLATFORM, App
+from orchestrator.cli.measure import reaching, reading
+from orchestrator.databases import PREFERRED, choose, databases
+from orchestrator.design import machines
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.keys.strict_yaml import near_names
+from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
+from orchestrator.planning import plan, sizes
+from orchestrator.platforms.common.local_machine import LocalMachine
+from orchestrator.units import listed
+
+_BY_DATABASE = "`node_of`, `settings_of` or `version_of` of the cluster"
+Connected = Callable[[], powers.Platform]  # UnavailableError if it does not answer
+
+
+def with_databases(
+    app: App, draft: reading.PlanDraft, start_failure: str
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """Binds profiles to nodes and a database where they run, with notes on what was changed."""
+    request = draft.request
+    profiles = draft.profiles
+    placing = profiles[0].placing
+    connected: Connected = cache(partial(app.connect, draft.platform, placing))
+    if request.dry_run:
+        connected = reaching.briefly(app, draft.platform, placing, request.offline)
+    name_machines = any(machines.named(profile) for profile in profiles)
+    cores = []
+    if not request.nodes:
+        cores = _cores(connected, draft.platform != PLATFORM or name_machines)
+    fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
+    choices: dict[Note, None] = {}  # each once
+    chosen = []
+    for profile in fitted:
+        choices |= dict.fromkeys(_of_others(profile))
+        bound, note = _on_its_database(app, draft, profile, connected, start_failure)
+        chosen.append(bound)
+        if note:
+            choices[note] = None
+        old = end_of_support(bound.cluster, app.clock)
+        if old:
+            choices[Note("other", old)] = None
+    if request.node_size:
+        size = _node_size(chosen, connected, request.node_size)
+        chosen = [sizes.with_node(profile, size) for profile in chosen]
+    if not request.dry_run:
+        _obtain_images(chosen, connected)
+    return tuple(chosen), (*choices, *notes)
+
+
+def _on_its_database(
+    app: App,
+    draft: reading.PlanDraft,
+    profile: Profile,
+    connected: Connected,
+    start_failure: str,
+) -> tuple[Profile, Note | None]:
+    """On the database that was asked for, else on its own; and how `auto` chose it."""
+    cluster = profile.cluster
+    asked = draft.request.database
+    if asked == parts.AUTO or plan.is_of_others(cluster):
+        asked = cluster.database
+    members = app.parts(None).databases
+    proven = partial(_proven, cluster, connected, app.cache)
+    place = _real_place(profile, draft.platform)
+    name, note = choose(asked, members, proven, start_failure, place)
+    return replace(profile, cluster=on_database(cluster, name)), note
+
+
+def end_of_support(cluster: ClusterSpec, clock: powers.Clock) -> str:
+    """That nodes would be started whose release is out of support, or soon will be."""
+    supply = _image_supply(cluster)
+    if supply is None:
+        return ""
+    today = datetime.fromtimestamp(clock.now(), UTC).date()
+    return supply.end_of_support(cluster, today)
+
+
+def _image_supply(cluster: ClusterSpec) -> parts.ImageSupply | None:
+    database = databases().get(cluster.database)
+    if database is None:
+        return None
+    return database.abilities.image_supply
+
+
+def _real_place(profile: Profile, platform: str) -> str:
+    """Where its nodes run, unless on emulated disks of this machine. An engine that DOCKER_HOST
+    names counts as this machine: Docker Desktop is one."""
+    if machines.named(profile):
+        return f"the machines of {profile.name}"
+    if platform != PLATFORM:
+        return platform
+    if profile.tier.disk.is_real:
+        return f"the real disk of {profile.name}"
+    return ""
+
+
+def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
+    """Gets what can be had; the check of the database names all ways to get the others."""
+    for profile in profiles:
+        supply = _image_supply(profile.cluster)
+        if supply is not None:
+            with contextlib.suppress(UnavailableError):
+                supply.obtain(profile.cluster, connected())
+
+
+def _node_size(
+    profiles: Sequence[Profile], connected: Connected, text: str
+) -> NodeSize:
+    """As given, or what the machines have for their nodes. UnavailableError if none answers."""
+    if text != "auto":
+        return sizes.node_size(text)
+    placing = profiles[0].placing
+    offered = []
+    for machine in connected().machines_of_nodes():
+        facts = machine.facts_told or machine.facts()
+        offered.append((facts.cpus, facts.memory_bytes))
+    is_client_beside = placing is None or not (
+        placing.client_machine or placing.client_selector
+    )
+    nodes = 0
+    disk_bytes = 0
+    for profile in profiles:
+        nodes = max(nodes, profile.cluster.nodes)
+        if profile.cluster.node is not None:
+            disk_bytes = max(disk_bytes, profile.cluster.node.disk_bytes)
+    return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
+
+
+def _unknown_names(cluster: ClusterSpec) -> list[str]:
+    """The databases for which a profile says something, and which are not installed."""
+    named = {*cluster.node_of, *cluster.settings_of, *cluster.version_of}
+    return sorted(named - set(databases()))
+
+
+def _of_others(profile: Profile) -> Iterator[Note]:
+    """That a profile says something of the databases of extensions that are not here."""
+    names = _unknown_names(profile.cluster)
+    if names:
+        text = (
+            f"{_BY_DATABASE} names {listed(names)}, which no installed extension brings"
+        )
+        yield Note("no effect", text, profile.name)
+
+
+def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
+    """The cluster of that database, with the size, release and settings that the profile has for
+    it."""
+    installed = list(databases())
+    slips = [other for other in _unknown_names(cluster) if near_names(other, installed)]
+    if slips:
+        raise UsageError(
+            f"{_BY_DATABASE} names {listed(slips)}",
+            advice=f"write the name of a database: {listed(installed)}",
+        )
+    node = cluster.node_of.get(name, cluster.node)
+    in_force = {**cluster.settings, **cluster.settings_of.get(name, {})}
+    version = cluster.version_of.get(name, cluster.version)
+    return replace(
+        cluster,
+        database=name,
+        node=node,
+        node_of={},
+        settings=in_force,
+        settings_of={},
+        version=version,
+        version_of={},
+    )
+
+
+def _cores(connected: Connected, elsewhere: bool) -> list[int]:
+    """Of each machine that runs nodes. Where no platform answers, of this computer if that is
+    where they run if nothing else is said; of no machine if they are elsewhere."""
+    try:
+        cpus: list[int] = []
+        for machine in connected().machines_of_nodes():
+            facts = machine.facts_told or machine.facts()
+            cpus.append(facts.cpus)
+        return cpus
+    except UnavailableError:
+        if elsewhere:
+            return []
+        return [LocalMachine().facts().cpus]
+
+
+def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
+    started = on_database(cluster, PREFERRED)
+    checklist = databases()[PREFERRED].abilities.first_run
+    if checklist is None:
+        return ""
+    try:
+        return checklist.passed(started, connected(), folder)
+    except UnavailableError:
+        return ""

@@ -1,0 +1,194 @@
+"""Whether what a plan is carried out on answers: engines, machines behind ssh, a Kubernetes
+cluster, the hosts of a cluster that others run. All are asked at once; nothing is started."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from orchestrator import errors, units
+from orchestrator.cli.common.app import PLATFORM, App
+from orchestrator.databases.existing import ExistingCluster
+from orchestrator.design import machines
+from orchestrator.design.factors import EXISTING
+from orchestrator.model import Placing, Plan
+from orchestrator.platforms.docker import connection
+from orchestrator.powers import Clock, Platform
+from orchestrator.system import at_once
+from orchestrator.system.clock import MadeUpClock
+
+# Longer than ssh (20 s), SQL and Kubernetes (10 s) try to connect, so that they say why.
+LIMIT_S = 30.0
+_SOON_S = 1.0  # what answers within it is not worth a line in a log
+_OFFLINE = "with --offline nothing is asked"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`ask` returns when it has answered, and raises if it does not. `is_needed`: whether a plan
+    that it does not answer cannot be looked at as a whole."""
+
+    name: str
+    ask: Callable[[], object]
+    is_needed: bool = True
+
+
+@dataclass(frozen=True)
+class Reached:
+    """`answered`: names of what did; `problems`: an error, with what to do, for each that did not;
+    `unchecked`: what did not answer and need not, and why."""
+
+    answered: tuple[str, ...] = ()
+    problems: tuple[errors.TierbenchError, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
+    """Asks everything that the plan is carried out on, each for at most `limit_s`."""
+    places = (*_of_platform(app, plan), *_hosts(app, plan))
+    answers = [at_once.begun(partial(_asked, place)) for place in places]
+    _await(app, places, answers, limit_s)
+    answered: list[str] = []
+    problems: list[errors.TierbenchError] = []
+    unchecked: list[str] = []
+    for place, answer in zip(places, answers, strict=True):
+        problem: errors.TierbenchError | None = _silent(place, limit_s)
+        if answer.done():
+            problem = answer.result()
+        if problem is None:
+            answered.append(place.name)
+        elif place.is_needed or isinstance(problem, errors.UsageError):
+            problems.append(problem)
+        else:
+            unchecked.append(f"{problem.what}: {problem.advice}")
+    return Reached(tuple(answered), tuple(problems), tuple(unchecked))
+
+
+def briefly(
+    app: App,
+    platform: str,
+    placing: Placing | None,
+    is_offline: bool,
+    limit_s: float = LIMIT_S,
+) -> Callable[[], Platform]:
+    """What connects while a dry run is planned: once, however often it is called, and for at most
+    `limit_s`; offline never. UnavailableError, each time, if there was no answer."""
+    begun: list[Future[Platform]] = []
+
+    def connected() -> Platform:
+        place = Peer(f"the platform {platform}", _nothing)
+        if is_offline:
+            raise errors.UnavailableError(f"{place.name}: {_OFFLINE}")
+        if not begun:
+            connect = partial(app.connection(platform), _without_pauses(app))
+            begun.append(at_once.begun(partial(connect, placing or Placing())))
+            _await(app, [place], begun, limit_s)
+        answer = begun[0]
+        if not answer.done():
+            raise _silent(place, limit_s)
+        return answer.result()
+
+    return connected
+
+
+def _nothing() -> None:
+    pass
+
+
+def _without_pauses(app: App) -> Clock:
+    """A clock by which pauses between attempts are over at once: what refuses now is not waited
+    for."""
+    return MadeUpClock(app.clock.now())
+
+
+def _await(
+    app: App,
+    places: Sequence[Peer],
+    answers: Sequence[Future[Any]],
+    limit_s: float,
+) -> None:
+    """Waits, with a line that says for what: at once on a terminal, else after a second."""
+    unsaid_s = min(_SOON_S, limit_s)
+    if app.err.is_terminal:
+        unsaid_s = 0.0
+    wait(answers, unsaid_s)
+    silent: list[str] = []
+    for place, answer in zip(places, answers, strict=True):
+        if not answer.done():
+            silent.append(place.name)
+    if silent:
+        app.progress.step(f"asking whether it answers: {units.listed(silent)}", limit_s)
+        wait(answers, limit_s - unsaid_s)
+    app.progress.done()
+
+
+def _asked(place: Peer) -> errors.TierbenchError | None:
+    """What was wrong; None if it answered."""
+    try:
+        place.ask()
+    except errors.UsageError as error:
+        return error
+    except errors.TierbenchError as error:
+        return errors.UnavailableError(error.what, error.advice or _look_at(place))
+    except OSError as error:
+        return errors.UnavailableError(f"{place.name}: {error}", _look_at(place))
+    return None
+
+
+def _silent(place: Peer, limit_s: float) -> errors.UnavailableError:
+    what = f"{place.name}: no answer within {limit_s:g} s"
+    return errors.UnavailableError(what, _look_at(place))
+
+
+def _look_at(place: Peer) -> str:
+    return f"see that {place.name} runs and is reached from here; {_OFFLINE}"
+
+
+# ------------------------------------------------------------------ what is asked
+
+
+def _of_platform(app: App, plan: Plan) -> Iterator[Peer]:
+    """The Kubernetes cluster; or the engine of each machine and of the client, or the one of the
+    environment. One of this computer need not answer: a plan is also made where no Docker is."""
+    name = plan.platform or PLATFORM
+    placing = plan.placing or Placing()
+    if name != PLATFORM:
+        yield Peer(f"the platform {name}", partial(_connect, app, name, placing))
+        return
+    engines = list(placing.machines)
+    if placing.client_machine and placing.client_machine not in engines:
+        engines.append(placing.client_machine)
+    for engine in engines:
+        alone = Placing(machines=(engine,), client_machine=engine)
+        title = f"the Docker engine of {machines.known_as(engine)}"
+        yield Peer(title, partial(_connect, app, name, alone))
+    if not placing.client_machine:
+        ask = partial(_connect, app, name, Placing())
+        yield Peer("the Docker engine", ask, not _is_of_this_computer())
+
+
+def _connect(app: App, platform: str, placing: Placing) -> None:
+    app.connection(platform)(_without_pauses(app), placing)
+
+
+def _is_of_this_computer() -> bool:
+    with suppress(errors.UsageError):
+        return connection.is_behind_socket()
+    return False
+
+
+def _hosts(app: App, plan: Plan) -> Iterator[Peer]:
+    """Each host of the clusters that others run, by SQL."""
+    database = app.parts(None).databases.get(EXISTING)
+    if not isinstance(database, ExistingCluster):
+        return
+    named: set[str] = set()
+    for profile in plan.profiles:
+        if profile.cluster.database != EXISTING:
+            continue
+        for host, ask in database.hosts(profile.cluster).items():
+            if host not in named:
+                yield Peer(f"the database at {host}", ask)
+            named.add(host)

@@ -1,0 +1,1 @@
+"""The command that reads a running cluster, and loads nothing."""

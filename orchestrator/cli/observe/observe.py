@@ -1,0 +1,165 @@
+"""`tierbench observe`: which disks would have carried what a running cluster asked of its own."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from pathlib import Path
+
+from orchestrator import report, units
+from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.analysis.observed.demand import demands
+from orchestrator.cli import RESULTS
+from orchestrator.cli.common import addresses, forms
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import ResultsOption, takes
+from orchestrator.cli.measure import plans
+from orchestrator.cli.observe import observe_readings, seconds, stripes
+from orchestrator.cli.observe.observe_options import Read
+from orchestrator.cli.prepare import init
+from orchestrator.databases.existing import declaration
+from orchestrator.errors import UsageError
+from orchestrator.model import Profile
+from orchestrator.planning import project_files
+from orchestrator.report.rendering.terminal import TableView, brief
+from orchestrator.report.sections.observed import document
+from orchestrator.run import observation_folders, observing
+from orchestrator.system import clock
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import Purchase, purchases
+from orchestrator.tier_catalog.catalog import Catalog
+
+
+@takes(Read, shown_as=forms.OR_JSON)
+def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
+    """Replays what a running cluster asked of its disks against all disks of the catalog; loads
+    nothing."""
+    _check_something_is_read(options)
+    addresses.check(options.exporter or (), options.prometheus)
+    catalog = project_files.catalog(app.root)
+    source = _source_limits(app, options)
+    size_bytes = _size_bytes(app, options)
+    # Refuses a region or a machine now, and not after a week of readings.
+    _offers(catalog, options, size_bytes, ())
+    with _folder(app, options, results) as folder:
+        _observe(app, options, folder, source, size_bytes, catalog)
+
+
+def _observe(
+    app: App,
+    options: Read,
+    folder: Path,
+    source: Limits | None,
+    size_bytes: int,
+    catalog: Catalog,
+) -> None:
+    """Reads into the folder, judges what was read there, and shows it."""
+    readings = observe_readings.read(app, options, folder)
+    chosen = observe_readings.of_device(readings, options.device)
+    of_disks = demands(chosen, source)
+    if not of_disks:
+        raise observe_readings.no_such_disk(options.device, readings)
+    if options.striped:
+        of_disks = stripes.summed(of_disks, options.device)
+    observed = Observed.of(of_disks, options.at_cap / 100, source)
+    offers = _offers(catalog, options, size_bytes, observed.needs)
+    observed = observed.against(offers)
+    given = {name: value for name, value in asdict(options).items() if value}
+    following = observing.next_campaign(folder, observed, init.CLUSTERS)
+    seconds_command = seconds.command(given, observed.demands)
+    page = document(
+        observed,
+        following.command,
+        readings.misses,
+        seconds_command,
+        readings.remarks,
+    )
+    rows = [observing.row(answer) for answer in observed.answers]
+    app.out.show(
+        {"folder": folder, "status": page.status, "answers": rows},
+        *brief(page.brief),
+        f"{page.status}: {page.status_text}",
+        page.subtitle,
+        TableView(page.verdicts),
+        *[f"{answer.workload}: {answer.text}" for answer in page.answers],
+    )
+    texts = {**following.texts, **report.files_of(page, app.cache)}
+    observing.write(folder, chosen, observed, given, texts, page.brief)
+    app.out.add(str(folder / report.PAGE))
+
+
+def _source_limits(app: App, options: Read) -> Limits | None:
+    """Of each observed device, if a row of the catalog is named that it is."""
+    if not options.source:
+        return None
+    tier, _holds_bytes = project_files.bought(app.root, options.source)
+    if options.striped and tier.count > 1:
+        raise UsageError(
+            f"--source {options.source} is a stripe already, but --striped sums "
+            "single devices",
+            "name one device: --source without count",
+        )
+    return tier.limits
+
+
+def _size_bytes(app: App, options: Read) -> int:
+    """What a disk in the place of each observed one has to hold. UsageError if nobody says it:
+    counters of a disk do not tell it, and no default would be near."""
+    if options.size is not None:
+        return units.parse_size(options.size)
+    if options.profile is not None:
+        profile = plans.placed(app, options.profile)
+        size_bytes = _bytes_of_its_disk(profile, options.striped)
+        if size_bytes:
+            size = units.format_bytes(size_bytes)
+            app.progress.note(f"each disk must hold {size}, as that of {profile.name}")
+            return size_bytes
+    raise UsageError(
+        "the disk size that is needed is not known, because counters do not show it",
+        "give what each disk holds, or will hold: --size 250GiB",
+    )
+
+
+def _bytes_of_its_disk(profile: Profile, is_striped: bool) -> int:
+    """Of one of its disks, or of all of a node that are one stripe; 0 if it is not known."""
+    disk_bytes = profile.tier.origin.size_bytes or 0
+    if is_striped:
+        return disk_bytes * profile.tier.count
+    return disk_bytes
+
+
+def _offers(
+    catalog: Catalog, options: Read, size_bytes: int, needs: Sequence[float]
+) -> Sequence[Purchase]:
+    """Disks of this size that carry `needs`, as of `Observed`."""
+    return purchases(catalog, size_bytes, needs, options.region, options.vm)
+
+
+def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Path]:
+    """Called by the time; where it reads live also by what is read, so that the same line goes on
+    in the same folder."""
+    now_s = app.clock.now()
+    if not options.reads_live:
+        stamp = clock.stamp(now_s)
+        return observation_folders.new(results, f"{stamp}-observed")
+    asked = (
+        options.exporter,
+        options.device,
+        options.last,
+        options.profile,
+        options.calibrate,
+    )
+    places: Sequence[str] = ()
+    if options.profile:
+        places = declaration.disk_places(plans.placed(app, options.profile))
+    name = observation_folders.name_of(asked, places)
+    length_s = units.parse_seconds(options.last)
+    return observation_folders.of_live(results, name, length_s, now_s, app.progress)
+
+
+def _check_something_is_read(options: Read) -> None:
+    if not (options.file or options.prometheus or options.reads_live):
+        raise UsageError(
+            "there is nothing to observe",
+            "give --file, --prometheus, --exporter or --profile: docs/OBSERVE.md has a "
+            "recipe for each",
+        )

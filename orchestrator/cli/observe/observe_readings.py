@@ -1,0 +1,185 @@
+"""What `tierbench observe` judges: readings of files, of a server, and of disks while it waits."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from orchestrator import collectors, units
+from orchestrator.cli.common.app import App
+from orchestrator.cli.observe import managed_prometheus, observe_nodes
+from orchestrator.cli.observe.observe_options import Read, pieces_in
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.guards import GuardBeats
+from orchestrator.histories import files as histories
+from orchestrator.histories import prometheus
+from orchestrator.run import observing
+from orchestrator.system import http_client, observation_files
+
+
+@dataclass(frozen=True)
+class ObservedReadings:
+    """Tables of readings; in words what could not be read, and what is to be known of them."""
+
+    tables: Sequence[pd.DataFrame]
+    misses: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+    @property
+    def devices(self) -> list[str]:
+        names: set[str] = set()
+        for table in self.tables:
+            names |= set(table["device"].unique())
+        return sorted(names)
+
+
+def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
+    """Those of devices that the whole pattern is of; all if it is empty."""
+    named = re.compile(pattern or ".*")
+    names = [name for name in readings.devices if named.fullmatch(name)]
+    chosen: list[pd.DataFrame] = []
+    for table in readings.tables:
+        is_named = table["device"].isin(names)
+        if not is_named.all():
+            table = table[is_named]
+        chosen.append(table)
+    if len(chosen) == 1:
+        return chosen[0]  # of a week, of which another copy would take 100 MB
+    return pd.concat(chosen)
+
+
+def no_such_disk(device: str, readings: ObservedReadings) -> UsageError:
+    names = units.listed(readings.devices)
+    if not names:
+        return UsageError(
+            "no disk has two readings in a row, so nothing can be said of any disk",
+            "read for longer, or give files with more readings",
+        )
+    if not device:
+        return UsageError(
+            f"every reading of {names} is impossible for a disk",
+            "check how its counters were read: units, and sums or means",
+        )
+    return UsageError(
+        f"there are no readings of {device}", f"there are some of {names}"
+    )
+
+
+def read(app: App, options: Read, folder: Path) -> ObservedReadings:
+    """All that there are readings of: from files, of a server, and live."""
+    length_s = units.parse_seconds(options.last)
+    end_s = app.clock.now()
+    pieces = pieces_in(options.calibrate)
+    if pieces:
+        _check_pieces(options, pieces, length_s)
+    remarks: list[str] = []
+
+    def remark(text: str) -> None:
+        app.progress.warn(text)
+        remarks.append(text)
+
+    tables = [histories.read(file, remark) for file in options.file or ()]
+    if options.prometheus:
+        tables.append(_of_server(options.prometheus, options, end_s - length_s, end_s))
+    misses: list[str] = []
+    if options.reads_live:
+        misses = _read_live(app, options, folder, length_s, pieces)
+        if not observation_files.live(folder):
+            raise _nothing_read(misses)
+        tables.append(histories.read(folder))
+    return ObservedReadings(tables, misses, remarks)
+
+
+def _nothing_read(misses: Sequence[str]) -> UnavailableError:
+    return UnavailableError(
+        f"nothing was read: {units.listed(misses)}",
+        "check the names that you gave, and --device. The first reading of "
+        "each disk must be whole; later ones may fail",
+    )
+
+
+def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> None:
+    """UsageError where pieces have no effect: nothing is read live, or they take most of the
+    time."""
+    count, piece_s = pieces
+    if not options.reads_live or count * piece_s > length_s / 4:
+        raise UsageError(
+            f"--calibrate {options.calibrate} has no effect here",
+            "--calibrate needs --exporter or --profile, and takes at most a "
+            "quarter of --last. If the readings are in files, give the pieces "
+            "as another --file",
+        )
+
+
+def _of_server(url: str, options: Read, begin_s: float, end_s: float) -> pd.DataFrame:
+    device = options.device or ".+"
+    try:
+        headers = managed_prometheus.headers(os.environ, url)
+        get = partial(http_client.get_history, headers=headers)
+        return prometheus.read(url, options.match, device, begin_s, end_s, get)
+    except OSError as error:
+        advice = f"check --prometheus, --match, and {managed_prometheus.TOKEN}"
+        raise UnavailableError(str(error), advice) from error
+
+
+def _read_live(
+    app: App,
+    options: Read,
+    folder: Path,
+    length_s: float,
+    pieces: observing.Pieces | None,
+) -> list[str]:
+    """Reads into the folder until the time is over; returns in words what failed."""
+    with ExitStack() as up:
+        watched = observe_nodes.watched(app, options, up)
+        disks = list(observing.of_disks(watched.nodes, options.device))
+        names = units.listed([disk.name for disk in disks])
+        app.progress.note(
+            f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
+        )
+        failed = observing.observe(
+            folder,
+            disks,
+            length_s,
+            app.clock,
+            collectors.of_disks(
+                watched.machines, observing.EXPORTER_PATH, http_client.get_exporter
+            ),
+            watched.machines,
+            pieces,
+            look=_Gaps(app, watched.beats).look,
+        )
+    misses = []
+    for reason, count in failed.items():
+        times = units.counted(count, "time")
+        misses.append(f"{reason} ({times})")
+    return misses
+
+
+class _Gaps:
+    """Says each reason why something cannot be read, once, and lets reading go on."""
+
+    def __init__(self, app: App, beats: GuardBeats) -> None:
+        self._app = app
+        self._beats = beats
+        self._warned: set[str] = set()
+
+    def look(self, failed: Mapping[str, int]) -> None:
+        """`failed`: what could not be read so far. Raises if the guard is lost."""
+        # Then another campaign has removed the agents, and all would be gaps.
+        self._beats.require()
+        reasons = set()
+        for text in failed:
+            _node, _, reason = text.partition(": OSError: ")
+            reasons.add(reason)
+        for reason in reasons - self._warned - {""}:
+            self._app.progress.warn(
+                f"{reason}: the readings have a gap until it answers again. Check "
+                "that it runs and can be reached; reading goes on"
+            )
+            self._warned.add(reason)

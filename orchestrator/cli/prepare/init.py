@@ -1,0 +1,249 @@
+"""`tierbench init`: a first profile and a first workload, with comments that explain their keys.
+
+All is written into the current folder: profiles and workloads into the folders of that name there,
+a campaign beside them. What a comment shows behind `#` can be taken as it is: it is a key with a
+value that works. Nothing is overwritten."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from orchestrator.cli.common import completion
+from orchestrator.cli.common.app import App
+from orchestrator.cli.common.options import names_in, takes
+from orchestrator.errors import UsageError
+from orchestrator.keys import addresses
+from orchestrator.system import files
+from orchestrator.units import listed
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_READ_AT = "laptop"  # a scale that every file has
+
+
+CLUSTERS = {
+    "azure": "azure-d8s-v5",
+    "aws": "aws-r5b-2xlarge",
+    "gcp": "gcp-n2-standard-8",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which disk, on which machines."""
+
+    tier: Annotated[str | None, Option(autocompletion=completion.rows)] = None
+    path: str | None = None
+    storage_class: str | None = None
+    existing: Annotated[str | None, Option(metavar="HOST,...")] = None
+    machines: Annotated[str, Option(metavar="ENGINE,...")] = ""
+    client_machine: Annotated[
+        str | None, Option("--client-machine", metavar="ENGINE")
+    ] = None
+    cluster: str | None = None
+    vm: str | None = None
+
+    @property
+    def hosts(self) -> str:
+        """As a profile has them: libpq's own ways keep their commas."""
+        hosts = self.existing or ""
+        if "=" in hosts or "://" in hosts:
+            return hosts
+        return hosts.replace(",", " ")
+
+
+@takes(Wanted)
+def init(
+    app: App,
+    options: Wanted,
+    name: Annotated[str | None, Argument()] = None,
+    changes: Annotated[list[str] | None, Argument(metavar="[KEY=VALUE]...")] = None,
+    workload: str | None = None,
+    campaign: str | None = None,
+) -> None:
+    """Writes a first profile, workload or campaign, with comments that explain its keys."""
+    for file_name in (name, workload, campaign):
+        if file_name is not None and not _NAME.fullmatch(file_name):
+            raise UsageError(
+                f"{file_name!r} cannot be the name of a file here",
+                "take letters, digits, `-`, `_` and `.`, such as my-disk",
+            )
+    places = _Places(Path.cwd(), app.user_files or app.root)
+    profile_place = "premium"
+    workload_place = "tpcc"
+    is_like_shipped = True
+    texts: dict[Path, str] = {}
+    if name is not None:
+        text, is_like_shipped = _profile(name, changes or (), options, app, places)
+        file = places.file("profile", name)
+        texts[file] = text
+        profile_place = places.as_asked(file)
+    if workload is not None:
+        file = places.file("workload", workload)
+        schema = places.schema("workload")
+        texts[file] = _filled("workload", schema, name=workload)
+        workload_place = places.as_asked(file)
+    if campaign is not None:
+        texts[places.file("campaign", campaign)] = _filled(
+            "campaign",
+            places.schema("campaign"),
+            profile=profile_place,
+            workload=workload_place,
+        )
+    if name is None:
+        _check_nothing_asked(options)
+    if not texts:
+        raise UsageError(
+            "name a profile, a --workload or a --campaign",
+            advice="`tierbench init --help`",
+        )
+    _write(texts)
+    for file in texts:
+        app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
+    if campaign is not None:
+        app.out.print(f"next: tierbench compare {campaign}.yaml --dry-run")
+        return
+    command = f"run --profile {profile_place} --workload {workload_place}"
+    if not options.hosts:
+        command += " --db yugabytedb"
+    if is_like_shipped:
+        # Then it can be compared with one that is shipped.
+        command = (
+            f'compare --profiles "{profile_place} ultra" --workloads {workload_place}'
+        )
+    app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where files are written: below `folder`, the current one. `catalog`: the folder in which
+    commands look for names."""
+
+    folder: Path
+    catalog: Path
+
+    def file(self, kind: str, name: str) -> Path:
+        if kind == "campaign":
+            return self.folder / f"{name}.yaml"
+        return self.folder / f"{kind}s" / f"{name}.yaml"
+
+    def as_asked(self, file: Path) -> str:
+        """How a command names it: by its name where it is looked for, else by its path."""
+        if self.folder.resolve() == self.catalog.resolve():
+            return file.stem
+        return str(_from_here(file))
+
+    def schema(self, kind: str) -> str:
+        """Where the schema is, from the file; "" where there is none beside it."""
+        path = f"docs/schema/{kind}.json"
+        if not (self.folder / path).is_file():
+            return ""
+        if kind == "campaign":
+            return path
+        return f"../{path}"
+
+
+def _check_nothing_asked(options: Wanted) -> None:
+    """UsageError if options say what a profile is, and there is none to be written."""
+    given = []
+    for key, value in vars(options).items():
+        if value:
+            given.append(f"--{key.replace('_', '-')}")
+    if given:
+        raise UsageError(f"{listed(given)} describe a profile: give its name too")
+
+
+def _profile(
+    name: str, changes: Sequence[str], wanted: Wanted, app: App, places: _Places
+) -> tuple[str, bool]:
+    """The text of the profile, with `changes` of its tier; and if its disk is emulated on this
+    machine, as those shipped are. UsageError with every mistake."""
+    from orchestrator.keys.tier_keys import NUMBER
+    from orchestrator.planning import profiles, project_files
+    from orchestrator.tier import Emulated
+
+    _check_one_disk(wanted)
+    clusters = project_files.clusters(app.root)
+    catalog = project_files.catalog(app.root)
+    cluster = _cluster(wanted, clusters)
+    engines = names_in(wanted.machines)
+    text = _filled(
+        "profile",
+        places.schema("profile"),
+        name=name,
+        wanted=wanted,
+        number=NUMBER,
+        given=dict([project_files.key_and_value(change) for change in changes]),
+        servers=addresses.read(wanted.hosts).servers,
+        cluster=cluster,
+        of_cluster=clusters.get(cluster, ""),
+        engines=engines,
+    )
+    profile = profiles.read_profile(
+        name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
+    )
+    is_emulated_here = isinstance(profile.tier.disk, Emulated) and not engines
+    return text, is_emulated_here
+
+
+def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
+    """The file that was named, else that of the provider. UsageError if a machine is to replace
+    that of a file which is not there."""
+    provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
+    cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
+    if wanted.vm and cluster not in clusters:
+        raise UsageError(
+            f"there is no profiles/clusters/{cluster}.yaml", advice="`tierbench list`"
+        )
+    return cluster
+
+
+def _check_one_disk(wanted: Wanted) -> None:
+    """UsageError if options say no disk, or several, or machines of a cluster that has its own."""
+    places = [wanted.path, wanted.storage_class, wanted.hosts]
+    given = [place for place in places if place]
+    if len(given) > 1 or not (wanted.tier or given):
+        raise UsageError(
+            "say which disk: --tier ROW, --path PATH, --storage-class NAME or "
+            "--existing HOST,…",
+            "--tier may stand beside one of the others; `tierbench tiers list` shows rows",
+        )
+    if wanted.hosts and (wanted.cluster or wanted.vm):
+        raise UsageError(
+            "--cluster and --vm describe nodes that tierbench starts; leave "
+            "them out with --existing"
+        )
+
+
+def _filled(kind: str, schema: str, **words: object) -> str:
+    """What init.jinja makes of these. `schema`: where that of the kind is; "" if nowhere."""
+    from jinja2 import Environment, StrictUndefined
+
+    source = Path(__file__).with_name("init.jinja").read_text(encoding="utf-8")
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(source).render(kind=kind, schema=schema, **words)
+
+
+def _from_here(file: Path) -> Path:
+    """Its path from the current folder, if it is in it."""
+    if file.is_relative_to(Path.cwd()):
+        return file.relative_to(Path.cwd())
+    return file
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    """UsageError if one of them is there."""
+    for file in texts:
+        if file.exists():
+            raise UsageError(
+                f"{_from_here(file)} is there already, and nothing is overwritten",
+                "take another name",
+            )
+    for file, text in texts.items():
+        files.make_folder(file.parent)
+        files.write_new(file, text, private=False)

@@ -1,0 +1,299 @@
+"""The commands under `tierbench tiers`: the catalog as tables, and disks of a running campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+from typer import Argument, Option
+from typer.core import TyperGroup
+
+from orchestrator import units
+from orchestrator.cli.common import completion, console, forms, options
+from orchestrator.cli.common.app import App
+from orchestrator.cli.disks.disks import limits_in, print_limits
+from orchestrator.errors import UsageError
+
+if TYPE_CHECKING:
+    from orchestrator.tier import Burst
+    from orchestrator.tier_catalog.catalog import TierRow, VmRow
+    from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
+
+_NONE = (
+    "no row of the catalog matches; `tierbench tiers list`, without "
+    "words and limits, shows all"
+)
+RateOption = Annotated[
+    str | None, Option(callback=options.read_by(units.parse_bytes_per_s))
+]
+TimeOption = Annotated[
+    str | None, Option(callback=options.read_by(units.parse_seconds))
+]
+
+
+class _ListingByDefault(TyperGroup):
+    """`tiers` alone, or with options or words, lists; only a command's name is a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and (args[0] in self.commands or args[0] == "--help"):
+            return super().parse_args(ctx, args)
+        return super().parse_args(ctx, ["list", *args])
+
+
+tiers = typer.Typer(
+    cls=_ListingByDefault, help="Lists disk tiers; changes running disks."
+)
+
+
+@tiers.command(name="list")
+@options.takes(shown_as=forms.OF_LISTS)
+def show(
+    app: App,
+    text: Annotated[str, Argument()] = "",
+    provider: Annotated[
+        str | None, completion.among("azure, aws, gcp", "whose rows.")
+    ] = None,
+    min_iops: int | None = None,
+    min_throughput: RateOption = None,
+    max_latency: TimeOption = None,
+    burst: bool | None = None,
+    machines: Annotated[bool, Option("--vms")] = False,
+) -> None:
+    """Lists the catalog: disk tiers with their limits, or virtual machines with theirs."""
+    from orchestrator import tier_catalog
+    from orchestrator.planning import project_files
+
+    rows = project_files.catalog(app.root)
+    if machines:
+        limits_of_disks = (min_throughput, max_latency, burst)
+        if any(limit is not None for limit in limits_of_disks):
+            raise UsageError(
+                "--min-throughput, --max-latency and --burst select disks: leave "
+                "them out with --vms"
+            )
+        sizes = tier_catalog.vms(rows, provider, min_iops, text)
+        names = [size.name for size in sizes]
+        app.out.show(sizes, vm_table(sizes), *_hint(sizes), names=names)
+        return
+    least = None
+    if min_throughput:
+        least = units.parse_bytes_per_s(min_throughput)
+    most = None
+    if max_latency:
+        most = units.parse_seconds(max_latency)
+    chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
+    facts = [_facts(row) for row in chosen]
+    names = [row.name for row in chosen]
+    app.out.show(facts, tier_table(chosen), *_hint(chosen), names=names)
+
+
+def _hint(rows: Sequence[object]) -> list[str]:
+    """What to say below a table of these rows."""
+    if rows:
+        return []
+    return [_NONE]
+
+
+@tiers.command(name="set")
+@options.takes()
+def change(
+    app: App,
+    run: Annotated[str, Argument(autocompletion=completion.runs)],
+    limits: list[str],
+    results: Path | None = None,
+) -> None:
+    """Changes limits of the emulated disks of the run that is going on, and records it."""
+    changes = limits_in(limits)
+    enforced = set_limits(app, run, changes, results or app.results)
+    print_limits(changes, enforced, app)
+
+
+def set_limits(
+    app: App, run: str, limits: Mapping[str, float], results: Path
+) -> Mapping[str, float]:
+    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
+    The change is written beside the run's raw files and becomes part of its record. UsageError if
+    that run is not going on or has no such disks."""
+    from orchestrator.system import store
+    from orchestrator.tiers import emulated
+    from orchestrator.tiers.common.emulated import disk_server
+
+    folder = store.unfinished_run(results, run)
+    campaign = store.load(folder.parent.parent, tables=False).plan
+    world = app.world(campaign.platform, campaign.placing)
+    running = world.platform.guard.other()
+    if running is None:
+        raise UsageError(
+            f"the campaign of {folder.name} is not running: no disk has limits to change",
+            "start one; `tierbench tiers set` works while a run warms up or measures",
+        )
+    # Its containers are looked for, where it has its own.
+    world.platform.campaign = running
+    disks = disk_server.running_disks(world)
+    if not disks:
+        raise UsageError(
+            f"{folder.name} has no emulated disk at this moment",
+            "try again when it measures; only the limits of emulated disks can "
+            "be changed",
+        )
+    if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
+        raise UsageError(
+            f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
+            "try again in its warm-up or window",
+        )
+
+    def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
+        change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
+        store.keep_limit_change(folder, change)
+
+    return emulated.change_all(disks, limits, keep, world)
+
+
+_UNKNOWN = "–"
+_ANY = "any"
+_WHOLE = ("tier", "burst")  # of a disk; never broken over lines
+
+
+def _facts(row: TierRow) -> dict[str, Any]:
+    """For other programs; a pair is the smallest and the largest that can be bought."""
+    return {
+        "name": row.name,
+        "title": row.title,
+        "size_bytes": row.size_bytes,
+        "burst": row.burst,
+        "price": row.price,
+        "iops": row.iops,
+        "bytes_per_s": row.bytes_per_s,
+        "latency": row.kind.latency,
+        "limits_as_of": row.kind.source.as_of,
+    }
+
+
+def tier_table(rows: Sequence[TierRow]) -> RenderableType:
+    """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
+    all rows that share it: what the provider says of latency, and when figures were read."""
+    table = console.table(
+        ("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE
+    )
+    for row in rows:
+        table.add_row(
+            row.name,
+            _span(row.size_bytes, units.format_bytes),
+            _span(row.iops, units.format_number),
+            _span(row.bytes_per_s, units.format_bytes_per_s),
+            row.burst or _UNKNOWN,
+            _price(row.price),
+        )
+    latencies = []
+    for row in rows:
+        if row.kind.latency:
+            text = f"documented latency {row.kind.latency.documented}"
+            latencies.append(_RowText(row.name, text))
+    dated = [_Dated(row.name, row.kind, row.price) for row in rows]
+    return Group(table, *_shared(latencies), *_dates(dated))
+
+
+class _RowText(NamedTuple):
+    """Something to be said of a row."""
+
+    row: str
+    text: str
+
+
+class _Dated(NamedTuple):
+    """A row, and what says when its limits and its price were read."""
+
+    row: str
+    limits: DiskType | VmSize
+    price: PriceRow | None
+
+
+def _shared(texts: Iterable[_RowText]) -> Iterator[Text]:
+    """Makes a line for each text, with the rows that share it."""
+    by_text = units.gathered([(entry.text, entry.row) for entry in texts])
+    for text, rows in by_text.items():
+        names = ", ".join(dict.fromkeys(rows))
+        yield Text.assemble((names, "dim"), f": {text}")
+
+
+def _dates(rows: Sequence[_Dated]) -> Iterator[Text]:
+    """When limits and prices were read."""
+    limits = []
+    prices = []
+    for name, disk, price in rows:
+        limits.append(_RowText(name, f"limits as of {disk.source.as_of}"))
+        if price:
+            text = f"price: region {price.region}, {price.date}"
+            prices.append(_RowText(name, text))
+    yield from _shared(limits)
+    yield from _shared(prices)
+
+
+def vm_table(rows: Sequence[VmRow]) -> RenderableType:
+    """Lists the caps that a virtual machine puts on its disks, without host cache, and its price. A
+    column that tells nothing of any row is left out."""
+    columns = {
+        "machine": [row.name for row in rows],
+        "disk type": [row.disk_type or _ANY for row in rows],
+        "vCPU": [_figure(row.size.vcpus) for row in rows],
+        "disks": [_figure(row.size.max_disks) for row in rows],
+        "IOPS": [_figure(row.limits.total_iops) for row in rows],
+        "throughput": [_rate(row.limits.bytes_per_s) for row in rows],
+        "burst": [_peak(row.limits.burst) for row in rows],
+        "price": [_price(row.price) for row in rows],
+    }
+    telling = {}
+    for name, cells in columns.items():
+        if set(cells) - {_UNKNOWN, _ANY}:
+            telling[name] = cells
+    whole = set(telling) - {"burst"}
+    cells_of_rows = zip(*telling.values(), strict=True)
+    table = console.table(list(telling), whole, rows=cells_of_rows)
+    dated = [_Dated(row.name, row.size, row.price) for row in rows]
+    return Group(table, *_dates(dated))
+
+
+def _price(price: PriceRow | None) -> str:
+    from orchestrator.tier_catalog import prices
+
+    if price is None:
+        return _UNKNOWN
+    return f"{prices.describe(price)} a month"
+
+
+def _peak(burst: Burst | None) -> str:
+    if burst is None:
+        return _UNKNOWN
+    return f"{_figure(burst.iops)} / {_rate(burst.bytes_per_s)}"
+
+
+def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) -> str:
+    """The smallest and the largest, in `words`; None: the catalog has no such end."""
+    smallest, largest = span
+    if smallest is None and largest is None:
+        return _UNKNOWN
+    low = _UNKNOWN
+    if smallest is not None:
+        low = words(smallest)
+    high = "no limit"
+    if largest is not None:
+        high = words(largest)
+    if low == high:
+        return low
+    return f"{low} to {high}"
+
+
+def _figure(
+    value: int | None, words: Callable[[float], str] = units.format_number
+) -> str:
+    if value is None:
+        return _UNKNOWN
+    return words(value)
+
+
+def _rate(bytes_per_s: int | None) -> str:
+    return _figure(bytes_per_s, units.format_bytes_per_s)

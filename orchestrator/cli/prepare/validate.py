@@ -1,0 +1,204 @@
+"""`tierbench validate`: whether files that a person wrote are as the commands will read them; and
+`schema`: their JSON Schema, as docs/schema/ has it.
+
+Keys, types, units and ranges are in a schema, so that an editor can complete and mark them. What
+several keys must be to each other, and whether a name is known, only reading the file tells. Tests
+make it from the records that read such files, and hold it against them."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from orchestrator import PROJECT
+from orchestrator.cli import main
+from orchestrator.cli.common import completion, defaults, forms, option_values, options
+from orchestrator.cli.common.app import App
+from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
+from orchestrator.model import Plan
+
+_KEYS = {  # a file is of the kind of which it has most keys
+    "profile": {"question", "tier", "cluster", "platform", "machines"},
+    "workload": {"generator", "script", "dataset", "options", "scales"},
+    "cluster": {
+        "database",
+        "nodes",
+        "replication_factor",
+        "vm",
+        "node",
+        "settings",
+        "existing",
+    },
+    "campaign": {"profiles", "workloads", "repeats", "slo", "until", "max-cost"},
+    "price list": {"currency", "region", "as_of", "source", "prices"},
+}
+SCHEMAS = ("profile", "cluster", "workload", "campaign", "price-list")
+_complete = completion.among_words(SCHEMAS)
+
+
+@options.takes()
+def schema(
+    app: App,
+    kind: Annotated[
+        str, typer.Argument(help=", ".join(SCHEMAS), autocompletion=_complete)
+    ],
+) -> None:
+    """Prints the JSON Schema of a profile, cluster, workload, campaign or price list."""
+    if kind not in SCHEMAS:
+        there_are = ", ".join(SCHEMAS)
+        raise UsageError(f"no schema of {kind!r}", advice=f"there are {there_are}")
+    file = PROJECT / "docs" / "schema" / f"{kind}.json"
+    app.out.out(file.read_text(encoding="utf-8"), end="")
+
+
+@options.takes(shown_as=forms.OR_JSON)
+def validate(app: App, files: list[Path]) -> None:
+    """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
+    answers = []
+    lines = []
+    for file in files:
+        kind, mistakes = read(app, file)
+        answers.append({"file": file, "kind": kind, "mistakes": mistakes})
+        lines += [f"{mistake.where or file}: {mistake.what}" for mistake in mistakes]
+        if not mistakes:
+            lines.append(f"{file}: a {kind} without mistakes")
+    app.out.show(answers, *[escape(line) for line in lines])
+    if any(answer["mistakes"] for answer in answers):
+        raise typer.Exit(EXIT_USAGE)
+
+
+def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
+    """Its kind, and its mistakes, each with its line if it has a key."""
+    from orchestrator.keys import strict_yaml
+    from orchestrator.planning import project_files
+
+    try:
+        where, text = project_files.read_text(file, app.root)
+        content = strict_yaml.parse(where, text)
+    except UsageError as error:
+        return "file", list(error.mistakes)
+    kind = _kind(file, content)
+    mistakes: dict[Mistake, None] = {}  # each once, though several scales may have it
+    for scale in _scales(content, project_files.clusters(app.root)):
+        try:
+            _as_commands_do(app, kind, file, where, text, scale)
+        except UsageError as error:
+            several = error.mistakes or [_as_mistake(file, error)]
+            mistakes.update(dict.fromkeys(several))
+    mistakes.update(dict.fromkeys(_mistakes_of_existing(where, content)))
+    texts = {where: text}
+    return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+
+
+def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistake]:
+    """Those in the keys of a cluster that others run. `check` finds them only in a profile that
+    has no other mistake."""
+    from orchestrator.databases.existing import declaration
+    from orchestrator.keys import schema
+
+    cluster = content.get("cluster")
+    if not isinstance(cluster, dict) or not isinstance(cluster.get("existing"), dict):
+        return []
+    existing: dict[str, str] = {}
+    for key, value in cluster["existing"].items():
+        with suppress(ValueError):  # no text: told by the schema
+            existing[str(key)] = schema.as_texts(value)
+    _, mistakes = declaration.read_keys(existing)
+    return [replace(mistake, where=f"{where}: {mistake.where}") for mistake in mistakes]
+
+
+def _kind(file: Path, content: Mapping[str, Any]) -> str:
+    """That of which the file has most keys; of two that have as many the first."""
+    if file.name == defaults.FILE.name:
+        return "file of defaults"
+    likeliest = ""
+    most = -1
+    for kind, keys in _KEYS.items():
+        count = len(content.keys() & keys)
+        if count > most:
+            likeliest = kind
+            most = count
+    return likeliest
+
+
+def _as_mistake(file: Path, error: UsageError) -> Mistake:
+    """Of an error that lists none."""
+    text = error.what
+    if error.advice:
+        text = f"{error.what}: {error.advice}"
+    return Mistake(str(file), text)
+
+
+def _as_commands_do(
+    app: App, kind: str, file: Path, where: str, text: str, scale: str
+) -> None:
+    """UsageError with its mistakes."""
+    from orchestrator.keys import schema, strict_yaml
+    from orchestrator.load_generators import bind
+    from orchestrator.planning import project_files
+
+    path = str(file)
+    if not file.is_absolute():
+        path = f"./{file}"
+    kinds = app.disk_kinds()
+    if kind == "profile":
+        project_files.read(app.root, [path], [], scale, kinds)
+    elif kind == "workload":
+        _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
+        bind(load, None)
+    elif kind == "cluster":
+        content = strict_yaml.parse(where, text)
+        strict_yaml.validate(schema.ClusterYaml, f"{where}: ", content)
+    elif kind == "price list":
+        project_files.catalog(app.root, file)
+    elif kind == "campaign":
+        _check_campaign(app, file, where)
+    else:
+        defaults.of_file(typer.main.get_command(main.program), file)
+
+
+class _OnlyReadingApp(CampaignApp):
+    """An App that reads what a campaign names, and ends: nothing is planned."""
+
+    def plan(self, request: options.Request) -> Plan:
+        from orchestrator.cli.measure import reading
+
+        reading.read(self, request)
+        raise typer.Exit(EXIT_DONE)
+
+
+def _check_campaign(app: App, file: Path, where: str) -> None:
+    """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
+    from orchestrator.keys import strict_yaml
+
+    program: Any = typer.main.get_command(main.program)
+    reading = _OnlyReadingApp(**vars(app))
+    words = [str(file), "--quiet"]
+    try:
+        program.loaded("compare").main(words, obj=reading, standalone_mode=False)
+    except typer.BadParameter as error:
+        option = str(getattr(error.param, "name", ""))
+        key = option.replace("_", "-")
+        why = option_values.why_refused(error)
+        strict_yaml.raise_all([Mistake(f"{where}: {key}", why)])
+
+
+def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:
+    """Those of a workload, or of a profile's cluster; or any, if it has none."""
+    from orchestrator.keys import strict_yaml
+
+    cluster = content.get("cluster")
+    if isinstance(cluster, str) and cluster in clusters:
+        cluster = strict_yaml.parse(cluster, clusters[cluster])
+    if isinstance(cluster, Mapping):
+        sizes = cluster.get("node")
+    else:
+        sizes = content.get("scales")
+    if isinstance(sizes, Mapping) and sizes:
+        return [str(scale) for scale in sizes]
+    return [""]
