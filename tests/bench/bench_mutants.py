@@ -11,14 +11,17 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 from tests import ROOT
 
@@ -92,36 +95,55 @@ def tests_of(module: Path) -> list[str]:
     return sorted(found, key=lambda file: Path(file).stem != f"test_{stem}")
 
 
-def passes(tests: list[str], copy: Path, most_s: float) -> bool:
-    """Whether all of them do in the copy, within their time."""
-    marks = "not docker and not kubernetes and not slow"
-    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:xdist", "-m", marks]
-    environment = {**os.environ, "PYTHONPATH": str(copy)}
-    try:
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the sources in which mistakes are made.
+
+    `most_s`: CPU time of a mutant's tests, so that an endless loop fails on a busy machine too;
+    `unsound`: tests that fail without a mistake too, as those that need the repository: left out.
+    """
+
+    folder: Path
+    most_s: float
+    unsound: list[str] = field(default_factory=list)
+
+    def finds(self, mutant: Mutant) -> bool:
+        """Whether a test fails with it that passes without it."""
+        target = self.folder / mutant.module.relative_to(ROOT)
+        sound = target.read_text()
+        text, _ = text_of(mutant)
+        tests = tests_of(mutant.module)
+        while True:
+            target.write_text(text)
+            failure = self.first_failure(tests)
+            target.write_text(sound)
+            if not failure or not self.first_failure([failure]):
+                return bool(failure)
+            if failure in self.unsound:
+                raise SystemExit(f"they do not pass as they are: {' '.join(tests)}")
+            self.unsound.append(failure)
+
+    def first_failure(self, tests: list[str]) -> str:
+        """The first test that fails in the copy; nothing if all of them pass."""
+        marks = "not docker and not kubernetes and not slow"
+        words = ["prlimit", f"--cpu={self.most_s:.0f}", sys.executable, "-m", "pytest"]
+        words += ["-q", "-x", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", marks]
+        words += [f"--deselect={test}" for test in self.unsound]
         done = subprocess.run(
             [*words, *tests],
-            cwd=copy,
-            env=environment,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder)},
             capture_output=True,
-            timeout=most_s,
+            text=True,
         )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
-
-
-def is_found(mutant: Mutant, copy: Path, most_s: float) -> bool:
-    """Whether a test fails with it. Tests that fail without it too end the program."""
-    tests = tests_of(mutant.module)
-    target = copy / mutant.module.relative_to(ROOT)
-    sound = target.read_text()
-    text, _ = text_of(mutant)
-    target.write_text(text)
-    found = not passes(tests, copy, most_s)
-    target.write_text(sound)
-    if found and not passes(tests, copy, most_s):
-        raise SystemExit(f"they do not pass as they are: {' '.join(tests)}")
-    return found
+        if done.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return ""
+        failed = re.search(
+            r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", done.stdout, re.MULTILINE
+        )
+        if failed is None:
+            return tests[0]
+        return failed[1]
 
 
 def main() -> None:
@@ -130,15 +152,15 @@ def main() -> None:
     asked.add_argument("--count", type=int, default=5, help="mutants of each folder")
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument(
-        "--most-s", type=float, default=300.0, help="of a mutant's tests"
+        "--most-s", type=float, default=300.0, help="CPU time of a mutant's tests"
     )
     options = asked.parse_args()
     dice = random.Random(options.seed)
     drawn: Counter[str] = Counter()
     killed: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="tierbench-mutants-") as folder:
-        copy = Path(folder)
-        shutil.copytree(ROOT, copy, ignore=NOT_COPIED, dirs_exist_ok=True)
+        copy = Copy(Path(folder), options.most_s)
+        shutil.copytree(ROOT, folder, ignore=NOT_COPIED, dirs_exist_ok=True)
         for name in options.folders:
             possible: list[Mutant] = []
             for module in sorted((ROOT / name).rglob("*.py")):
@@ -148,7 +170,7 @@ def main() -> None:
                 drawn[name] += 1
                 _, line = text_of(mutant)
                 word = "alive"
-                if is_found(mutant, copy, options.most_s):
+                if copy.finds(mutant):
                     killed[name] += 1
                     word = "found"
                 place = f"{mutant.module.relative_to(ROOT)}:{line}"
