@@ -174,6 +174,28 @@ def test_credit_is_followed_through_runs_and_the_time_between() -> None:
     assert credit.of_run(changed(P15, burst=None), nodes, samples((1, 1)), 2) == {}
 
 
+def test_a_gate_that_is_taken_again_says_of_each_machine_s_disk_what_it_saw() -> None:
+    """Both are called sdb. Before it nothing was known of either."""
+    nodes = [
+        Node(f"node-{number}", "database", device="sdb", machine=f"vm{number}")
+        for number in (1, 2)
+    ]
+    read = samples((1_000, 0))
+    read += [replace(sample, node="node-2") for sample in read]
+    credit = BurstCredit(fake_world())
+    before = credit.of_run(P15, nodes, read, 1_000)
+    assert [before[node.name]["iops"]["state"] for node in nodes] == ["unknown"] * 2
+    checks = [replace(check, disk="node-2 (vm2:/mnt)") for check in gate("ok").checks]
+    disks = {
+        "vm1:/mnt": {"device": "sdb", "machine": "vm1"},
+        "vm2:/mnt": {**gate("ok").device, "machine": "vm2"},
+    }
+    credit.checked(P15, Gate("p15", 1_000.0, tuple(checks), {"disks": disks}))
+    after = credit.of_run(P15, nodes, read, 1_000)
+    states = [after[node.name]["iops"]["state"] for node in nodes]
+    assert states == ["unknown", "at base"]
+
+
 def test_nodes_on_one_disk_have_its_credit_once() -> None:
     nodes = [Node(f"node-{number}", "database", device="sdb") for number in (1, 2)]
     credit = BurstCredit(fake_world())

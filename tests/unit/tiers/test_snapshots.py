@@ -375,6 +375,27 @@ def test_a_disk_that_writes_on_is_waited_for(root: Path, world: World) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("counts", "waited_s"),
+    [
+        ([0, 20, 20], 1.0),  # hardly anything
+        ([0, 21, 21], 2.0),  # one more
+    ],
+)
+def test_a_disk_rests_that_is_asked_for_at_most_twenty_a_second(
+    counts: list[int], waited_s: float, root: Path, world: World
+) -> None:
+    read = iter(counts)
+
+    class Calm(LocalMachine):
+        def read(self, path: str) -> str:
+            return IDLE.format(next(read), 0)
+
+    world.platform._machine = Calm(root)  # type: ignore[attr-defined]
+    facts = restoring.after_copying(["sdb"], [root / "disk"], world)
+    assert (facts["quiet"], facts["quiet_wait_s"]) == (True, waited_s)
+
+
 @pytest.mark.parametrize("in_flight", [0, 1])
 def test_a_disk_that_never_rests_is_said_not_to(
     root: Path, world: World, in_flight: int
@@ -382,6 +403,8 @@ def test_a_disk_that_never_rests_is_said_not_to(
     (root / "proc/diskstats").write_text(IDLE.format(7, in_flight))
     facts = restoring.after_copying(["sdb"], [root / "disk"], world)
     assert facts["quiet"] is (in_flight == 0)
+    if in_flight:
+        assert facts["quiet_wait_s"] == 121.0, "a second, and then two minutes"
     assert bool(world.progress.said) is (in_flight == 1)  # type: ignore[attr-defined]
     (root / "proc/diskstats").write_text("")
     assert restoring.after_copying(["sdb"], [root / "disk"], world)["quiet"] is None
