@@ -46,6 +46,7 @@ def campaign(results: Path) -> Campaign:
 
 def test_figures_of_runs_are_those_of_the_records(campaign: Campaign) -> None:
     frame = campaign.runs()
+    assert campaign.results.done
     for data in campaign.results.done:
         for figure in data.record.measurements:
             rows = frame[

@@ -277,7 +277,9 @@ def test_averages_show_credit_where_a_bucket_lasts_much_longer() -> None:
 
 def test_draws_keep_the_sums_of_each_interval() -> None:
     coarse = replace(summed(BURSTY, 60), pieces=pieces(BURSTY, 24, 300))
-    for fine in by_second(coarse, draws=2):
+    drawn = list(by_second(coarse, draws=2))
+    assert len(drawn) == 2
+    for fine in drawn:
         assert fine.is_fine
         assert summed(fine, 60).amounts == pytest.approx(coarse.amounts)
 

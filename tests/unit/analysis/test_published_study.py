@@ -212,6 +212,7 @@ def test_burst_credit_and_think_time_are_told_with_their_figures(
 
 
 def test_causes_are_named_only_where_means_carry_them(judged: Judged) -> None:
+    assert judged.verdict.bottlenecks
     for cause in judged.verdict.bottlenecks:
         expected = "unattributed"
         if cause.workload == "tpcc":

@@ -62,7 +62,9 @@ def test_each_table_is_read_once(reported: tuple[Results, Counter[str]]) -> None
 def test_a_row_a_second_and_node_stays_of_all_counters(
     reported: tuple[Results, Counter[str]],
 ) -> None:
-    for run in reported[0].runs:
+    runs = reported[0].runs
+    assert runs
+    for run in runs:
         seconds = sum(phase.duration_s for phase in run.record.phases)
         database = sum(node.role == "database" for node in run.record.nodes)
         assert (

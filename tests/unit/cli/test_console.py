@@ -82,7 +82,9 @@ def test_neither_control_characters_nor_passwords_reach_the_console() -> None:
         for say in (progress.step, progress.note, progress.warn):
             say("a log said \x1b]0;owned\x07 of http://ann:pl4nted@host \x9b2J")
 
-    for line in logged(tell):
+    lines = logged(tell)
+    assert len(lines) == 3
+    for line in lines:
         assert line.endswith(
             r"a log said \x1b]0;owned\x07 of http://ann:***@host \u009b2J"
         )

@@ -297,16 +297,17 @@ def test_the_balancer_rests_at_first_and_moves_leaders_then(
 
 
 def test_a_placement_has_a_name_since_it_was_seen_to_have_one(tmp_path: Path) -> None:
-    for entry in of("/api/v1/tablet-servers"):
-        if entry.get("holds") == "placement":
-            made = Universe(
-                tmp_path / entry["release"] / "universe.json", entry["release"]
-            )
-            (name,), (seen,) = (
-                made.pages()["/api/v1/tablet-servers"]({})[1],
-                entry["fact"],
-            )
-            assert len(name) == len(seen)
+    placements = [
+        entry
+        for entry in of("/api/v1/tablet-servers")
+        if entry.get("holds") == "placement"
+    ]
+    assert placements
+    for entry in placements:
+        made = Universe(tmp_path / entry["release"] / "universe.json", entry["release"])
+        (name,) = made.pages()["/api/v1/tablet-servers"]({})[1]
+        (seen,) = entry["fact"]
+        assert len(name) == len(seen)
 
 
 def test_a_master_that_does_not_lead_answers_itself() -> None:
@@ -334,7 +335,9 @@ def evidenced(entity: str, release: str, answer: str = "metrics") -> set[str]:
 def test_metrics_have_names_and_keys_that_were_seen(server: str, release: str) -> None:
     (ids,) = of("ids")
     parts = set(newest("histogram", release)["fact"])
-    for entity in metrics.entities(server, release, metrics.Activity(), reset=False):
+    entities = metrics.entities(server, release, metrics.Activity(), reset=False)
+    assert any(entity["metrics"] for entity in entities)
+    for entity in entities:
         assert entity["type"] in ("tablet", "table") or entity["id"] in ids["fact"]
         for metric in entity["metrics"]:
             assert metric["name"] in evidenced(entity["type"], release), metric["name"]
@@ -343,7 +346,9 @@ def test_metrics_have_names_and_keys_that_were_seen(server: str, release: str) -
 
 def test_statements_are_counted_as_they_were_seen() -> None:
     (keys,) = of("statement")
-    for entity in metrics.statements(metrics.Activity()):
+    entities = metrics.statements(metrics.Activity())
+    assert any(entity["metrics"] for entity in entities)
+    for entity in entities:
         for metric in entity["metrics"]:
             assert metric["name"] in evidenced("server", RELEASES[0], "statements")
             assert set(metric) == set(keys["fact"])

@@ -86,7 +86,9 @@ def test_how_many_were_checked_is_a_fact(
 )
 def test_every_table_of_a_condition_is_restricted(text: str) -> None:
     rows_of = consistency.rows_of(text)
-    for condition in consistency.conditions(text):
+    conditions = list(consistency.conditions(text))
+    assert conditions
+    for condition in conditions:
         statement = consistency.restricted(condition.statement, rows_of, [7])
         head, body = statement.split("\n", 1)
         assert body == condition.statement and ":warehouses" not in head

@@ -128,6 +128,7 @@ def test_changes_last_for_a_second_at_least_and_there_are_at_most_eight_pairs(
 def test_only_the_time_in_which_a_change_held_counts() -> None:
     changes, levers = changed()
     back = [after_s for after_s, _, times in levers.set[1:] if times == 1.0]
+    assert back
     for one, back_s in zip(changes.kept, back, strict=True):
         assert one["end_s"] - one["start_s"] == pytest.approx(7.0)
         assert one["end_s"] - BEGIN_S == pytest.approx(back_s)

@@ -63,7 +63,9 @@ def test_every_disk_that_is_looked_at_by_size_or_iops_is_sold(
 ) -> None:
     """A point beyond a provider's rules would be left out in silence: refused by `choose`."""
     names = {p.name for p in purchases(CATALOG, size_gib * GIB, needs, None, None)}
-    for keys in points(CATALOG, size_gib * GIB, needs):
+    looked_at = list(points(CATALOG, size_gib * GIB, needs))
+    assert looked_at
+    for keys in looked_at:
         kind = CATALOG.find(keys["type"]).kind
         if kind.provisioned and size_gib * GIB <= kind.provisioned.size.max_bytes:
             assert text(keys) in names, keys
