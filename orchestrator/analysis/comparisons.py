@@ -6,6 +6,7 @@ Method, references and simulated error rates: docs/research/RULES.md,
 docs/research/ERROR-RATES.md."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,8 +35,11 @@ COMPARED: tuple[Key, ...] = (
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values
 # may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in 5 %.
+# Contenders whose words are in question share the 5 %.
 SAME_CONFIDENCE = 0.90
 SAME_LEAST = 3
+
+_Question = tuple[str, Key]
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,9 @@ class Pair:
     overload: LatencyOutcome | None = None
     # Whether the i-th values of both sides are of one repetition.
     in_blocks: bool = True
+    # What is asked of all contenders beside one baseline, such as the workload's name; empty where
+    # it is asked of this one alone.
+    question: str = ""
 
     @property
     def key(self) -> Key:
@@ -71,10 +78,20 @@ class Pair:
     def confidence(self) -> float:
         return looks.confidence(stats.CONFIDENCE, self.share)
 
-    @property
-    def within(self) -> float:
-        """The confidence of the interval that shows sameness: each end is a one-sided test."""
-        return looks.confidence(SAME_CONFIDENCE, self.share)
+    def within(self, sharing: int) -> float:
+        """The confidence of the interval that shows sameness: each end is a one-sided test.
+
+        `sharing`: so many contenders share the chance of error."""
+        return looks.confidence(SAME_CONFIDENCE, self.share / sharing)
+
+    def is_far(self, margin_pct: float) -> bool:
+        """Whether its whole interval lies beyond the margin: then neither "same" nor the wrong
+        direction can be said of it, and it takes no chance of error from the others."""
+        interval = self.ratio.interval_pct
+        if interval is None:
+            return False
+        low, high = interval
+        return high < -margin_pct or low > margin_pct
 
 
 def pairs(
@@ -127,15 +144,17 @@ def of_runs(
     runs: tuple[Sequence[RunData], Sequence[RunData]],
     obstacle: str,
     share: float = 1.0,
+    question: str = "",
 ) -> Iterator[Pair]:
     """The comparisons of finished runs, of the repetitions that both sides finished: with an
-    interval if there are several."""
+    interval if there are several. `question`: as in `Pair`; the workload unless it is given."""
     left, right = runs
     by_left = _by_repetition(left)
     by_right = _by_repetition(right)
     sides = (list(by_left.values()), list(by_right.values()))
     for pair in pairs(contender, workload, sides, obstacle):
-        yield _in_blocks(replace(pair, share=share), by_left, by_right)
+        asked = replace(pair, share=share, question=question or workload)
+        yield _in_blocks(asked, by_left, by_right)
 
 
 _ByRepetition = Mapping[int, Measured]
@@ -171,20 +190,59 @@ def deltas(
             chances[place] = pair.chance
     adjusted_in_order = stats.adjust_for_many(list(chances.values()))
     adjusted = dict(zip(chances, adjusted_in_order, strict=True))
+    margins = Margins(margin_pct, p99_margin_pct)
+    in_question = _in_question(pairs, margins)
     judged: list[Delta] = []
     for place, pair in enumerate(pairs):
-        margin = margin_pct
-        if pair.metric.percent is not None:
-            margin = p99_margin_pct
-        chance = adjusted.get(place, 1.0)
-        judged.append(_delta(baseline, pair, margin, chance, len(chances)))
+        sharing = 1
+        if pair.question:
+            sharing = max(1, in_question[pair.question, pair.key])
+        family = Family(len(chances), adjusted.get(place, 1.0), sharing)
+        judged.append(_delta(baseline, pair, margins.of(pair), family))
     return tuple(judged)
 
 
-def _delta(
-    baseline: str, pair: Pair, margin_pct: float, chance: float, family: int
-) -> Delta:
-    word, reason = verdict(pair, margin_pct, chance, family)
+@dataclass(frozen=True)
+class Margins:
+    """In %: how large a change does not matter, of percentiles and of all other figures."""
+
+    usual_pct: float
+    percentiles_pct: float
+
+    def of(self, pair: Pair) -> float:
+        if pair.metric.percent is None:
+            return self.usual_pct
+        return self.percentiles_pct
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the comparisons that are read together leave to one of them.
+
+    `size`: how many there are; `chance`: its p-value, adjusted for all of them. `sharing`: how many
+    contenders, this one among them, share the chance of a false word in its figure."""
+
+    size: int
+    chance: float
+    sharing: int
+
+
+def _in_question(pairs: Sequence[Pair], margins: Margins) -> Counter[_Question]:
+    """Question and figure → of how many contenders a word may be false.
+
+    A contender has a word for "the same" and one for a difference. Only one of the two can be
+    false, so one contender alone needs no correction. One that equals the baseline and one that is
+    at the margin each may have a false word of another kind, so that kinds cannot be corrected
+    apart: contenders share the 5 % (Bonferroni), but for those that are far from the baseline."""
+    in_question: Counter[_Question] = Counter()
+    for pair in pairs:
+        if pair.chance is not None and not pair.is_far(margins.of(pair)):
+            in_question[pair.question, pair.key] += 1
+    return in_question
+
+
+def _delta(baseline: str, pair: Pair, margin_pct: float, family: Family) -> Delta:
+    word, reason = verdict(pair, margin_pct, family)
     low_pct: float | None = None
     high_pct: float | None = None
     overloaded: tuple[str, ...] = ()
@@ -212,10 +270,8 @@ def _delta(
     )
 
 
-def verdict(
-    pair: Pair, margin_pct: float, chance: float, family: int
-) -> tuple[VerdictWord, str]:
-    """The word for one comparison, and why. `chance`: p-value adjusted for `family` comparisons."""
+def verdict(pair: Pair, margin_pct: float, family: Family) -> tuple[VerdictWord, str]:
+    """The word for one comparison, and why."""
     if pair.obstacle:
         return "inconclusive", pair.obstacle
     if pair.overload:
@@ -223,22 +279,36 @@ def verdict(
     interval = pair.ratio.interval_pct
     if interval is None:
         return "inconclusive", _without_interval(pair)
-    narrow = pair.ratio.at(pair.within).interval_pct or interval
+    within = pair.within(family.sharing)
+    narrow = pair.ratio.at(within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
     if enough and _is_inside(narrow, margin_pct):
-        return "same", _within_the_margin(narrow, margin_pct, 100 * pair.within)
+        return "same", _within_the_margin(narrow, margin_pct, 100 * within)
     low, high = interval
-    if low <= 0 <= high and _is_inside(interval, margin_pct):
-        return "inconclusive", _too_few_for_the_same(interval, margin_pct)
     if low <= 0 <= high:
-        more = _more(pair, margin_pct)
-        return "inconclusive", _change_or_none(interval, margin_pct, more)
-    if chance > 1 - stats.CONFIDENCE:
+        return "inconclusive", _no_direction(pair, margin_pct, family.sharing)
+    error = 1 - stats.CONFIDENCE
+    if family.chance > error:
         among = "all"
         if pair.in_blocks:
-            among = str(family)
+            among = str(family.size)
         return "inconclusive", _by_chance(interval, among)
+    if (pair.chance or 0.0) > error / family.sharing:
+        return "inconclusive", _by_chance_beside(interval, family.sharing)
     return _direction(pair, low > 0), _beside_no_change(interval)
+
+
+def _no_direction(pair: Pair, margin_pct: float, sharing: int) -> str:
+    """Why a change of which the direction is not known is not "the same" either."""
+    interval = pair.ratio.interval_pct or (-math.inf, math.inf)
+    if not _is_inside(interval, margin_pct):
+        more = _more(pair, margin_pct, sharing)
+        return _change_or_none(interval, margin_pct, more)
+    if min(len(pair.left), len(pair.right)) < SAME_LEAST:
+        return _too_few_for_the_same(interval, margin_pct)
+    wider = pair.ratio.at(pair.within(sharing)).interval_pct or interval
+    more = _more(pair, margin_pct, sharing)
+    return _change_or_none(wider, margin_pct, more)
 
 
 def _is_inside(interval: tuple[float, float], margin_pct: float) -> bool:
@@ -297,6 +367,14 @@ def _by_chance(interval: tuple[float, float], among: str) -> str:
     )
 
 
+def _by_chance_beside(interval: tuple[float, float], sharing: int) -> str:
+    """`sharing`: contenders in question, of which one may differ by chance."""
+    return (
+        f"the interval {_words(interval)} excludes no change, but of {sharing} tiers beside the "
+        "baseline one may do so by chance: more repetitions are needed"
+    )
+
+
 def _without_interval(pair: Pair) -> str:
     if not pair.in_blocks:
         return "one repetition gives no interval: each side needs at least 2"
@@ -309,7 +387,7 @@ def _without_interval(pair: Pair) -> str:
     )
 
 
-def _more(pair: Pair, margin_pct: float) -> str:
+def _more(pair: Pair, margin_pct: float, sharing: int) -> str:
     """Says how many repetitions would settle it at the noise seen so far, where that is known. A
     change within the margin is settled when its narrower interval fits into the margin; any change
     is settled when the interval no longer reaches no change."""
@@ -317,7 +395,8 @@ def _more(pair: Pair, margin_pct: float) -> str:
         return "more repetitions are needed, or days that differ less"
     change = abs(math.log(pair.ratio.ratio))
     room = math.log1p(margin_pct / 100) - change
-    same = stats.repetitions_to_reach(pair.left, pair.right, room, pair.within)
+    within = pair.within(sharing)
+    same = stats.repetitions_to_reach(pair.left, pair.right, room, within)
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
     ways: list[int] = []
     if same:

@@ -98,7 +98,9 @@ def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
     for load, runs in zip(values.workloads[1:], others, strict=True):
         if first and runs:
             obstacle = _obstacle([*first, *runs], values.factor)
-            pairs += comparisons.of_runs(load, load, (first, runs), obstacle)
+            pairs += comparisons.of_runs(
+                load, load, (first, runs), obstacle, question=values.factor
+            )
     plan = values.campaign.plan
     return comparisons.deltas(
         values.workloads[0], pairs, plan.margin_pct, plan.p99_margin_pct
