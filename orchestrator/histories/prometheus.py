@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import reading_order
-from orchestrator.analysis.observed.demand import QUANTITIES, grown
+from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S, grown
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.system.http_client import get_history, understood
@@ -32,6 +32,7 @@ from orchestrator.units import listed
 # A request: below the server's 50 million samples for hundreds of disks.
 CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
+_OF_A_DEVICE = (*QUANTITIES, QUEUE_S)
 GetJson = Callable[..., Any]
 
 
@@ -84,9 +85,9 @@ def read(
 
     UsageError if there is no such series, a counter lacks, or series of one device are of the same
     time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
-    columns: dict[str, str] = strict_yaml.shipped(__package__, "names.yaml")[
-        "prometheus"
-    ]
+    names = strict_yaml.shipped(__package__, "names.yaml")
+    needed: dict[str, str] = names["prometheus"]
+    columns: dict[str, str] = {**needed, **names["prometheus_if_there"]}
     selection = _Selection(url, match, device, get)
     parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
@@ -95,7 +96,7 @@ def read(
     disks = list(_disks(parts, list(columns.values())))
     if not disks:
         raise _no_such_series(url, device, match)
-    _refuse_lacking(url, disks, columns)
+    _refuse_lacking(url, disks, needed)
     _refuse_two_at_once(disks, match)
     tables = []
     for disk in disks:
@@ -140,7 +141,7 @@ def _selectors(selection: _Selection, column: str) -> str:
     selectors = []
     if selection.match:
         selectors.append(selection.match)
-    if column in QUANTITIES:
+    if column in _OF_A_DEVICE:
         selectors.append(f'device=~"{selection.device}"')
     return ",".join(selectors)
 
@@ -160,7 +161,7 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
         of_disk = {}
         for column in columns:
             key = _DiskSeries(column, target, "")
-            if column in QUANTITIES:
+            if column in _OF_A_DEVICE:
                 key = _DiskSeries(column, target, device)
             of_disk[column] = joined.get(key)
         yield _ServedDisk(target, device, pd.DataFrame(of_disk))
@@ -168,8 +169,11 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
 
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
     """Within one series, whatever others of the same device there were."""
-    readings = disk.table.dropna().assign(node=disk.node, device=disk.device)
-    return grown(readings)
+    table = disk.table
+    if table[QUEUE_S].isna().all():
+        table = table.drop(columns=QUEUE_S)
+    complete = table.dropna(subset=["time_s", *QUANTITIES])
+    return grown(complete.assign(node=disk.node, device=disk.device))
 
 
 # ------------------------------------------------------------------ what is refused

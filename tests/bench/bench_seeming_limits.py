@@ -1,6 +1,7 @@
 """How often an observed disk that was at its own limit is seen without --source, simulated.
 
     make bench NAME=seeming_limits ARGS="--repeats 100"
+    make bench NAME=seeming_limits ARGS="--repeats 20 --queues"
 
 Goal: of a disk that held its load back in a tenth of the time or more, larger ones are hardly ever
 said to have carried it; of loads that no disk held back as few as possible lose that word; with a
@@ -30,6 +31,7 @@ from orchestrator.analysis.observed.demand import Array, Demand
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.analysis.observed.share_bounds import judged
 from orchestrator.tier import Limits
+from tests.queueing_disk import closed_sessions, open_arrivals
 from tests.simulated_demand import PROCESSES, in_seconds, seconds_of
 
 HOUR_S = 3600
@@ -37,6 +39,10 @@ TOLERANCE = 0.01
 LIMITS = (300.0, 1000.0, 5000.0)
 JITTERS = (0.0, 0.01, 0.03)
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
+# Of disks of which it is known how long I/Os took.
+QUEUED_LIMIT, QUEUED_S, NO_LIMIT = 1000.0, 1200, 1e6
+TAKES_S = (0.0003, 0.002, 0.01)
+SESSIONS = (4, 32)
 RATES = (100.0, 300.0, 500.0, 700.0, 900.0, 1100.0, 5000.0)
 
 
@@ -119,10 +125,58 @@ def honest(repeats: int) -> Iterable[str]:
             yield f"{process}, {mean:,.0f} IOPS: {in_percent(kept)}"
 
 
+def with_queues(repeats: int) -> Iterable[str]:
+    """The same where it is known how long all I/Os took: of a disk that takes a while for each and
+    begins no more than its limit (tests/queueing_disk.py)."""
+    random = np.random.default_rng(3)
+    yield "what is in flight is known: a larger disk would have carried it, wrongly"
+    for jitter in JITTERS:
+        for share in SHARES:
+            wrong: list[bool] = []
+            for takes_s in TAKES_S:
+                for _ in range(repeats):
+                    asked = wandering(random, QUEUED_LIMIT, share)
+                    seen = open_arrivals(random, asked, QUEUED_LIMIT, jitter, takes_s)
+                    if would_fail(asked, 1.2 * QUEUED_LIMIT):
+                        wrong.append(says_it_carried(seen, 1.2 * QUEUED_LIMIT))
+            yield f"jitter {jitter:.0%}, above its limit {share:.0%}: {in_percent(wrong)}"
+        sessions: list[bool] = []
+        for takes_s in TAKES_S:
+            for count in SESSIONS:
+                if count / takes_s > 1.2 * QUEUED_LIMIT:
+                    sessions += of_sessions(random, repeats, count, jitter, takes_s)
+        yield f"jitter {jitter:.0%}, sessions: {in_percent(sessions)}"
+    yield "what is in flight is known: a larger disk would have carried it, rightly"
+    for rate in RATES:
+        right: list[bool] = []
+        for takes_s in TAKES_S:
+            for _ in range(repeats):
+                asked = random.poisson(rate, QUEUED_S).astype(float)
+                seen = open_arrivals(random, asked, NO_LIMIT, 0.0, takes_s)
+                right.append(says_it_carried(seen, 20 * rate))
+        yield f"one rate, {rate:,.0f} IOPS: {in_percent(right)}"
+
+
+def of_sessions(
+    random: np.random.Generator, repeats: int, count: int, jitter: float, takes_s: float
+) -> list[bool]:
+    words: list[bool] = []
+    for _ in range(repeats):
+        seen = closed_sessions(random, count, QUEUED_S, QUEUED_LIMIT, jitter, takes_s)
+        words.append(says_it_carried(seen, 1.2 * QUEUED_LIMIT))
+    return words
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--queues", action="store_true", help="with what is in flight")
     repeats = parser.parse_args().repeats
+    if parser.parse_args().queues:
+        for line in with_queues(repeats):
+            print(line)
+            sys.stdout.flush()
+        return
     print("held back by its own limit: a larger disk would have carried it, wrongly")
     for line in limited(repeats):
         print(line)

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from orchestrator.analysis.observed import demand as read
-from orchestrator.analysis.observed import node_sums, replay
+from orchestrator.analysis.observed import node_sums, queues, replay
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.analysis.observed.seeming_caps import seeming_caps
@@ -94,8 +94,7 @@ class Observed:
             shares = _shares_at_known(source, demands)
             beyond = _share_beyond(source, demands)
         else:
-            whole_s = _seconds_of(demands)
-            shares = _shares_at(seeming_caps(demands), demands, None, whole_s)
+            shares = _shares_at_seeming(demands)
         return cls(
             tuple(demands),
             tolerance,
@@ -239,6 +238,17 @@ def _limit_as_low(caps: Iterable[RateCap], reached: RateCap) -> bool:
 
 def _seconds_of(demands: Iterable[Demand]) -> float:
     return sum(float(demand.step_s.sum()) for demand in demands)
+
+
+def _shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
+    """Of limits that nobody declared: no more than the time in which I/Os may have waited there."""
+    whole_s = _seconds_of(demands)
+    shares: dict[RateCap, float] = {}
+    for cap in seeming_caps(demands):
+        at_cap = _shares_at([cap], demands, None, whole_s)[cap]
+        waiting_s = sum(queues.waiting_s(demand, cap) for demand in demands)
+        shares[cap] = min(at_cap, waiting_s / whole_s)
+    return shares
 
 
 def _shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap, float]:

@@ -24,6 +24,8 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 QUANTITIES = ("reads", "writes", "read_bytes", "written_bytes")
 READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
+# A column that a table may have besides: the seconds that all I/Os of an interval took together.
+QUEUE_S = "queue_s"
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
@@ -81,6 +83,8 @@ class Demand:
     left_out: intervals that were taken for jumps of a counter, because the disk cannot do that.
     impossible: intervals that no disk can have done, which are gaps.
     unlikely: in words, what a person should look at.
+    queue_s: the seconds that all I/Os of each interval took together, NaN where that is not known;
+        None where it is known of none.
     """
 
     node: str
@@ -94,6 +98,7 @@ class Demand:
     left_out: int = 0
     impossible: int = 0
     unlikely: tuple[str, ...] = ()
+    queue_s: Array | None = None
 
     @cached_property
     def step_s(self) -> Array:
@@ -114,6 +119,13 @@ class Demand:
         from_first_to_last_s = self.end_s[-1] - self.begin_s[0]
         whole_s = max(self.whole_s, from_first_to_last_s)
         return float(self.step_s.sum() / whole_s)
+
+    @cached_property
+    def in_flight(self) -> Array:
+        """I/Os at a time, on average over each interval; NaN where that is not known."""
+        if self.queue_s is None:
+            return np.full(len(self.begin_s), np.nan)
+        return np.asarray(self.queue_s / self.step_s)
 
     @cached_property
     def ios(self) -> Array:
@@ -137,8 +149,12 @@ class Demand:
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
         """Some of its intervals."""
+        queue_s = self.queue_s
+        if queue_s is not None:
+            queue_s = queue_s[which]
         return replace(
             self,
+            queue_s=queue_s,
             begin_s=self.begin_s[which],
             end_s=self.end_s[which],
             amounts=self.amounts[:, which],
@@ -164,6 +180,10 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
     begin_s = table["time_s"] - step_s
     intervals = table[["node", "device"]].assign(begin_s=begin_s, end_s=table["time_s"])
     is_again = _is_there_again(table, set_back, growth)
+    if QUEUE_S in table:
+        # It falls short of nothing else where it is not known.
+        queue_s = table[QUEUE_S].groupby(disk).diff()
+        intervals[QUEUE_S] = queue_s.where(queue_s >= 0)
     return intervals.join(growth)[is_step & is_growth & ~is_again]
 
 
@@ -246,7 +266,10 @@ def _demand(
     """Of the seconds alone, if most of the time was read so; else of the rest, with them as its
     pieces."""
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
-    demand = Demand(node, device, begin_s, end_s, np.array(amounts))
+    queue_s = None
+    if QUEUE_S in rows and rows[QUEUE_S].notna().any():
+        queue_s = rows[QUEUE_S].to_numpy(float)
+    demand = Demand(node, device, begin_s, end_s, np.array(amounts), queue_s=queue_s)
     if source:
         demand = _without_jumps(demand, source)
     is_fine = demand.step_s <= FINE_S
@@ -387,6 +410,7 @@ def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> 
         end_s=edges_s[:, 1:].ravel(),
         amounts=by_interval.reshape(-1, len(QUANTITIES)).T,
         pieces=(),
+        queue_s=None,
     )
 
 

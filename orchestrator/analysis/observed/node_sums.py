@@ -53,6 +53,7 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
         amounts=amounts,
         pieces=_sum_of_pieces(apart),
         devices=len(apart),
+        queue_s=None,
         left_out=sum(disk.left_out for disk in apart),
         impossible=sum(disk.impossible for disk in apart),
     )

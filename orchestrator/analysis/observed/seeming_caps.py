@@ -3,7 +3,8 @@
 Seconds at a limit are alike: what real disks do there varies by up to 3 %. Next to nothing is above
 them, and there are more of them than of seconds just below. A load that asks for one rate all the
 time looks so too, if its chance spread is as small: independent I/Os vary by 1 ÷ √rate, so that
-counts tell the two apart below some 800 IOPS. docs/research/OBSERVE.md has how often this is right.
+counts tell the two apart below some 800 IOPS. Above that `queues` may. docs/research/OBSERVE.md has
+how often this is right.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class _Width(NamedTuple):
 
 
 _QUANTITIES = (_Quantity("ios", "IOPS", 100.0), _Quantity("bytes", "bytes/s", 1e7))
-_WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.5))
+_WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.0))
 _FEWEST = 20  # seconds of a heap
 # Above a heap: of its seconds, and of all of them.
 _ABOVE_OF_HEAP = 0.005

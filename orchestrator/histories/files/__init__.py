@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import QUANTITIES, grown
+from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S, grown
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers, sysstat, tables, texts
@@ -95,7 +95,7 @@ def _by_disk(parts: list[Path]) -> dict[tuple[str, str], list[pd.DataFrame]]:
     for first in range(0, len(parts), _AT_ONCE):
         readings = _readings(parts[first : first + _AT_ONCE])
         for (begun, name), rows in readings.groupby(["begun", "node"]):
-            numbers = rows[["time_s", "clock_s", *QUANTITIES]]
+            numbers = rows[["time_s", "clock_s", *QUANTITIES, QUEUE_S]]
             by_disk.setdefault((str(begun), str(name)), []).append(numbers)
     return by_disk
 
@@ -104,7 +104,7 @@ def _complete(readings: pd.DataFrame) -> pd.DataFrame:
     """In the order in which they came; their times are the node's own, if it tells them."""
     in_order = readings.sort_values("time_s", ignore_index=True)
     time_s = in_order.pop("clock_s").fillna(in_order["time_s"])
-    return in_order.assign(time_s=time_s).dropna()
+    return in_order.assign(time_s=time_s).dropna(subset=["time_s", *QUANTITIES])
 
 
 def _named(readings: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -125,7 +125,8 @@ def _readings(parts: list[Path]) -> pd.DataFrame:
     samples = pd.concat(tables)
     readings = samples.pivot_table("value", ["begun", "time_s", "node"], "metric")
     named = readings.rename(columns=_NAMES)
-    return named.reindex(columns=["clock_s", *QUANTITIES]).reset_index()
+    columns = ["clock_s", *QUANTITIES, QUEUE_S]
+    return named.reindex(columns=columns).reset_index()
 
 
 # ------------------------------------------------------------------ other programs' files

@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, QUEUE_S
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.histories.files.times import unix_s
 
 _SECTOR = 512
 _UNITS = {"kB/s": 1024, "MB/s": 2**20, "sec/s": _SECTOR}
+# What it is called since 11.6 or 12.1, and before.
+_IN_FLIGHT = ("aqu-sz", "avgqu-sz")
 _AGAIN = "S_TIME_FORMAT=ISO iostat -o JSON -xt 1"
 # Relative: what rounding to 1/100 makes of sums.
 _ALIKE = 0.1
@@ -126,6 +128,7 @@ def _of_sar(rows: pd.DataFrame) -> pd.DataFrame:
         writes=rows["tps"],
         read_bytes=read_bytes,
         written_bytes=written_bytes,
+        queue_s=_in_flight(rows),
     )
     return _sums(rates, spans)
 
@@ -161,6 +164,7 @@ def _of_iostat(records: _Records, remark: Remark) -> pd.DataFrame:
         writes=rows["w/s"],
         read_bytes=rows[f"r{label}"] * unit,
         written_bytes=rows[f"w{label}"] * unit,
+        queue_s=_in_flight(rows),
     )
     return _sums(rates, spans)
 
@@ -218,8 +222,16 @@ def _spans_of_iostat(rows: pd.DataFrame, stamps: Sequence[Any]) -> _RecordSpans:
     return _RecordSpans(end_s, mean_s, usual_s)
 
 
+def _in_flight(rows: pd.DataFrame) -> "pd.Series[float]":
+    """I/Os at a time: the seconds that all of them take, per second. NaN where it is not told."""
+    for name in _IN_FLIGHT:
+        if name in rows:
+            return rows[name].astype(float)
+    return pd.Series(np.nan, index=rows.index)
+
+
 def _sums(rates: pd.DataFrame, spans: _RecordSpans) -> pd.DataFrame:
-    sums = {name: rates[name] * spans.length_s for name in QUANTITIES}
+    sums = {name: rates[name] * spans.length_s for name in (*QUANTITIES, QUEUE_S)}
     begin_s = spans.end_s - spans.usual_s
     intervals = rates.assign(begin_s=begin_s, end_s=spans.end_s, **sums)
-    return intervals[list(INTERVALS)]
+    return intervals[[*INTERVALS, QUEUE_S]]
