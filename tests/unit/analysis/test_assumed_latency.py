@@ -97,6 +97,18 @@ def test_an_slo_is_not_met_by_a_latency_that_is_assumed(
     assert ("assumed latency" in moot(named, contest, (clause,))) is is_moot
 
 
+def test_a_latency_that_grows_with_depth_decides_nothing() -> None:
+    """Hyperdisk Balanced answers in 0.5 ms at depth 1 and in 1.3 at 32: what is emulated is one
+    figure between the two, and so an assumption."""
+    disk = of_catalog("gcp/hyperdisk-balanced").latency
+    assert all(disk.is_assumption(way) for way in WAYS)
+    published = Latencies(0.0006, 0.0006, read_measured="it", write_measured="it")
+    hyperdisk = candidate("premium", disk, "latency_bound")
+    rival = candidate("ultra", published, "latency_bound")
+    assert "assumed latency" in words(hyperdisk, rival)
+    assert "assumed latency" in words(rival, hyperdisk)
+
+
 def test_what_was_measured_or_stated_of_both_decides() -> None:
     published = replace(OTHER, read_measured="a paper", write_measured="a paper")
     named = candidate("ultra", published, "latency_bound")
