@@ -50,9 +50,8 @@ def closed_sessions(
     # A mean over a second of so many independent times.
     varies = 0.5 / np.sqrt(unlimited)
     rates = np.minimum(limits, unlimited * (1 + random.normal(0, varies, seconds)))
-    return replace(
-        in_seconds(np.round(rates)), queue_s=np.full(seconds, float(sessions))
-    )
+    ended = np.round(rates).astype(np.float64)
+    return replace(in_seconds(ended), queue_s=np.full(seconds, float(sessions)))
 
 
 def _times_s(random: np.random.Generator, count: int, mean_s: float) -> Array:

@@ -85,9 +85,9 @@ def read(
 
     UsageError if there is no such series, a counter lacks, or series of one device are of the same
     time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
-    names = strict_yaml.shipped(__package__, "names.yaml")
-    needed: dict[str, str] = names["prometheus"]
-    columns: dict[str, str] = {**needed, **names["prometheus_if_there"]}
+    tables = strict_yaml.shipped(__package__, "names.yaml")
+    required_columns: dict[str, str] = tables["prometheus"]
+    columns: dict[str, str] = {**required_columns, **tables["prometheus_if_there"]}
     selection = _Selection(url, match, device, get)
     parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
@@ -96,12 +96,10 @@ def read(
     disks = list(_disks(parts, list(columns.values())))
     if not disks:
         raise _no_such_series(url, device, match)
-    _refuse_lacking(url, disks, needed)
+    _refuse_lacking(url, disks, required_columns)
     _refuse_two_at_once(disks, match)
-    tables = []
-    for disk in disks:
-        tables.append(_grown(disk))
-    return pd.concat(tables)
+    grown_disks = [_grown(disk) for disk in disks]
+    return pd.concat(grown_disks)
 
 
 def _add_samples(

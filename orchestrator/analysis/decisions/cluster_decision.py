@@ -32,15 +32,15 @@ def decide_cluster(
     of_tiers = standings(judged.contests, tiers)
     tier = _cheapest(judged.contests, tiers, of_tiers)
     without = _without_each(contests, weights, tiers, tier)
-    reasons = [cluster_words.why(len(contests), judged.contests, tiers, tier)]
-    reasons += judged.notes
-    reasons += [str(answer) for answer in without]
+    why = cluster_words.why(len(contests), judged.contests, tiers, tier)
+    sentences = [why, *judged.notes]
+    sentences += [str(answer) for answer in without]
     if tier is not None:
-        reasons.append(cluster_words.at_ceiling(contests))
-        reasons.append(cluster_words.limited_by(contests))
+        sentences.append(cluster_words.at_ceiling(contests))
+        sentences.append(cluster_words.limited_by(contests))
     decision = ClusterDecision(
         tier=None,
-        reason=". ".join(text for text in reasons if text),
+        reason=". ".join(sentence for sentence in sentences if sentence),
         workloads=tuple(contest.workload for contest in contests),
         standings=of_tiers,
         without=tuple(without),
@@ -60,9 +60,8 @@ def decide_cluster(
 
 
 def _in_order(contests: Sequence[Contest]) -> list[Candidate]:
-    """All tiers with figures, from cheap to dear, as the workload with most of them has them; then
-    those that only other workloads have. Of each the last workload's candidate stands for it,
-    unless the first one has it."""
+    """All tiers with figures: from cheap to dear those of the workload that has most of them, then
+    those that only other workloads have."""
     most: Sequence[Candidate] = ()
     for contest in contests:
         if len(contest.candidates) > len(most):
@@ -70,8 +69,7 @@ def _in_order(contests: Sequence[Contest]) -> list[Candidate]:
     by_name = {tier.name: tier for tier in most}
     for contest in contests:
         for tier in contest.candidates:
-            by_name[tier.name] = tier
-    by_name |= {tier.name: tier for tier in most}
+            by_name.setdefault(tier.name, tier)
     return list(by_name.values())
 
 
@@ -89,12 +87,12 @@ def _without_each(
         other = _cheapest(judged, tiers, standings(judged, tiers))
         if other is None:
             continue
-        if tier is None or tiers.index(other) < tiers.index(tier):
-            answers.append(
-                WithoutWorkload(
-                    given_up.workload, other.name, other.monthly_cost, other.currency
-                )
+        is_cheaper = tier is None or tiers.index(other) < tiers.index(tier)
+        if is_cheaper:
+            answer = WithoutWorkload(
+                given_up.workload, other.name, other.monthly_cost, other.currency
             )
+            answers.append(answer)
     return answers
 
 
