@@ -33,6 +33,10 @@ from orchestrator.units import listed
 CHUNK_S = 6 * 3600
 _TIMEOUT_S = 120.0
 _OF_A_DEVICE = (*QUANTITIES, QUEUE_S)
+# Metric → column: of metrics that every node must have, and of those that are read besides.
+_TABLES = strict_yaml.shipped(__package__, "names.yaml")
+_REQUIRED: Mapping[str, str] = _TABLES["prometheus"]
+_COLUMNS: Mapping[str, str] = {**_REQUIRED, **_TABLES["prometheus_if_there"]}
 GetJson = Callable[..., Any]
 
 
@@ -85,33 +89,31 @@ def read(
 
     UsageError if there is no such series, a counter lacks, or series of one device are of the same
     time; UnavailableError if the server says itself that a part is missing; OSError as of `get`."""
-    tables = strict_yaml.shipped(__package__, "names.yaml")
-    required_columns: dict[str, str] = tables["prometheus"]
-    columns: dict[str, str] = {**required_columns, **tables["prometheus_if_there"]}
     selection = _Selection(url, match, device, get)
     parts: _Parts = {}
     for start_s in np.arange(begin_s, end_s, CHUNK_S).tolist():
         until_s = min(start_s + CHUNK_S, end_s)
-        _add_samples(parts, selection, columns, start_s, until_s)
-    disks = list(_disks(parts, list(columns.values())))
+        _add_samples(parts, selection, start_s, until_s)
+    disks = list(_disks(parts, list(_COLUMNS.values())))
     if not disks:
         raise _no_such_series(url, device, match)
-    _refuse_lacking(url, disks, required_columns)
+    _refuse_lacking(url, disks, _REQUIRED)
     _refuse_two_at_once(disks, match)
-    grown_disks = [_grown(disk) for disk in disks]
-    return pd.concat(grown_disks)
+    tables = []
+    for disk in disks:
+        tables.append(_grown(disk))
+    return pd.concat(tables)
 
 
 def _add_samples(
     parts: _Parts,
     selection: _Selection,
-    columns: Mapping[str, str],
     start_s: float,
     until_s: float,
 ) -> None:
     """Raw samples of that time, by when they were scraped."""
     page = f"{selection.url.rstrip('/')}/api/v1/query"
-    for metric, column in columns.items():
+    for metric, column in _COLUMNS.items():
         selectors = _selectors(selection, column)
         query = f"{metric}{{{selectors}}}[{round(until_s - start_s)}s]"
         question = {"query": query, "time": until_s}
