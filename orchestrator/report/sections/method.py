@@ -71,8 +71,9 @@ def _measured(plan: Plan) -> str:
         f"{clients}A change is the ratio of contender to baseline within each repetition. So "
         "what slows down a whole repetition cancels out. The geometric mean is shown, with an "
         f"interval at {levels}. The interval is from the spread between repetitions (Student's "
-        f"paired test on logarithms). Same: the 90 % interval lies within {margins} (two "
-        "one-sided tests at 5 %). Better or worse: the interval lies on one side of no change. "
+        f"paired test on logarithms). Same: it is proven to lie within {margins} (two "
+        "one-sided tests at 5 %). Tiers near the baseline share the 5 %. Better or worse: the "
+        "interval lies on one side of no change. "
         "It does so with regard to the number of comparisons too. Otherwise the change is "
         "inconclusive. The long form is docs/METHOD.md."
     )

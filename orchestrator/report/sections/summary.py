@@ -136,7 +136,7 @@ def _about_changes(index: ReportIndex) -> str:
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
     return (
         f"Changes are against the baseline of the same workload, with their {at_level} interval. "
-        f"Those whose 90 % interval lies within {margins} count as the same."
+        f"Those proven to lie within {margins} count as the same."
     )
 
 
