@@ -370,8 +370,8 @@ def _by_chance(interval: tuple[float, float], among: str) -> str:
 def _by_chance_beside(interval: tuple[float, float], sharing: int) -> str:
     """`sharing`: contenders in question, of which one may differ by chance."""
     return (
-        f"the interval {_words(interval)} excludes no change, but of {sharing} tiers beside the "
-        "baseline one may do so by chance: more repetitions are needed"
+        f"the interval {_words(interval)} excludes no change. Of {sharing} tiers near the "
+        "baseline one may do so by chance, so more repetitions are needed"
     )
 
 

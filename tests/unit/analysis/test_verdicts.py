@@ -264,7 +264,7 @@ def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
     compared = pair(*sides, "throughput_per_s")
     found, reason = comparisons.verdict(compared, 5.0, one_of_many)
     assert found == "inconclusive"
-    assert "among 24 comparisons" in reason
+    assert "Among 24 comparisons" in reason
 
 
 def test_two_tiers_in_question_share_the_chance_of_a_false_word() -> None:
