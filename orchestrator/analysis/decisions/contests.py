@@ -278,7 +278,7 @@ def _all_have(criterion: Criterion, candidates: Sequence[Candidate]) -> bool:
 
 def _in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candidate]:
     """From the tier that is preferred most. Sorting keeps the order of equals."""
-    from_least = sorted(candidates, key=_declared_limits)
+    from_least = sorted(candidates, key=declared_limits)
     if not by_price:
         return from_least
     from_most = from_least[::-1]
@@ -290,7 +290,7 @@ def cost_or_zero(candidate: Candidate) -> float:
     return candidate.monthly_cost or 0.0
 
 
-def _declared_limits(candidate: Candidate) -> tuple[float, float, float]:
+def declared_limits(candidate: Candidate) -> tuple[float, float, float]:
     """Less is a lesser disk; what is not limited counts as the most."""
     limits = candidate.profile.tier.limits
     iops = limits.iops or math.inf

@@ -9,7 +9,11 @@ from operator import attrgetter
 
 from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.contests import Comparison, Contest
+from orchestrator.analysis.decisions.contests import (
+    Comparison,
+    Contest,
+    declared_limits,
+)
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.units import format_quantity, gathered, listed
@@ -123,7 +127,14 @@ def _as_others_are(candidate: Candidate, contest: Contest) -> str:
     least = "declares the lowest limits of them"
     if offers.by_price(candidate, contest):
         least = "of those with a price costs least"
+    elif all(_declares_as_much(candidate, other) for other in others):
+        least = "declares the same limits"
     return f", as {are([other.name for other in others])}, and {least}"
+
+
+def _declares_as_much(candidate: Candidate, other: Candidate) -> bool:
+    """Whether neither is the lesser disk by what it declares, which puts tiers in an order."""
+    return declared_limits(candidate) == declared_limits(other)
 
 
 def are(names: Sequence[str]) -> str:

@@ -266,6 +266,15 @@ def test_without_all_prices_performance_alone_decides_and_says_so() -> None:
     )
 
 
+def test_of_disks_that_declare_the_same_none_is_said_to_declare_less() -> None:
+    alike = candidate("premium", FAST, priced=False)
+    other = replace(alike, profile=replace(alike.profile, name="twin"))
+    found = decide(alike, other, tiers=["premium", "twin"])
+    assert found.tier is not None
+    assert "declares the lowest limits" not in found.reason
+    assert "and declares the same limits" in found.reason
+
+
 def at_price(
     name: str, region: str, as_of: str, source: str = "a list", currency: str = "USD"
 ) -> Candidate:
