@@ -9,6 +9,7 @@ from orchestrator import units
 from orchestrator.analysis.answers import phrases, speeds
 from orchestrator.analysis.answers.record import PartAnswer, SpeedComparison
 from orchestrator.analysis.conclusions import CellSummary, Decision, Offer
+from orchestrator.design import disk_matrix
 from orchestrator.design.slo import format_objective
 from orchestrator.metrics import NEW_ORDER
 from orchestrator.model import Objective, Workload
@@ -17,7 +18,7 @@ from orchestrator.report.blocks import Chart, Measure, ShownAnswer
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import brief, factors, matrix_ceilings
+from orchestrator.report.sections import brief, factors
 
 _LATENCIES = {
     "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
@@ -64,12 +65,22 @@ def _card(
 # ------------------------------------------------------------------ its lines
 
 
+def _ceilings(index: ReportIndex, name: str) -> str:
+    """Of a disk matrix, whose libraries of tables are loaded for no other workload; else ""."""
+    for workload in index.workloads:
+        if workload.name == name and disk_matrix.planned(workload.options):
+            from orchestrator.report.sections import matrix_ceilings
+
+            return matrix_ceilings.in_short(index, name)
+    return ""
+
+
 def _lines(
     index: ReportIndex, part: PartAnswer, *, shows_intervals: bool
 ) -> Iterator[str]:
     """The claim, with what would settle it, and how many times as fast tiers are; of a disk matrix
     what each disk gives at most."""
-    ceilings = matrix_ceilings.in_short(index, part.subject)
+    ceilings = _ceilings(index, part.subject)
     if ceilings:
         yield ceilings
         return

@@ -157,7 +157,7 @@ FOR_TABLES = FOR_MEASURING - {"numpy"}
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("history --results RESULTS", "premium, ultra"),
+        ("history --results RESULTS", "premium and ultra"),
         ("history --results RESULTS -o json", '"repetitions"'),
         ("report FOLDER", "report: "),
         ("report FOLDER -o summary", "premium"),
