@@ -20,7 +20,8 @@ from orchestrator.databases.existing import declaration
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
-from orchestrator.report.rendering.terminal import TableView, brief
+from orchestrator.report.blocks import Document
+from orchestrator.report.rendering import terminal
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
 from orchestrator.system import clock
@@ -76,15 +77,23 @@ def _observe(
     rows = [observing.row(answer) for answer in observed.answers]
     app.out.show(
         {"folder": folder, "status": page.status, "answers": rows},
-        *brief(page.brief),
-        f"{page.status}: {page.status_text}",
+        *terminal.brief(page.brief),
+        _status(page),
         page.subtitle,
-        TableView(page.verdicts),
-        *[f"{answer.workload}: {answer.text}" for answer in page.answers],
+        terminal.answers(page.answers),
+        terminal.TableView(page.verdicts),
+        terminal.meanings(page.labelled),
     )
     texts = {**following.texts, **report.files_of(page, app.cache)}
     observing.write(folder, chosen, observed, given, texts, page.brief)
     app.out.add(str(folder / report.PAGE))
+
+
+def _status(page: Document) -> str:
+    """Without the word that the first line is."""
+    if page.shows_status:
+        return f"{page.status}: {page.status_text}"
+    return page.status_text
 
 
 def _source_limits(app: App, options: Read) -> Limits | None:

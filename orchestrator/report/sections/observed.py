@@ -76,7 +76,7 @@ def document(
         status_text=" ".join(answer.sureness.details),
         stamps=tuple(_stamps(answer)),
         answers=tuple(_shown(part, answer) for part in answer.parts),
-        verdicts=_table(_first_rows(observed), _FIRST_COLUMNS),
+        verdicts=_table(_first_rows(observed), _FIRST_COLUMNS, ()),
         sections=tuple(_sections(observed, answer, command)),
         brief=answer.brief,
     )
@@ -85,7 +85,7 @@ def document(
 def _sections(observed: Observed, answer: Answer, command: str) -> Iterator[Section]:
     week = Part("", _week(observed.answers))
     yield Section("week", "Hour by hour", (week,))
-    disks = Part("", (_table(observed.answers),))
+    disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
     yield Section("all", "Every disk", (disks,))
     blocks = (*_seconds_first(answer), *_next(command))
     yield Section("next", "What to measure next", (Part("", blocks),))
@@ -164,8 +164,11 @@ def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
 
 
 def _table(
-    candidates: Sequence[CandidateAnswer], titles: Sequence[str] = _ALL_COLUMNS
+    candidates: Sequence[CandidateAnswer],
+    titles: Sequence[str],
+    remarks: Sequence[str],
 ) -> Table:
+    """`remarks`: to stand below how its figures are read."""
     figures = (
         "Seconds at the cap, of the disk with the most load, under the observed load. "
         "Where users wait for each I/O: seconds that ask for 95 % of the cap or more. Where work "
@@ -177,7 +180,7 @@ def _table(
         "and commits shared writes."
     )
     rows: list[Row] = [_row(candidate) for candidate in candidates]
-    return table_of(rows, _COLUMNS_OF_WORDS, (figures, _not_said()), titles)
+    return table_of(rows, _COLUMNS_OF_WORDS, (figures, *remarks), titles)
 
 
 def _not_said() -> str:

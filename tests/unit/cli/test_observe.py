@@ -91,6 +91,18 @@ def test_a_file_becomes_a_page_with_words(tmp_path: Path) -> None:
     assert "counters every 1 s" in text
 
 
+def test_the_terminal_has_the_lines_of_the_cards_and_what_bounds_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """How long each disk would have been at its cap is in the table, and on the page."""
+    folder = observed(tmp_path, "--file", str(CSV), *ON)
+    out = capsys.readouterr().out
+    assert "would have been at its cap" not in out
+    assert "would have been at its cap" in (folder / "report.md").read_text()
+    assert "No cheaper disk" in out or "cannot be told" in out
+    assert "Next" not in out and "Why" in out
+
+
 def test_what_was_observed_is_shown_though_nothing_can_be_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
