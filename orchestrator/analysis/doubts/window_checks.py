@@ -4,7 +4,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import steadiness
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_change, format_seconds
@@ -34,7 +34,7 @@ def _steadiness(run: RunData) -> Doubts:
         return
     rows = run.intervals[run.intervals["phase"] == "measure"]
     times_s = rows["time_s"].tolist()
-    drift = stats.steadiness(times_s, rows["throughput_per_s"].tolist())
+    drift = steadiness.steadiness(times_s, rows["throughput_per_s"].tolist())
     if drift is None or drift.steady:
         return
     phase = run.record.phase("warm-up")

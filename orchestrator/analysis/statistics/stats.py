@@ -25,9 +25,6 @@ MIN_BEYOND = (
 MAX_REPETITIONS = 50
 LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
 _SPREAD_HOLDS = 0.8  # of campaigns, in which the range of the spread has the true one
-BATCHES = 10
-MAX_DRIFT_PCT = 10.0
-MAX_HALVES_PCT = 5.0
 
 
 @dataclass(frozen=True)
@@ -347,67 +344,3 @@ def _repetitions_at(
         if quantile * spread / math.sqrt(n) <= half_width:
             return n
     return None
-
-
-@dataclass(frozen=True)
-class Steadiness:
-    """The movement of a series, in % of its mean. drift_pct: the fitted line's change from start to
-    end; noise_pct: what that could be by chance (95 %). halves_pct: second half against first."""
-
-    drift_pct: float
-    halves_pct: float
-    noise_pct: float
-
-    @property
-    def within_limits(self) -> bool:
-        """Whether it hardly moved, chance or not."""
-        return (
-            abs(self.drift_pct) <= MAX_DRIFT_PCT
-            and abs(self.halves_pct) <= MAX_HALVES_PCT
-        )
-
-    @property
-    def steady(self) -> bool:
-        """Whether it hardly moved, or no more than by chance."""
-        return self.within_limits or abs(self.drift_pct) <= self.noise_pct
-
-
-def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance. 10 %
-    along the fitted line is SNIA's steady state (Solid State Storage Performance Test Specification
-    2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to each other are
-    not independent: checkpoints and vacuum last for several. None if there are fewer than twenty
-    finite values, or their mean is not above zero."""
-    series = _finite_in_time(times_s, values)
-    if series.size < 2 * BATCHES:
-        return None
-    mean = float(series.mean())
-    if mean <= 0:
-        return None
-    batches = [batch.mean() for batch in np.array_split(series, BATCHES)]
-    relative = np.asarray(batches) / mean
-    # The batches' places around the middle, so that the line passes through 1 there.
-    places = np.arange(BATCHES) - (BATCHES - 1) / 2
-    weight = (places**2).sum()
-    slope = float((places * relative).sum() / weight)
-    residuals = relative - 1 - slope * places
-    variance = float((residuals**2).sum()) / (BATCHES - 2)
-    error = math.sqrt(variance / float(weight))
-    quantile = t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2)
-    half = series.size // 2
-    rise = float(series[-half:].mean() - series[:half].mean())
-    return Steadiness(
-        drift_pct=100 * slope * BATCHES,
-        halves_pct=100 * rise / mean,
-        noise_pct=100 * quantile * error * BATCHES,
-    )
-
-
-def _finite_in_time(times_s: Sequence[float], values: Sequence[float]) -> np.ndarray:
-    """The finite values in the order of time."""
-    pairs: list[tuple[float, float]] = []
-    for time_s, value in zip(times_s, values, strict=True):
-        if math.isfinite(value):
-            pairs.append((time_s, value))
-    in_time = [value for _, value in sorted(pairs)]
-    return np.asarray(in_time, dtype=float)

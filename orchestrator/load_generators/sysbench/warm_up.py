@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import model, parts, units
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import steadiness
 from orchestrator.load_generators.common import options
 from orchestrator.load_generators.sysbench.command_lines import (
     BEGINS_FILE,
@@ -19,7 +19,7 @@ from orchestrator.load_generators.sysbench.command_lines import (
 )
 from orchestrator.system import files
 
-SHORTEST_S = 2 * stats.BATCHES  # fewer seconds cannot be judged
+SHORTEST_S = 2 * steadiness.BATCHES  # fewer seconds cannot be judged
 IN_A_ROW = 10
 _FACTS_FILE = "warm-up.json"
 
@@ -32,14 +32,14 @@ class SteadyRule:
     def __init__(self) -> None:
         self._rates: list[float] = []
         self._in_a_row = 0
-        self.drift: stats.Steadiness | None = None
+        self.drift: steadiness.Steadiness | None = None
 
     def add(self, rate: float) -> bool:
         """`rate`: of the second that has just ended."""
         self._rates.append(rate)
         looked_at = max(SHORTEST_S, len(self._rates) // 2)
         last = self._rates[-looked_at:]
-        self.drift = stats.steadiness(range(len(last)), last)
+        self.drift = steadiness.steadiness(range(len(last)), last)
         if self.drift is not None and self.drift.within_limits:
             self._in_a_row += 1
         else:

@@ -9,6 +9,7 @@ import pytest
 
 from orchestrator.analysis.figures.counted import Counted
 from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics.steadiness import Steadiness, steadiness
 
 
 def test_mean_with_t_interval() -> None:
@@ -184,8 +185,8 @@ def test_repetitions_to_reach_a_width() -> None:
 # ------------------------------------------------------------------ steadiness
 
 
-def steadiness(values: np.ndarray) -> stats.Steadiness:
-    found = stats.steadiness([float(i) for i in range(values.size)], values.tolist())
+def steadiness_of(values: np.ndarray) -> Steadiness:
+    found = steadiness([float(i) for i in range(values.size)], values.tolist())
     assert found is not None
     return found
 
@@ -195,7 +196,7 @@ def noise(seed: int, spread: float = 2.0, size: int = 60) -> np.ndarray:
 
 
 def test_a_clear_drift_is_unsteady() -> None:
-    found = steadiness(100 + 0.5 * np.arange(60.0) + noise(1))
+    found = steadiness_of(100 + 0.5 * np.arange(60.0) + noise(1))
     assert not found.steady
     assert found.drift_pct == pytest.approx(26.1, abs=3)  # 30 of a mean of 115
     assert found.halves_pct == pytest.approx(13.0, abs=2)
@@ -203,13 +204,16 @@ def test_a_clear_drift_is_unsteady() -> None:
 
 @pytest.mark.parametrize("at", [9, 30, 48])
 def test_a_step_is_unsteady_wherever_it_comes(at: int) -> None:
-    assert not steadiness(np.where(np.arange(60) < at, 100.0, 78.0) + noise(2)).steady
+    assert not steadiness_of(
+        np.where(np.arange(60) < at, 100.0, 78.0) + noise(2)
+    ).steady
 
 
 def test_a_slight_drift_is_steady_and_so_is_noise() -> None:
-    assert steadiness(100 + 0.05 * np.arange(60.0) + noise(3)).steady
+    assert steadiness_of(100 + 0.05 * np.arange(60.0) + noise(3)).steady
     assert (
-        sum(not steadiness(100 + noise(s, spread=15)).steady for s in range(200)) <= 12
+        sum(not steadiness_of(100 + noise(s, spread=15)).steady for s in range(200))
+        <= 12
     )
 
 
@@ -219,16 +223,16 @@ def test_noise_that_lasts_for_seconds_is_seldom_called_drift() -> None:
         kept = noise(seed, spread=13)
         for second in range(1, 60):
             kept[second] += 0.5 * kept[second - 1]
-        alarms += not steadiness(100 + kept).steady
+        alarms += not steadiness_of(100 + kept).steady
     assert alarms <= 18
 
 
 def test_steadiness_needs_enough_finite_values() -> None:
     times = [float(i) for i in range(25)]
-    assert stats.steadiness(times[:19], [1.0] * 19) is None
-    assert stats.steadiness(times, [math.nan] * 6 + [1.0] * 19) is None
-    assert stats.steadiness(times, [0.0] * 25) is None
-    flat = stats.steadiness(times, [5.0] * 25)
+    assert steadiness(times[:19], [1.0] * 19) is None
+    assert steadiness(times, [math.nan] * 6 + [1.0] * 19) is None
+    assert steadiness(times, [0.0] * 25) is None
+    flat = steadiness(times, [5.0] * 25)
     assert flat is not None and flat.steady and flat.drift_pct == pytest.approx(0)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator import load_generators
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import steadiness
 from orchestrator.errors import UsageError
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
@@ -91,7 +91,7 @@ def test_a_slow_rise_is_waited_for(tmp_path: Path) -> None:
     warmup_s = int(phases[0].duration_s)
     assert 45 < warmup_s < 90
     after = rates[warmup_s : warmup_s + 60]
-    drift = stats.steadiness(range(60), after.tolist())
+    drift = steadiness.steadiness(range(60), after.tolist())
     assert drift is not None and drift.steady  # by the doubt's own rule
 
 
