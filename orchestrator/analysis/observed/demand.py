@@ -337,7 +337,8 @@ def _share_beyond_pieces(demand: Demand) -> float:
     seen = _mean_ios(np.concatenate(_windows(demand)))
     rate = demand.ios / demand.step_s
     is_beyond = (rate < _FAR_BELOW * seen.min()) | (rate > _FAR_ABOVE * seen.max())
-    return float(demand.step_s @ is_beyond / demand.step_s.sum())
+    beyond_s = (demand.step_s * is_beyond).sum()
+    return float(beyond_s / demand.step_s.sum())
 
 
 def _little_read(covered_pct: float) -> str:
