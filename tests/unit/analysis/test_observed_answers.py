@@ -422,7 +422,7 @@ def test_of_a_source_that_looks_as_if_at_its_limit_larger_disks_cannot_be_told()
     asked = replace(Observed.of([seen], ONE_PCT), answers=tuple(answers.values()))
     sureness = observation_answer(asked, "", []).sureness
     assert sureness.word == "cannot be told from these readings"
-    assert "--source" in sureness.headline
+    assert "--source" in sureness.text
 
 
 @pytest.mark.parametrize("rate", [100.0, 300.0, 500.0, 700.0])
