@@ -40,6 +40,7 @@ from orchestrator.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from orchestrator.analysis.telemetry.use.evidence import Evidence
     from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
 LEFT_OUT = "left out: "  # begins notes of what is passed over
@@ -73,6 +74,11 @@ class RunData:
     @cached_property
     def intervals(self) -> pd.DataFrame:
         return self.read_intervals()
+
+    @cached_property
+    def seen_of_nodes(self) -> dict[float | None, dict[str, Evidence]]:
+        """What `node_use.gather` has found so far, by the machine's cores."""
+        return {}
 
     @cached_property
     def telemetry(self) -> Telemetry:

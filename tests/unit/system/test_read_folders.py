@@ -16,6 +16,7 @@ import pytest
 
 from orchestrator.analysis import results
 from orchestrator.cli.look import verify
+from orchestrator.cli.measure import concluding
 from orchestrator.errors import UsageError
 from orchestrator.keys import plain_files
 from orchestrator.model import Run
@@ -169,6 +170,13 @@ def test_a_file_that_is_too_large_is_left_out(campaign: Path) -> None:
     os.truncate(record(campaign), plain_files.MOST_BYTES + 1)
     assert numbers(campaign) == [2, 3, 4]
     assert "larger than" in named(campaign)
+
+
+def test_a_campaign_with_a_record_that_is_too_large_is_judged(campaign: Path) -> None:
+    os.truncate(record(campaign), plain_files.MOST_BYTES + 1)
+    judged, _ = concluding.found(campaign)
+    assert [run.record.run.number for run in judged.runs] == [2, 3, 4]
+    assert "is larger than" in "; ".join(results.left_out(judged))
 
 
 def test_verify_waits_for_no_pipe(campaign: Path) -> None:

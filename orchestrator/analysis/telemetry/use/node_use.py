@@ -29,7 +29,14 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     """Database node → what was seen of it and its machine.
 
     Without samples it is what the record states, if it does. `cpus`: cores of the machine, for
-    nodes that do not say theirs."""
+    nodes that do not say theirs. It is kept with the run: its cause is judged with those of its
+    tier, and once more alone."""
+    if cpus not in run.seen_of_nodes:
+        run.seen_of_nodes[cpus] = _gathered(run, cpus)
+    return run.seen_of_nodes[cpus]
+
+
+def _gathered(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     growth = run.telemetry.growth
     if growth is None:
         return _stated(run.record)
