@@ -272,9 +272,13 @@ class TierValues:
 
 @dataclass(frozen=True)
 class VariedWorkload:
-    """One workload at the values of a factor, or at the loads of a sweep. `values`: in words;
-    `numbers`: empty if they are none; `workloads`: those that stand for them. `horizons`: how far
-    each tier is enough; `slo`: its latencies, which a load of a sweep may be too much for."""
+    """One workload at the values of a factor, or at the loads of a sweep.
+
+    values: in words. numbers: the same as numbers; empty if they are none.
+    workloads: the names of the workload at each value.
+    horizons: up to where each tier is enough, in sentences.
+    slo: latencies of the SLO, which a high load of a sweep may miss.
+    """
 
     workload: str
     factor: str
@@ -292,7 +296,7 @@ class VariedWorkload:
 
 @dataclass(frozen=True)
 class ExcludedRun:
-    """A finished run that enters nothing, by the validity rule; `reasons`: its doubts in words."""
+    """A finished run that no figure is made of, by the validity rule. reasons: doubts in words."""
 
     run: int
     profile: str
@@ -327,14 +331,14 @@ T90 = NormalDist().inv_cdf(0.95)
 
 @dataclass(frozen=True)
 class Estimate:
-    """`low`, `high`: of the interval that holds it in 90 %."""
+    """A predicted figure. low, high: the interval that holds it with a probability of 90 %."""
 
     value: float
     low: float
     high: float
 
     def chance(self, objective: model.Objective) -> float:
-        """That the clause is met, by the normal distribution of the logarithm."""
+        """The chance that the clause is met, if the logarithm has a normal distribution."""
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
         if metrics.METRICS[objective.metric].direction == "lower":
@@ -344,13 +348,16 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a tier is predicted to do. `upwards`: faster than the tier that was measured.
-    `figures`: those that can be told, `named`. `monthly_cost`: of the disks of all nodes, and of
-    their machines, each a `machine`, unless that is empty.
-    `price`: the same, with its nodes and where it was read. `doubts`: what limits the run that it
-    rests on, which bounds `chance`.
-    `chance`: that an SLO is met, of which the least likely clause counts. `run`: by which one.
-    `measured`: what it did, where it was measured too."""
+    """What a tier is predicted to do.
+
+    upwards: whether it is faster than the tier that was measured.
+    figures: the metrics that can be told, by their names.
+    monthly_cost: of the disks of all nodes, and of their machines, if `machine` names their type.
+    price: the same, with the number of nodes and where it was read.
+    chance: that the SLO is met: that of its least likely clause.
+    run: the run that the prediction rests on. doubts: what limits that run, and so the chance.
+    measured: the figures of the tier itself, where it was measured too.
+    """
 
     tier: str
     upwards: bool

@@ -1,4 +1,8 @@
-"""How tiers of one campaign are held to their limits, where they differ in it. Pure."""
+"""Whether the tiers of one campaign are held to their limits in the same way. Pure.
+
+A disk may be real, or emulated in one of several ways. Where tiers are made differently, part of
+each difference between them may come from that and not from the tier.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +11,7 @@ from orchestrator.units import listed
 
 
 def unlike_disks(profiles: Sequence[Profile]) -> str:
-    """Why part of each difference may be the way in which tiers are made; empty if that is one."""
+    """Why part of each difference may come from how tiers are made; empty if all are made alike."""
     real = [profile.name for profile in profiles if profile.tier.disk.is_real]
     others = [profile.name for profile in profiles if not profile.tier.disk.is_real]
     if real and others:

@@ -1,5 +1,8 @@
-"""Platforms that never start anything: `DryPlatform` for rehearsals, and `UnaskedPlatform` for a
-look ahead, where what would start something raises `NotAsked`."""
+"""Platforms that never start a container.
+
+`DryPlatform` is for `--dry-run`: it answers all that a rehearsal asks. `UnaskedPlatform` is for
+checks before a campaign. There every call that only a started container could answer raises
+`NotAsked`, so a check goes as far as it can without one."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,7 +17,7 @@ from orchestrator.powers import ContainerSpec, Machine, Network, PlatformAbiliti
 
 
 class DryContainer:
-    """What is asked of a container that was never started."""
+    """A container that was never started: no limits, no image, no log."""
 
     limits = None
 
@@ -59,7 +62,7 @@ class _OnThisComputer:
 
 
 class NobodyElse:
-    """The `Guard` protocol where no other campaign can be."""
+    """A `Guard` that is always held, because no other campaign can be in the way."""
 
     def __init__(self) -> None:
         self.beats = GuardBeats()
@@ -72,7 +75,7 @@ class NobodyElse:
 
 
 class DryPlatform(_OnThisComputer):
-    """The part of a platform that is needed if no container is started."""
+    """What a rehearsal needs of a platform."""
 
     name: str = "dry"
     campaign: str = "dry"

@@ -24,7 +24,7 @@ METRICS = frozenset(
 
 
 class RecentDisks:
-    """Of the nodes of a run. `tier`: what their disks are held against."""
+    """Disk counters of the last minute, of the nodes of a run. `tier`: whose caps count."""
 
     def __init__(self, tier: Tier) -> None:
         self._tier = tier
@@ -32,7 +32,10 @@ class RecentDisks:
         self._samples: dict[Key, deque[tuple[float, float]]] = {}
 
     def watch(self, nodes: Sequence[Node]) -> None:
-        """These nodes. One with several disks is left out: each of them has the tier's caps."""
+        """Takes these nodes in.
+
+        A node with several disks is left out: its counters are the sum of disks, and the caps of
+        the tier are those of each."""
         for node in nodes:
             devices = node.sources.get(DISK_DEVICE, "").split()
             if node.role == "database" and len(devices) <= 1:
@@ -48,7 +51,7 @@ class RecentDisks:
             series.popleft()
 
     def worst(self) -> DiskAtCap | None:
-        """The disk that was at a cap in most of the seconds; None if nothing tells."""
+        """The disk that was at a cap in most of the seconds; None where that is not known."""
         if _has_credit_to_follow(self._tier):
             return None
         rates = counter_series.rates(self._series())
@@ -71,6 +74,6 @@ class RecentDisks:
 
 
 def _has_credit_to_follow(tier: Tier) -> bool:
-    """Whether a cap depends on what was used since the disk was attached, not in a minute."""
+    """Whether the cap depends on burst credit: on all that was used since the disk was attached."""
     burst = tier.limits.burst
     return burst is not None and burst.start_pct > 0 and not tier.disk.is_real

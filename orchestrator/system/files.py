@@ -1,9 +1,14 @@
-"""Files that outlive a power cut: on the disk before they replace what was there, and so is the
-folder that names them; and checksums by which a file that was cut or changed is told later.
+"""Writing files so that they are whole after a power cut, and checksums of them.
 
-All that a campaign leaves is written here. A file appears whole or not at all, is for its user
-alone, also if root writes it in a user's folder, and is never written through a link: a folder that
-somebody else has packed may have links to any file of the user."""
+All that a campaign leaves is written here.
+
+- A file appears whole or not at all. It is on the disk before it replaces an older one, and so is
+  the folder that names it.
+- It is for its user alone. What root writes in a user's folder belongs to that user.
+- Nothing is written through a link, because a folder that somebody else has packed may have links
+  to any file of the user.
+
+Checksums tell later whether a file was cut off or changed."""
 
 import contextlib
 import errno
@@ -24,8 +29,9 @@ from orchestrator.system.redaction import hidden, hidden_in
 
 Checksums = Mapping[str, Mapping[str, Any]]  # path below a folder → bytes, sha256
 
-_TO_ITS_USER = 0o600
-_TO_ALL = 0o666  # but for what the user's umask takes away
+# Modes of new files; of the second one the user's umask takes away what it does.
+_USER_ONLY = 0o600
+_EVERYBODY = 0o666
 _READABLE_BY_ALL = 0o644
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ADDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -38,11 +44,11 @@ _ADDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 def replacing(
     file: Path, *, private: bool = True, lasting: bool = True
 ) -> Iterator[IO[bytes]]:
-    """What the block writes is the file when the block ends; until then what was there stays.
+    """Replaces a file by what the block writes, when the block ends.
 
-    A link of that name is replaced. A file that others could read stays readable. `private`: a
-    new one is for its user alone. Not `lasting`: a power cut may undo it. NotWrittenError if
-    that is not possible."""
+    A link of that name is replaced. A file that others could read stays readable for them.
+    `private`: a new file is for its user alone. `lasting`: it outlives a power cut. NotWrittenError
+    if the file cannot be written."""
     new_file = file.with_name(f".{secrets.token_hex(6)}.new")
     try:
         with (
@@ -64,24 +70,25 @@ def replacing(
 
 def _opened_new(new_file: Path, file: Path, private: bool) -> int:
     """A descriptor of a new file that is to take the place of `file`, and has its owner."""
-    mode = _TO_ALL
+    mode = _EVERYBODY
     if private:
-        mode = _TO_ITS_USER
+        mode = _USER_ONLY
     number = os.open(new_file, _NEW, mode)
     like = file.parent.stat()
     with contextlib.suppress(FileNotFoundError):
         before = file.lstat()
         if stat.S_ISREG(before.st_mode):
             shared = stat.S_IMODE(before.st_mode) & _READABLE_BY_ALL
-            os.fchmod(number, shared | _TO_ITS_USER)
+            os.fchmod(number, shared | _USER_ONLY)
             like = before
-    _give(number, like)
+    _give_to_owner(number, like)
     return number
 
 
-def _give(target: int | Path, like: os.stat_result) -> None:
-    """Gives what root has made to the user and group of `like`: who owns a folder reads on what
-    root writes in it. `target`: a descriptor, or a folder."""
+def _give_to_owner(target: int | Path, like: os.stat_result) -> None:
+    """Gives what root has made to the user and group of `like`, nothing for other users.
+
+    So the owner of a folder can read what root writes there. `target`: a descriptor or a folder."""
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):  # a server of files may refuse it
@@ -118,8 +125,9 @@ def keeping(what: str) -> Iterator[None]:
 
 
 def write_text(file: Path, text: str, private: bool = True) -> None:
-    """Writes atomically: a reader sees the old file or the new one, never half of one. As UTF-8; of
-    a name that is none, such as one of an old disk, the bytes are shown."""
+    """Writes atomically, as UTF-8: a reader sees the old file or the new one, never half of one.
+
+    Bytes that are not UTF-8, as in names of files on an old disk, are written as escapes."""
     content = text.encode("utf-8", errors="backslashreplace")
     with replacing(file, private=private) as opened:
         opened.write(content)
@@ -154,10 +162,10 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
     content = kept.encode("utf-8", errors="backslashreplace")
     with writing(file):
         is_new = not os.path.lexists(file)
-        number = os.open(file, _ADDING, _TO_ITS_USER)
+        number = os.open(file, _ADDING, _USER_ONLY)
         with os.fdopen(number, "ab") as opened:
             if is_new:
-                _give(number, file.parent.stat())
+                _give_to_owner(number, file.parent.stat())
             opened.write(content)
 
 
@@ -170,8 +178,10 @@ def free_bytes(folder: Path) -> int:
 
 
 def make_folder(above: Path, *names: str) -> Path:
-    """Makes the folder of these names, one in the other, for its user alone, and returns it. That
-    `above` all may be a link, which a person has named; none below it may. NotWrittenError."""
+    """Makes nested folders for their user alone, and returns the last one.
+
+    `above`: may be a link, because a person has named it. The folders below it may not.
+    NotWrittenError if one is a link, or cannot be made."""
     folder = above
     with writing(folder, "made"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -182,12 +192,12 @@ def make_folder(above: Path, *names: str) -> Path:
         with writing(folder, "made"):
             if not folder.is_dir():
                 folder.mkdir(0o700, exist_ok=True)
-                _give(folder, folder.parent.stat())
+                _give_to_owner(folder, folder.parent.stat())
     return folder
 
 
 def make_new_folder(folder: Path) -> None:
-    """The same of one that nothing has made before. FileExistsError if something has."""
+    """Makes a folder for its user alone. FileExistsError if it is there already."""
     try:
         folder.mkdir(0o700)
     except FileExistsError:
@@ -216,8 +226,9 @@ def content(file: Path) -> dict[str, Any]:
 
 
 def require_absent(file: Path) -> None:
-    """UsageError if something has this name, or its folder is not there: a file that others are
-    sent replaces none."""
+    """UsageError if something has this name, or its folder is not there.
+
+    A file that is made to be sent to others never replaces one."""
     if file.is_symlink() or file.exists():
         raise UsageError(f"{file} is there already", "name a file that is not there")
     if not file.parent.is_dir():
@@ -229,9 +240,9 @@ def require_absent(file: Path) -> None:
 def write_new(file: Path, text: str, private: bool = True) -> None:
     """Writes a file that was not there; `private`: which only its user may read. UsageError if
     something has its name by now, a link among others: nothing is written through it."""
-    mode = _TO_ALL
+    mode = _EVERYBODY
     if private:
-        mode = _TO_ITS_USER
+        mode = _USER_ONLY
     try:
         number = os.open(file, _NEW, mode)
     except FileExistsError:
@@ -240,7 +251,7 @@ def write_new(file: Path, text: str, private: bool = True) -> None:
     except OSError as error:
         raise _not_written(file, "written", error) from error
     with writing(file), os.fdopen(number, "w", encoding="utf-8") as opened:
-        _give(number, file.parent.stat())
+        _give_to_owner(number, file.parent.stat())
         opened.write(text)
         opened.flush()
         os.fsync(number)
@@ -257,9 +268,10 @@ def _replaced(file: Path, text: str) -> None:
 def write_named(
     file: Path, text: str, replace: Callable[[Path, str], None] = _replaced
 ) -> None:
-    """Writes a file that its user has named, where its link points to. Whole or not at all, unless
-    the file alone may be written and not its folder: then in its place. NotWrittenError.
-    `replace`: another way only in tests."""
+    """Writes a file that its user has named; if it is a link, the file that it points to.
+
+    The file is replaced as a whole. If its folder may not be written, it is overwritten in place.
+    NotWrittenError if neither is possible. `replace`: tests pass another way."""
     target = Path(os.path.realpath(file))
     try:
         replace(target, text)
@@ -273,14 +285,15 @@ def write_named(
 
 
 def copy(source: Path, file: Path) -> None:
-    """Writes what another file has."""
+    """Copies `source` to `file`."""
     with source.open("rb") as content, replacing(file) as opened:
         shutil.copyfileobj(content, opened)
 
 
 def sync(path: Path) -> None:
-    """What was written to a file, or a folder's names, is on the disk when this returns. Some file
-    systems refuse that for folders: then their names are as safe as these make them."""
+    """Waits until a file, or the names in a folder, are on the disk.
+
+    Some file systems refuse that for folders. Then it depends on them when names are safe."""
     number = os.open(path, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -292,8 +305,10 @@ def sync(path: Path) -> None:
 
 
 def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
-    """Puts every file below a folder on the disk and returns its checksum. Those that an earlier
-    `record` beside them has, and that did not change since, are taken from there."""
+    """Puts every file below a folder on the disk, and returns their checksums.
+
+    `record`: an earlier record in that folder. Checksums of files that did not change since are
+    taken from it."""
     earlier = recorded_checksums(record)
     since_ns = 0
     if record.is_file():
@@ -320,7 +335,7 @@ def _checksum(file: Path) -> dict[str, Any]:
 
 
 def recorded_checksums(record: Path) -> Checksums:
-    """Those in a run's record; none of earlier releases, or if it was cut."""
+    """The checksums in a run's record. Empty if it was cut off, or is of a release without them."""
     with contextlib.suppress(OSError, CutError, RecursionError, *UNREADABLE):
         content = json.loads(plain_files.read(record))
         sums: dict[str, dict[str, Any]] = {}

@@ -1,4 +1,4 @@
-"""How sure a decision is, and what became of its SLO and of each of its clauses. Pure."""
+"""How sure a decision is, and whether a tier meets the SLO and each clause of it. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,8 +19,10 @@ def proof_of(decision: Decision) -> ProofWord:
 
 
 def slo_word(decision: Decision, tier: str) -> ClauseWord:
-    """Whether a tier meets the SLO as a whole: a clause may be met and the SLO not, as where most
-    transactions fail."""
+    """Whether a tier meets the SLO as a whole.
+
+    Every clause may be met and the SLO missed all the same, for example if most transactions
+    fail."""
     if decision.tier == tier:
         return "met"
     if tier in decision.missed:
@@ -41,7 +43,7 @@ def _standing(decision: Decision, tier: str) -> Standing:
 
 
 def clauses(decision: Decision, tier: str | None) -> tuple[SloClause, ...]:
-    """Of its SLO, with what this tier did."""
+    """The clauses of the decision's SLO, and whether this tier met each of them."""
     if tier is None:
         return tuple(SloClause(objective) for objective in decision.slo)
     for offer in decision.offers:
@@ -57,8 +59,11 @@ def clauses(decision: Decision, tier: str | None) -> tuple[SloClause, ...]:
 def _as_decided(
     results: Sequence[SloClause], standing: Standing
 ) -> tuple[SloClause, ...]:
-    """A clause is missed only where the machine was not the limit. If each is met and the tier is
-    open all the same, its runs were found unfit to show it."""
+    """The clauses of a tier, in agreement with its standing.
+
+    Of an open tier no clause is called missed, because the machine may have been the limit. If
+    all its clauses are met and it is open all the same, its runs are unfit to show that: then all
+    of them are open."""
     if standing != "open":
         return tuple(results)
     unfit = all(result.word == "met" for result in results)
@@ -71,7 +76,9 @@ def _as_decided(
 
 
 def _clause_of_a_sweep(decision: Decision, tier: str, objective: str) -> ClauseWord:
-    """Of a decision without offers: who is proven for a sweep meets all clauses at its loads."""
+    """For a decision of a sweep, which has no offers.
+
+    The tier that is proven for a sweep meets all clauses at its loads."""
     if decision.tier == tier:
         return "met"
     if decision.missed.get(tier) == objective:

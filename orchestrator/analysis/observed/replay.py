@@ -1,10 +1,14 @@
-"""A demand held against limits with their burst credit and backlog, step by step.
+"""A demand held against the limits of a disk, step by step, with burst credit and backlog.
 
-The rule of a token bucket and that of the hard band of coarse sums are in docs/research/OBSERVE.md.
-A bucket is a peak limit followed by it, and each of them is a queue that is known in closed form
-(Lindley: v ← max(0, v + x) is the walk of x less its lowest point so far), so that a week is a few
-passes over its steps. What is in the second queue up to the size of the bucket is credit spent, and
-what is beyond it waits. All limits are replayed side by side; a step is at the cap if any is.
+A limit with burst is a token bucket. It is computed as two queues in a row: one that serves the
+peak rate, and behind it one that serves the base rate. What is in the second queue is credit that
+was spent, up to the size of the bucket. What is beyond that waits.
+
+Each queue is known in closed form (Lindley): v ← max(0, v + x) is the walk of x less its lowest
+point so far. So a week takes a few passes over its steps, and no loop.
+
+Limits are replayed side by side, and a step is at the cap if it is at any of them. The rules, and
+what sums of coarse readings tell, are in docs/research/OBSERVE.md.
 """
 
 from __future__ import annotations
@@ -34,8 +38,8 @@ Numbers = np.ndarray[Any, np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class RateCap:
-    """One limit per second: `base`, `top` while there is credit (the base if it does not burst),
-    and what a full bucket holds, in I/Os or bytes."""
+    """One limit. base, top: I/Os or bytes per second, without and with burst credit; the same if it
+    does not burst. bucket: what a full bucket holds, in I/Os or bytes."""
 
     name: str
     counted: Counted
@@ -57,14 +61,14 @@ _NO_BURST = Burst(None, None, 0.0)
 
 
 def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
-    """Those of a disk and of its VM. Burst on demand is not part of them: it is billed apart."""
+    """The caps of a disk and of its VM. Burst on demand is left out, because it is billed apart."""
     yield from _caps(disk, "")
     if vm:
         yield from machine_caps(vm)
 
 
 def machine_caps(vm: Limits) -> Iterator[RateCap]:
-    """Those of a VM alone, for all of its disks together."""
+    """The caps of a VM, which hold for all of its disks together."""
     yield from _caps(vm, " of the VM")
 
 
@@ -86,7 +90,7 @@ def _caps(limits: Limits, place: str) -> Iterator[RateCap]:
 def _cap(
     name: str, counted: Counted, base: int | None, peak: int | None, lasts_s: float
 ) -> Iterator[RateCap]:
-    """None without a limit."""
+    """The cap, if there is a limit."""
     if base:
         top = max(base, peak or 0)
         yield RateCap(name, counted, base, top, (top - base) * lasts_s)
@@ -95,11 +99,12 @@ def _cap(
 def asked(
     demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME
 ) -> Array:
-    """What counts against the cap, of a demand that is smaller or larger by `slack` of it.
+    """What of each step counts against the cap. `slack`: by how much the demand is made smaller at
+    its low end, and larger at its high one.
 
-    A disk counts an I/O larger than its unit as several, and sums bound that: max(n, bytes ÷ unit)
-    ≤ units < n + bytes ÷ unit; without a unit, n. One count of reads and writes together bounds
-    either.
+    A disk counts an I/O that is larger than its unit as several. Sums of n I/Os bound how many:
+    max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit. Without a unit it is n. Where reads and writes
+    have one count, it bounds either of them.
     """
     less, more = slack
     if cap.counted == "bytes":
@@ -117,7 +122,7 @@ def asked(
 
 
 def _count(demand: Demand, counted: Counted, end: End) -> Array:
-    """Of I/Os. Where reads and writes are one count, either may be all of it, or nothing."""
+    """How many I/Os. Where reads and writes have one count, either may be all of it, or none."""
     if counted == "ios":
         return demand.ios
     together = demand.ios
@@ -170,9 +175,9 @@ def _before(values: Array, starts: Numbers, at_start: float = 0.0) -> Array:
 
 
 def seconds_of(step_s: Array, flags: Flags) -> float:
-    """Of the steps that have the flag. Not as a product of vectors: the threads of the library that
-    makes those wait for each other, which took 8 ms for a day's steps on a busy machine of two
-    cores, and this 0.05 ms."""
+    """The length of all steps that have the flag."""
+    # No product of vectors: the threads of the library that makes it wait for each other. On a busy
+    # machine of two cores it took 8 ms for a day's steps, and this takes 0.05 ms.
     return float((step_s * flags).sum())
 
 
@@ -180,8 +185,10 @@ def seconds_of(step_s: Array, flags: Flags) -> float:
 
 
 class Served(NamedTuple):
-    """Of each step: what a limit lets through, what waits from before, and the credit that is left,
-    as a share of a full bucket. It serves the limit, or less if less is there."""
+    """Of each step, for one limit.
+
+    limit: what it lets through. waits: what waits from the steps before. credit: what is left, as
+    a share of a full bucket."""
 
     limit: Array
     waits: Array
@@ -198,8 +205,9 @@ def replayed(
 ) -> Served:
     """A demand against one limit.
 
-    drawn: what each step asks for; stays: what of it is done later if it waits for the peak; full:
-    the bucket at the begin of each stretch, else it is empty.
+    drawn: what each step asks for. stays: what of that is done later if it has to wait; commits
+        that wait may share a write. full: whether the bucket is full at the begin of each stretch,
+        else it is empty.
     """
     limit = cap.base * step_s
     most = cap.top * step_s

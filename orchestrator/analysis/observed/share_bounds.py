@@ -1,7 +1,15 @@
-"""What limits would have done in the place of one disk, or of the worst of several.
+"""For which share of the time a disk with given limits would have been at one of them. Pure.
 
-Bounds of the shares D and S of the time, and by hours. What D and S are: `candidate_answers`.
-Pure."""
+An observed demand is replayed against the limits of a candidate, in the place of one disk or of the
+worst of several. Two shares of the time come out:
+
+- D, the share in which the demand itself asks for a cap: what users see who wait for each I/O.
+- S, the share at a cap if all that waits is done later: what queues of work see.
+
+Where readings are in seconds both are known, but for the size of single I/Os. Where readings are
+further apart they are bounds: from seconds that are drawn from pieces of the demand, or, without
+pieces, from the sums alone (the "hard band").
+"""
 
 from __future__ import annotations
 
@@ -28,9 +36,11 @@ from orchestrator.analysis.observed.replay import (
 
 Caps = tuple[RateCap, ...]
 
-# Of the demand, less and more: so PostgreSQL asked (docs/research/OBSERVE.md).
+# A database asks another disk for another sum: for so much less or more of the demand, as
+# PostgreSQL did (docs/research/OBSERVE.md).
 SLACK = (0.3, 0.1)
-CREDIT_STEPS = 10  # of T, that a bucket must last for its credit to be followed
+# Of the resolution T: for so long a bucket must last, for its credit to be followed.
+CREDIT_STEPS = 10
 _EMPTY = 1e-9  # of a full bucket
 _NOT_KNOWN = Band(np.nan, np.nan)
 
@@ -42,11 +52,13 @@ _NOT_KNOWN = Band(np.nan, np.nan)
 class OnDisk:
     """A candidate in the place of one disk, or of the worst of several.
 
-    waits, queues: D and S of the demand that was read; NaN: nothing is known of seconds.
-    less, more: D and S if less and more is asked by SLACK; binding: the cap that is reached then.
-    hours: begin_s, upper (S, at most), credit (least of a full bucket, had it been full at first;
-        NaN: none, or not known), node, device.
-    empty_s: seconds without credit.
+    waits: D of the demand that was read; NaN where nothing is known of seconds.
+    queues: S of the demand that was read.
+    less: D of a demand that is smaller by SLACK. more: S of one that is larger by it.
+    binding: the cap that the larger demand reaches in most of the time; "" for none.
+    hours: a row for each hour, with begin_s (Unix), upper (the most that S may be), credit (the
+        least of a full bucket, if it was full at first; NaN: none, or not known), node, device.
+    empty_s: seconds without credit; None where credit is not followed.
     """
 
     waits: Band
@@ -64,12 +76,12 @@ class OnDisk:
 
 @lru_cache(maxsize=256)
 def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
-    """What these limits would have done: by its seconds, by seconds drawn from pieces of it, or by
-    the hard band alone. unit: up to so many bytes an I/O counts as one."""
+    """What these limits would have done. unit: up to so many bytes an I/O counts as one."""
     bounds = _bounds(demand, caps, unit, SAME)
     slackened = _bounds(demand, caps, unit, SLACK)
     less = slackened.waits.least
     if np.isnan(less):
+        # Nothing is known of seconds.
         less = slackened.queues.least
     more = slackened.queues.most
     credit = _credit(demand, caps, bounds)
@@ -85,24 +97,31 @@ def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
 
 
 def _clipped(band: Band, less: float, more: float) -> Band:
-    """Draws of more may come out lower: what holds with more or less asked holds without."""
+    """The band between the figures of the smaller and the larger demand.
+
+    Seconds are drawn anew for each, so by chance a larger demand may come out lower."""
     least, most = np.clip(band, less, more).tolist()
     return Band(least, most)
 
 
 class _CreditLeft(NamedTuple):
-    """Of each step the credit that is left, NaN where it is not followed, and seconds without."""
+    """left: credit after each step, of a full bucket; NaN where it is not followed. empty_s: seconds
+    without credit; None where it is not followed."""
 
     left: Array
     empty_s: Band | None
 
 
 def _credit(demand: Demand, caps: Caps, bounds: _Bounds) -> _CreditLeft:
-    """Followed where even the bucket that is soonest empty lasts for many steps."""
+    """Credit is followed where even the bucket that is soonest empty lasts for many steps."""
     steps = _in_steps(demand)
-    lasting_s = [cap.bucket / (cap.top - cap.base) for cap in caps if cap.bucket]
+    lasting_s: list[float] = []
+    for cap in caps:
+        if cap.bucket:
+            lasting_s.append(cap.bucket / (cap.top - cap.base))
     if not lasting_s or steps.resolution_s > min(lasting_s) / CREDIT_STEPS:
-        return _CreditLeft(np.full(len(steps.step_s), np.nan), None)
+        unknown = np.full(len(steps.step_s), np.nan)
+        return _CreditLeft(unknown, None)
     empty_s = Band(
         least=replay.seconds_of(steps.step_s, bounds.low.credit <= _EMPTY),
         most=replay.seconds_of(steps.step_s, bounds.high.credit <= _EMPTY),
@@ -125,7 +144,7 @@ def _hourly(demand: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
 
 
 class _Hours(NamedTuple):
-    """When hours begin, in s, and which step is the first of each."""
+    """begin_s: Unix, of each hour with readings. first: the number of its first step."""
 
     begin_s: Array
     first: replay.Numbers
@@ -139,7 +158,7 @@ def _hours(demand: Demand) -> _Hours:
 
 
 def _in_steps(demand: Demand) -> Demand:
-    """The demand by whose steps the bounds are told: its own, or those of seconds drawn for it."""
+    """The demand whose steps the bounds have: seconds drawn for it, or itself if none are."""
     seconds = by_second(demand)
     if seconds:
         return seconds[0]
@@ -151,8 +170,8 @@ def _in_steps(demand: Demand) -> Demand:
 
 @dataclass(frozen=True)
 class _Bounds:
-    """waits, queues: D (not known without seconds) and S. reached_s: the most of S in each step.
-    low, high: replays of the two ends."""
+    """waits, queues: D and S; D is not known without seconds. reached_s: of each step the most that
+    may be at a cap, in seconds. low, high: the replays with the least and the most."""
 
     waits: Band
     queues: Band
@@ -163,8 +182,10 @@ class _Bounds:
 
 @dataclass(frozen=True)
 class _Draws:
-    """Replays of each draw, which is the demand itself where nothing is drawn. step_s: of each;
-    whole_s: that was read."""
+    """The replays of several draws of a demand; of the demand itself where nothing is drawn.
+
+    low, high: one replay for each draw, with the least and the most. step_s: of a draw's steps.
+    whole_s: how much time was read."""
 
     low: Sequence[Replay]
     high: Sequence[Replay]
@@ -215,7 +236,7 @@ def _replays(
 
 
 def _by_seconds(draws: _Draws) -> _Bounds:
-    """Of a demand that was read in seconds its ends alone are bounds."""
+    """The demand was read in seconds: its two replays are the bounds."""
     (low,) = draws.low
     (high,) = draws.high
     waits = Band(draws.share(low.asks), draws.share(high.asks))
@@ -224,8 +245,10 @@ def _by_seconds(draws: _Draws) -> _Bounds:
 
 
 def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
-    """Of drawn seconds each end has a band of its own. What is least is not held to the hard band,
-    which sees more at the cap where it knows less."""
+    """Seconds were drawn: each end has a band of its own, from the spread of the draws.
+
+    The least is not held to the hard band, because that sees more at the cap where it knows
+    less."""
     low_queues = draws.shares_at_cap(draws.low)
     high_queues = draws.shares_at_cap(draws.high)
     queues = Band(
@@ -247,7 +270,7 @@ def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
 
 
 def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
-    """Bounds of the disk that is asked most, and hours of whichever was worst in each."""
+    """The bounds of the disk with the most at a cap, and for each hour the disk that was worst."""
     worst = max(disks, key=attrgetter("more"))
     tables = pd.concat([disk.hours for disk in disks])
     by_hour = tables.sort_values(["begin_s", "upper"])
@@ -261,8 +284,10 @@ def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
 
 
 def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
-    """The worst disk of a node, behind the caps of the machine that all of them share. At most it
-    is at its own in other seconds than the machine is at one."""
+    """The worst disk of a node, behind the caps of the machine that all its disks share.
+
+    At most the disk is at its caps in other seconds than the machine is: then their shares add
+    up."""
     worst = of_worst([disks, machine])
     return replace(
         worst,
@@ -280,6 +305,6 @@ def _either(band: Band, other: Band) -> Band:
 
 
 def _highest(bands: Sequence[Band]) -> Band:
-    """Not known if one of them is not."""
+    """Of each end the highest; NaN if one of them is not known."""
     least, most = np.max(bands, axis=0).tolist()
     return Band(least, most)

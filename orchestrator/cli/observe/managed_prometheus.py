@@ -1,8 +1,10 @@
-"""What a managed Prometheus asks a client for: a bearer token, and Mimir a tenant.
+"""HTTP headers for a managed Prometheus: a bearer token, and for Mimir a tenant.
 
-Both are of the environment, because what stands in an option is in the list of processes and in the
-shell's history. Amazon's service takes neither but requests that are signed (SigV4), which its own
-proxy does (https://github.com/awslabs/aws-sigv4-proxy)."""
+Both are read from environment variables. An option would show them in the list of processes and in
+the shell's history.
+
+Amazon's service takes neither: its requests must be signed (SigV4). Amazon's own proxy does that
+(https://github.com/awslabs/aws-sigv4-proxy)."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +19,10 @@ TENANT = "TIERBENCH_PROMETHEUS_TENANT"
 
 
 def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
-    """Of each request, by the environment; none without these variables. UsageError for a file
-    that cannot be read, a token that is no line of text, or one beside a user in the address."""
+    """The headers of each request; empty without these variables.
+
+    UsageError for a file that cannot be read, for a token that is not one line of text, and for a
+    token beside a user in the address."""
     sent = {}
     token = _token(environment)
     if token and names_a_user(url):

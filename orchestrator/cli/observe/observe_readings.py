@@ -24,7 +24,9 @@ from orchestrator.system import http_client, observation_files
 
 @dataclass(frozen=True)
 class ObservedReadings:
-    """Tables of readings; in words what could not be read, and what is to be known of them."""
+    """Tables of readings.
+
+    misses: what could not be read, in words. remarks: warnings about the readings, in words."""
 
     tables: Sequence[pd.DataFrame]
     misses: Sequence[str] = ()
@@ -39,7 +41,7 @@ class ObservedReadings:
 
 
 def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
-    """Those of devices that the whole pattern is of; all if it is empty."""
+    """The readings of devices whose whole name matches the pattern; all if it is empty."""
     named = re.compile(pattern or ".*")
     names = [name for name in readings.devices if named.fullmatch(name)]
     chosen: list[pd.DataFrame] = []
@@ -49,7 +51,8 @@ def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
             table = table[is_named]
         chosen.append(table)
     if len(chosen) == 1:
-        return chosen[0]  # of a week, of which another copy would take 100 MB
+        # Of a week another copy would take 100 MB.
+        return chosen[0]
     return pd.concat(chosen)
 
 
@@ -71,7 +74,7 @@ def no_such_disk(device: str, readings: ObservedReadings) -> UsageError:
 
 
 def read(app: App, options: Read, folder: Path) -> ObservedReadings:
-    """All that there are readings of: from files, of a server, and live."""
+    """All readings: from files, from a Prometheus server, and live."""
     length_s = units.parse_seconds(options.last)
     end_s = app.clock.now()
     pieces = pieces_in(options.calibrate)

@@ -1,6 +1,7 @@
-"""What the first-run checklist looks at on a running cluster, one small function for each line.
+"""The checks of the first-run checklist on a running cluster, one small function for each line.
 
-The adapter relies on these; checklist.yaml says of each what it claims."""
+Each checks one claim on which the code for YugabyteDB relies. checklist.yaml has the claims in
+words, by the names of these functions."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -30,7 +31,7 @@ METRICS = (
 
 @dataclass(frozen=True)
 class ReadCluster:
-    """A running cluster that is only read. `release`: the one that is expected, with its build."""
+    """A running cluster that is only read. `release`: the expected one, with its build number."""
 
     cluster: Cluster
     connect: sql.Connect
@@ -75,8 +76,10 @@ Look = Callable[[Probe], tuple[bool, str]]
 
 @dataclass(frozen=True)
 class Fact:
-    """`look` returns whether the claim is true, and what was seen. `inferred`: no real cluster was
-    ever seen to say it. `needed`: by DB=auto. `advice`: until the cause is known."""
+    """One claim. `look` returns whether it is true, and what was seen.
+
+    inferred: the claim comes from documents or code; no real cluster has shown it yet.
+    needed: by `DB=auto`. advice: what to do until the cause is known."""
 
     name: str
     claim: str
@@ -87,7 +90,7 @@ class Fact:
 
 
 def described(look: Look, name: str = "") -> Fact:
-    """The line of this name, or of that of the function, as checklist.yaml has it."""
+    """The line of checklist.yaml with this name, else with the name of the function."""
     name = name or look.__name__.removeprefix("_").replace("_", "-")
     return Fact(name, look=look, **shipped(__package__, "checklist.yaml")[name])
 
@@ -357,7 +360,7 @@ _LOOKS: tuple[Look, ...] = (
 )
 FACTS = tuple(described(look) for look in _LOOKS)
 
-# Those that change nothing, and expect nothing that only this program's own clusters have.
+# Checks that only read, and that hold for clusters of others too.
 READS: tuple[Callable[[ReadCluster], tuple[bool, str]], ...] = (
     _banner,
     _addresses,

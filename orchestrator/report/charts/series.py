@@ -1,6 +1,8 @@
-"""Runs over time, for charts: tidy frames of seconds since measuring began, tier, run and value,
-thinned by averaging over bins of equal width, which the reader is told. Of many runs a line for
-each would be a stain of colour: then a tier has one line, their median, and the middle 80 %."""
+"""Runs over time, as tables for charts: seconds since measuring began, tier, run and value.
+
+Points are means over bins of equal width, which the page names. With many runs a line for each
+could not be told from the others. Then a tier has one line, the median of its runs, and a band with
+the middle 80 % of them."""
 
 import math
 from collections.abc import Sequence
@@ -35,10 +37,13 @@ BUSIEST = "busiest node"
 
 @dataclass(frozen=True)
 class Series:
-    """seconds (0 is when measuring began), value, tier, run; `bin_s` is each point's width. A
-    column `of` tells the mean of nodes from the busiest, and `node` whose value it is. Where the
-    line of a tier is the median of its runs (`run` is the tier), `low` and `high` are the 10th and
-    the 90th percentile of them."""
+    """The points of a chart.
+
+    table: seconds (0 is when measuring began), value, tier, run. Some have more columns: `of`, MEAN
+        or BUSIEST of the nodes; `node`, whose value it is. Where a line is the median of a tier's
+        runs (`run` is then the tier), `low` and `high` are their 10th and 90th percentiles.
+    bin_s: the width of each point's bin.
+    """
 
     table: pd.DataFrame
     bin_s: int
@@ -202,7 +207,8 @@ class Runs:
     def _thinned(
         self, points: pd.DataFrame, labels: Sequence[str], lines: int | None = None
     ) -> Series:
-        """Each value belongs to the time after its own; a point stands in the middle of its bin.
+        """Means over bins. A value stands for the time after it, a point for the middle of its bin.
+
         `lines`: how many are drawn, if not one for each `line` of the points."""
         if points.empty or points["value"].isna().all():
             return Series(pd.DataFrame(columns=_COLUMNS), 1)
@@ -217,8 +223,9 @@ class Runs:
 
 
 def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
-    """Of one run. `of_machine`: processors of the only machine, which a node without a limit may
-    all use."""
+    """The seconds of one run, with `cpu_pct`.
+
+    `of_machine`: processors of the only machine, all of which a node without a limit may use."""
     table = data.telemetry.by_second[_SECONDS]
     limits = machine_cpu.cpu_limits(data.record.nodes, of_machine)
     pct_of_one = {node: 100 / limit for node, limit in limits.items()}

@@ -1,6 +1,7 @@
-"""What changes of a run's limits (`run/confirming.py`) say of the cause that counters named. Pure.
+"""Proof by trial: whether changes of a run's limits confirm the cause that counters named. Pure.
 
-How throughput followed each limit, `trial_elasticities` tells."""
+`run/confirming.py` changes limits while a load runs. `trial_elasticities` tells how throughput
+followed each of them. Here the cause is confirmed, rejected or left open, and put into words."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -32,14 +33,17 @@ _CAUSES: Mapping[str, facts.BottleneckCause] = {
     "client CPU": "client_bound",
     _SESSIONS: "few_sessions",
 }
-_LESS = ("client CPU", _SESSIONS)  # of which there may be less, but no more
-# A limit that is confirmed is the cause instead.
-_UNKNOWN = ("unattributed", "in_cache")
+# Limits that can be lowered while a load runs, and not raised.
+_ONLY_LOWERED = ("client CPU", _SESSIONS)
+# Causes that name no limit: one that is confirmed takes their place.
+_WITHOUT_LIMIT = ("unattributed", "in_cache")
 
 
 def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
-    """The bottleneck with what changes of its runs' limits gave, if they were changed. A cause that
-    they reject is none; where none is known, the limit that they confirm is the cause."""
+    """The bottleneck with what trials of its runs' limits say of it; itself without trials.
+
+    A cause that they reject is dropped. Where no cause was known, a limit that they confirm is the
+    cause."""
     tried = trials(runs)
     if tried is None:
         return bottleneck
@@ -52,7 +56,8 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
 def concluded_from(tried: Trials, bottleneck: Bottleneck, followed: str) -> Bottleneck:
     """As `proven`. `followed`: what followed the limits, in words."""
     concluded = _concluded(bottleneck, tried)
-    changes = units.listed([_sentence(e, followed) for e in tried.elasticities])
+    gains = [_sentence(elasticity, followed) for elasticity in tried.elasticities]
+    changes = units.listed(gains)
     text = f"{concluded.text} {changes}."
     return replace(
         bottleneck,
@@ -99,11 +104,14 @@ def _concluded(bottleneck: Bottleneck, tried: Trials) -> _Concluded:
 def _suspected(
     cause: facts.BottleneckCause, tried: Sequence[Elasticity]
 ) -> Elasticity | None:
-    """Of the limits that the cause names, that which throughput follows most."""
+    """Of the limits that the cause names, the one that throughput follows most."""
     limited = cause
     if cause == "burst_exhausted":
         limited = "iops_cap"
-    suspects = [e for e in tried if _CAUSES[e.limit] == limited]
+    suspects = []
+    for elasticity in tried:
+        if _CAUSES[elasticity.limit] == limited:
+            suspects.append(elasticity)
     return max(suspects, key=_value, default=None)
 
 
@@ -112,8 +120,10 @@ def _value(elasticity: Elasticity) -> float:
 
 
 def _best(tried: Sequence[Elasticity]) -> Elasticity:
-    """More sessions help wherever a wait is no queue, as that for a disk's own latency: so they
-    come behind other limits that are confirmed."""
+    """The limit that throughput follows most.
+
+    More sessions help wherever a wait is no queue, as the wait for a disk's latency. So other
+    limits that are confirmed come before the number of sessions."""
     confirmed = []
     for elasticity in tried:
         if elasticity.limit != _SESSIONS and elasticity.value >= CONFIRMED:
@@ -131,7 +141,7 @@ def _without_a_suspect(
     """The limit that is confirmed, where counters named none; of what is in memory more sessions
     are no other cause."""
     only_sessions = bottleneck.cause == "in_cache" and best.limit == _SESSIONS
-    if bottleneck.cause not in _UNKNOWN or only_sessions:
+    if bottleneck.cause not in _WITHOUT_LIMIT or only_sessions:
         return _Concluded(bottleneck.cause, bottleneck.text)
     if _is_limit(best):
         return _by_trial(best, "Its counters alone did not tell, but by")
@@ -196,7 +206,7 @@ class _DecisiveChange(NamedTuple):
 def _decisive_change(limit: str) -> _DecisiveChange:
     if limit == LATENCY:
         return _DecisiveChange("−25 %", -math.log(0.75))
-    if limit in _LESS:
+    if limit in _ONLY_LOWERED:
         return _DecisiveChange("−25 %", math.log(0.75))
     return _DecisiveChange("+25 %", math.log(1.25))
 
