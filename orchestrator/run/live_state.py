@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from orchestrator.analysis.telemetry.use.evidence import CapName
+from orchestrator.analysis.telemetry.use.node_values import CapName
 from orchestrator.errors import CutError
 from orchestrator.keys import plain_files
 from orchestrator.system import files

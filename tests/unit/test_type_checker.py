@@ -17,7 +17,7 @@ from tests import ROOT
 HEAD = """\
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.doubts import noted
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.planning.plan import make_plan
 """
 # A line that is right → the same with a misspelt name.

@@ -105,8 +105,8 @@ def _clipped(band: Band, less: float, more: float) -> Band:
 
 
 class _CreditLeft(NamedTuple):
-    """left: credit after each step, of a full bucket; NaN where it is not followed. empty_s: seconds
-    without credit; None where it is not followed."""
+    """left: credit after each step, of a full bucket; NaN where it is not followed.
+    empty_s: seconds without credit; None where it is not followed."""
 
     left: Array
     empty_s: Band | None

@@ -13,7 +13,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import machine_cpu, node_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 

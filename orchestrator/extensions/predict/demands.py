@@ -18,7 +18,7 @@ from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry.use import disk_cap_use, node_use
-from orchestrator.analysis.telemetry.use.evidence import CAPS
+from orchestrator.analysis.telemetry.use.node_values import CAPS
 from orchestrator.design import factors
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError

@@ -24,7 +24,7 @@ from orchestrator.report.report_index import ReportIndex
 
 # ------------------------------------------------------------------ bottlenecks
 
-# A value behind a cause (`use.evidence.Evidence`) → title of its column.
+# A value behind a cause (`use.node_values.Evidence`) → title of its column.
 _EVIDENCE = {
     "iops_of_cap_pct": "IOPS, of cap",
     "bandwidth_of_cap_pct": "Bandwidth, of cap",

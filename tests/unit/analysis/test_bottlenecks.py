@@ -13,11 +13,11 @@ import pytest
 from orchestrator.analysis import verdicts
 from orchestrator.analysis.conclusions import Bottleneck, Change, Decision, Offer
 from orchestrator.analysis.results import RunData
-from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
+from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause, slow_nodes
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
 from orchestrator.analysis.telemetry.use import disk_seconds, node_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 from tests.campaign_tables import Shape, held, rates_of, sampled_in
@@ -361,7 +361,7 @@ def test_a_node_apart_from_its_peers_is_named(
     healthy = Evidence(**HEALTHY)
     third = Evidence(**{**SLOW, **own})
     nodes = {"node-1": healthy, "node-2": healthy, "node-3": third}
-    slow = bottlenecks.slow_node(nodes)
+    slow = slow_nodes.slow_node(nodes)
     assert (slow is not None) == found
     if slow is not None:
         assert slow.name == "node-3"

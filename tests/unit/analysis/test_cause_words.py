@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from orchestrator.analysis.telemetry.causes import inside_causes, phrases
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 
 
 def test_values_are_filled_in() -> None:

@@ -16,7 +16,7 @@ import pytest
 from orchestrator import facts as counted
 from orchestrator.analysis.telemetry.causes import node_cause
 from orchestrator.analysis.telemetry.use import node_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.databases.postgresql import queries
 from orchestrator.system.sql import Row
 from orchestrator.yugabyte import counters

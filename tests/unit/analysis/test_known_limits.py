@@ -16,7 +16,7 @@ from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
 from orchestrator.analysis.telemetry.causes.cause import Cause
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.tier import Burst, Limits
 from tests.bench.simulated_system import SLOW, System, gains_pct, simulated
 from tests.campaign_tables import held, sampled_in

@@ -13,7 +13,7 @@ from orchestrator.analysis.conclusions import Bottleneck, Verdict
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.telemetry.causes import cap_causes
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.analysis.verdicts import judge
 from orchestrator.design import slo
 from orchestrator.model import Measurement, Objective, Record, Run, Workload

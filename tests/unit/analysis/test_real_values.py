@@ -14,7 +14,7 @@ from orchestrator.analysis.telemetry.causes import (
 )
 from orchestrator.analysis.telemetry.causes.throughput_shares import follows
 from orchestrator.analysis.telemetry.use import node_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from tests.campaign_tables import Shape
 from tests.campaigns import build_campaign, build_tier
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from tests.bench.simulated_system import SLOW, simulated
 from tests.campaign_tables import held, sampled_in
 from tests.campaigns import build_tier

@@ -15,7 +15,7 @@ import pytest
 from orchestrator.analysis.telemetry.causes import signs, throughput_shares
 from orchestrator.analysis.telemetry.causes.node_cause import judge
 from orchestrator.analysis.telemetry.use import load_and_sessions
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.databases.yugabytedb.session_history import session_history
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
@@ -173,8 +173,8 @@ def test_locks_are_counted_where_the_database_sampled_them() -> None:
     assert not signs.locks_are_counted(of_run(None))
     assert signs.locks_are_counted(of_run(0.0))
     free = replace(of_run(0.0), cpu_pct=10.0, client_cpu_pct=10.0, retried_pct=0.0)
-    assert signs.room(free)
-    assert not signs.room(replace(free, seen_locked_pct=5.0))
+    assert signs.has_room_for_sessions(free)
+    assert not signs.has_room_for_sessions(replace(free, seen_locked_pct=5.0))
     assert throughput_shares.follows(free) == {}, (
         "the other kinds of waits were not seen"
     )

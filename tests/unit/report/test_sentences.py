@@ -14,10 +14,10 @@ _PACKAGE = ROOT / "orchestrator"
 _FOLDERS = ("report", "analysis/answers", "analysis/doubts", "analysis/telemetry")
 # Longer ones that there are. A figure may only fall.
 LONGER = {
-    "analysis/telemetry/causes/bottlenecks.py": 1,
     "analysis/telemetry/causes/cap_causes.py": 1,
     "analysis/telemetry/causes/inside_causes.py": 4,
     "analysis/telemetry/causes/outside_causes.py": 2,
+    "analysis/telemetry/causes/slow_nodes.py": 1,
 }
 _END = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"[\w'`–-]+")

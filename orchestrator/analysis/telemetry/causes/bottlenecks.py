@@ -4,7 +4,6 @@ The cause is that of the node's values (`node_cause`), unless the disk of one no
 those of its peers. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
@@ -19,20 +18,16 @@ from orchestrator.analysis.telemetry.causes import (
     outside_causes,
     phrases,
     proof_by_trial,
+    slow_nodes,
 )
 from orchestrator.analysis.telemetry.causes.cause import Cause
-from orchestrator.analysis.telemetry.causes.signs import nearest_cap, waiting_pct
-from orchestrator.analysis.telemetry.use import evidence, node_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence, largest
+from orchestrator.analysis.telemetry.causes.signs import waiting_pct
+from orchestrator.analysis.telemetry.use import node_use, node_values
+from orchestrator.analysis.telemetry.use.node_values import Evidence, largest
 from orchestrator.tier import Tier
 
-NEAR_CAP_PCT = 80.0  # of a cap: from there on it may be what slows a node down
-SLOWER = 3.0  # times its peers' time of an I/O
-# Times the idle disk's latency, which an emulated or a checked disk has.
-OVER_IDLE = 2.0
 # Of the blocks read, or of the log, for a statement to be named.
 MOST_PCT = 50.0
-MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
 
 
 def bottlenecks(campaign: results.Results) -> tuple[Bottleneck, ...]:
@@ -94,7 +89,7 @@ def _medians(
         for node, values in node_use.gather(run, cpus).items():
             of_runs.setdefault(node, []).append(values)
     return {
-        node: evidence.of_several(values, median) for node, values in of_runs.items()
+        node: node_values.of_several(values, median) for node, values in of_runs.items()
     }
 
 
@@ -104,7 +99,7 @@ def _judged(by_node: Mapping[str, Evidence], tier: Tier) -> tuple[str, Cause]:
     node = max(loads, key=loads.__getitem__, default="")
     values = by_node.get(node, Evidence())
     cause = node_cause.judge(values, tier, node)
-    slow = slow_node(by_node)
+    slow = slow_nodes.slow_node(by_node)
     if slow is not None and cause.name not in node_cause.HARNESS_CAUSES:
         return slow.name, slow.cause
     if cause.name == "unattributed" and outside_causes.host_disk_bound(values):
@@ -186,61 +181,4 @@ def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
     times_pct["network_bound"] = [network_rate, values.seen_idle_pct]
     times_pct["contention"] = [values.seen_locked_pct]
     times_pct["few_sessions"] = [values.seen_running_pct]
-    return evidence.highest(times_pct.get(cause, []))
-
-
-# ------------------------------------------------------------------ a node slower than its peers
-
-
-@dataclass(frozen=True)
-class SlowNode:
-    name: str
-    cause: Cause
-
-
-def slow_node(by_node: Mapping[str, Evidence]) -> SlowNode | None:
-    """The first node whose disk is slower than its peers', though it does no more."""
-    for name, values in by_node.items():
-        peers = [other for node, other in by_node.items() if node != name]
-        usual = _usual(peers)
-        if usual is not None and _is_slow(values, usual):
-            return SlowNode(name, _slow_node(values, name, usual))
-    return None
-
-
-class _Usual(NamedTuple):
-    """Medians over a node's peers: of those that know it, and of all of them."""
-
-    await_s: float
-    iops: float
-
-
-def _usual(peers: Sequence[Evidence]) -> _Usual | None:
-    await_s = evidence.of_several(peers, median).disk_await_s
-    if await_s is None:
-        return None
-    return _Usual(await_s, median(peer.disk_iops or 0.0 for peer in peers))
-
-
-def _is_slow(values: Evidence, usual: _Usual) -> bool:
-    """Busy, and at no cap: a disk that is held back is slow by order."""
-    if values.disk_await_s is None or (values.disk_iops or 0.0) > MORE * usual.iops:
-        return False
-    idle_s = values.idle_disk_latency_s or 0.0
-    slower = values.disk_await_s >= max(SLOWER * usual.await_s, OVER_IDLE * idle_s)
-    busy = (values.disk_busy_pct or 0.0) >= outside_causes.BUSY_PCT
-    return slower and busy and nearest_cap(values) < NEAR_CAP_PCT
-
-
-def _slow_node(values: Evidence, node: str, usual: _Usual) -> Cause:
-    iops = phrases.number(values.disk_iops)
-    usual_iops = phrases.number(usual.iops)
-    await_text = phrases.time(values.disk_await_s)
-    usual_await = phrases.time(usual.await_s)
-    text = (
-        f"Each I/O on {node} takes {await_text}, on the other nodes "
-        f"{usual_await}, though it does no more of them ({iops} IOPS, the "
-        f"others {usual_iops}). Its disk or its machine is slow, and the cluster waits for "
-        "it: mend or replace it, then measure again."
-    )
-    return Cause("slow_node", text)
+    return node_values.highest(times_pct.get(cause, []))

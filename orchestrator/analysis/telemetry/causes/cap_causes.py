@@ -1,6 +1,6 @@
-"""Causes at the caps of the disk, its machine's and those that disks share. Pure.
+"""Causes at a cap: of the disk, of its machine, or of a limit that several disks share. Pure.
 
-When: docs/research/RULES.md."""
+When each of them holds: docs/research/RULES.md."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     percent,
 )
 from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
-from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, largest
+from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence, largest
 from orchestrator.tier import Tier
 from orchestrator.units import format_bytes_per_s
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator import facts
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""The cause within the system by what throughput follows most, where sessions were seen. Pure.
+"""The cause within the system, from what sessions were seen to wait for. Pure.
 
-Elsewhere thresholds decide (`inside_causes`), and a cap that was reached at times. The table of
-cases: docs/research/RULES.md."""
+It is what throughput follows most (`throughput_shares`). Where sessions were not seen, thresholds
+decide (`inside_causes`), and then a cap that was reached at times. The table of cases:
+docs/research/RULES.md."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from orchestrator.analysis.telemetry.causes.cap_causes import (
 )
 from orchestrator.analysis.telemetry.causes.cause import Cause, first_of
 from orchestrator.analysis.telemetry.causes.outside_causes import HOST_PCT, client_bound
-from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed, largest
+from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, largest
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 
@@ -114,7 +115,7 @@ def _a_cap_has_turns(case: _FollowedCase) -> bool:
 def _more_sessions_would_help(case: _FollowedCase) -> bool:
     """Where nothing is full, and nothing but CPU, or nothing for half of it, is followed. A network
     whose speed is not known may be full."""
-    if not _nothing_is_full(case) or not signs.room(case.values):
+    if not _nothing_is_full(case) or not signs.has_room_for_sessions(case.values):
         return False
     if case.most == "cpu_bound":
         return True

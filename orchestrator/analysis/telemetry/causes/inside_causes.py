@@ -28,7 +28,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     time,
 )
 from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
-from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed, largest
+from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, largest
 
 THROTTLED_PCT = 50.0  # of the periods of its quota
 # Times as long as the disk works: then tasks wait for memory, not for it.
@@ -49,7 +49,7 @@ def is_single_core(values: Evidence) -> bool:
     if _is_alone(values):
         return True
     computing_pct = assumed(values.seen_running_pct, if_unknown=100.0)
-    fills_a_core = signs.one_core(values.node_cores, values.busiest_core_pct)
+    fills_a_core = signs.fills_one_core(values.node_cores, values.busiest_core_pct)
     return computing_pct >= WAITING_PCT and fills_a_core
 
 
@@ -65,7 +65,7 @@ def _single_core(values: Evidence, node: str) -> Cause:
         core = percent(values.busiest_core_pct)
         busiest = f", and the busiest core of its machine was at {core}"
     more_sessions = ""
-    if _is_alone(values) and signs.room(values):
+    if _is_alone(values) and signs.has_room_for_sessions(values):
         more_sessions = ", but more sessions at a time would use them"
     cores = values.node_cores or 0.0
     text = (
@@ -127,7 +127,7 @@ def _queues(values: Evidence) -> bool:
 def latency_bound(values: Evidence, node: str) -> Cause:
     long = f"{time(values.disk_await_s)} each{of_disk_itself(values)}"
     more_sessions = ""
-    if signs.room(values):
+    if signs.has_room_for_sessions(values):
         more_sessions = ", and so would more sessions at a time"
     waits = f"Sessions on {node} wait for single I/Os of {long}{cap_use(values)}."
     advice = f"{lower_latency(values)}{more_sessions}.{memory_too(values)}"
@@ -179,7 +179,7 @@ def in_cache(values: Evidence) -> bool:
 
 def all_in_cache(values: Evidence, node: str) -> Cause:
     more_sessions = ""
-    if signs.room(values):
+    if signs.has_room_for_sessions(values):
         more_sessions = "; more sessions at a time would raise throughput"
     busy = percent(values.disk_busy_pct)
     text = (
@@ -264,7 +264,7 @@ def _locks_held_by_syncs(values: Evidence) -> str:
         return ""
     held = " They are held until the log is synced"
     # Whether an I/O waits behind others for longer than the disk takes for it.
-    if signs.own_share(values) < 1 / disk_cap_use.QUEUEING:
+    if signs.idle_disk_share(values) < 1 / disk_cap_use.QUEUEING:
         return f"{held}, which waits behind other I/Os: a faster disk would help too."
     return f"{held}: a lower latency would help too."
 

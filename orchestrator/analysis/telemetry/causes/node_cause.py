@@ -12,7 +12,7 @@ from orchestrator.analysis.telemetry.causes import (
     signs,
 )
 from orchestrator.analysis.telemetry.causes.cause import Cause, first_of
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.tier import Tier
 
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})

@@ -1,5 +1,7 @@
-"""Causes outside of the system that is measured: what the load asks for, the network, the load
-generator, the machine, and a store that others run. Pure. When: docs/research/RULES.md."""
+"""Causes outside of the database and its disks. Pure.
+
+The load asks for no more, or the network, the load generator, the machine or a store that others
+run is full. When each of them holds: docs/research/RULES.md."""
 
 import math
 
@@ -12,7 +14,7 @@ from orchestrator.analysis.telemetry.causes.phrases import (
     time,
 )
 from orchestrator.analysis.telemetry.use import machine_cpu
-from orchestrator.analysis.telemetry.use.evidence import Evidence, assumed
+from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed
 from orchestrator.units import format_bytes_per_s, format_link_rate
 
 SERVED_PCT = 99.0  # of what was due
@@ -96,12 +98,12 @@ def _client_is_full(values: Evidence) -> bool:
     client_pct = values.client_cpu_pct or 0.0
     machine_pct = values.client_machine_cpu_pct or 0.0
     is_full = client_pct >= CLIENT_PCT or machine_pct >= HOST_PCT
-    return is_full or signs.one_client_core(values)
+    return is_full or signs.client_fills_one_core(values)
 
 
 def client_bound(values: Evidence, node: str) -> Cause:
     one_core = ""
-    if signs.one_client_core(values):
+    if signs.client_fills_one_core(values):
         one_core = "it used one core and no more, "
     no_disk = ""
     if signs.disk_is_idle(values):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.use import disk_cap_use
-from orchestrator.analysis.telemetry.use.evidence import Evidence
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.units import format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0

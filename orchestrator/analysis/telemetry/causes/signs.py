@@ -1,6 +1,6 @@
 """What several rules ask of a node's values, as whether a CPU is free or a disk is idle. Pure."""
 
-from orchestrator.analysis.telemetry.use.evidence import Evidence, largest
+from orchestrator.analysis.telemetry.use.node_values import Evidence, largest
 
 # Of sessions' time: if they wait less for the disk, a faster one gives nothing.
 IDLE_DISK_PCT = 2.0
@@ -43,15 +43,15 @@ def disk_is_idle(values: Evidence) -> bool:
     return waiting is not None and waiting < IDLE_DISK_PCT
 
 
-def one_core(cores: float | None, busiest_pct: float | None) -> bool:
+def fills_one_core(cores: float | None, busiest_pct: float | None) -> bool:
     """Whether one thread at a time does the work: a core is full, and no more than one is used."""
     uses_one = ONE_CORE[0] <= (cores or 0.0) <= ONE_CORE[1]
     return uses_one and (busiest_pct or 0.0) >= CORE_PCT
 
 
-def one_client_core(values: Evidence) -> bool:
-    """`one_core` of the load generator."""
-    return one_core(values.client_cores, values.client_core_pct)
+def client_fills_one_core(values: Evidence) -> bool:
+    """`fills_one_core`, of the load generator."""
+    return fills_one_core(values.client_cores, values.client_core_pct)
 
 
 def cpus_are_free(values: Evidence) -> bool:
@@ -73,7 +73,7 @@ def locks_are_counted(values: Evidence) -> bool:
     return values.sessions is not None or values.seen_locked_pct is not None
 
 
-def room(values: Evidence) -> bool:
+def has_room_for_sessions(values: Evidence) -> bool:
     """Whether more sessions at a time would find room: no CPU is near its limit, and few of them
     are known to wait for locks."""
     if not cpus_are_free(values) or not locks_are_counted(values):
@@ -81,8 +81,8 @@ def room(values: Evidence) -> bool:
     return not locks_are_waited_for(values)
 
 
-def own_share(values: Evidence) -> float:
-    """Of the time of an I/O that of the idle disk; the rest it waits in a queue."""
+def idle_disk_share(values: Evidence) -> float:
+    """The part of an I/O's time that the idle disk would take. The rest it waits in a queue."""
     # Reads are the sessions' own; writes are the database's too, many at a time.
     await_s = values.disk_read_await_s or values.disk_await_s
     idle_s = values.idle_disk_latency_s
@@ -92,8 +92,9 @@ def own_share(values: Evidence) -> float:
 
 
 def client_use(values: Evidence) -> float:
-    """Of the CPU that the load generator can use: of its machine's, or of the cores that are full
-    while it uses one or more."""
+    """How much the load generator uses of the CPU that it can use, from 0 to 1.
+
+    That is its machine's CPU, or a core that is full, while it uses one core or more."""
     core_pct = 0.0
     if (values.client_cores or 0.0) >= ONE_CORE[0]:
         core_pct = values.client_core_pct or 0.0

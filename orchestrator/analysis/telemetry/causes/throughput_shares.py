@@ -1,20 +1,20 @@
-"""By what share throughput would follow each thing, from what sessions were seen to do. Pure.
+"""By what share throughput would follow each resource, from what sessions were seen to do. Pure.
 
-In a closed network of queues throughput follows a thing as the number of sessions there grows with
-one session more (Denning and Buzen, 1978; Reiser and Lavenberg, 1980): time in service counts once,
-time in a queue 1 / (1 − use) times, because that is how it grows with use. What counts for which
-cause: docs/research/RULES.md."""
+The model is a closed network of queues. There throughput follows a resource by as much as one
+session more would add to the sessions at it (Denning and Buzen, 1978; Reiser and Lavenberg, 1980).
+Time in service counts once. Time in a queue counts 1 / (1 − use) times, because that is how it
+grows with use. What counts for which cause: docs/research/RULES.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from orchestrator.analysis.telemetry.causes.signs import (
     client_use,
+    idle_disk_share,
     nearest_cap,
-    own_share,
 )
 from orchestrator.analysis.telemetry.use import disk_seconds, machine_cpu
-from orchestrator.analysis.telemetry.use.evidence import (
+from orchestrator.analysis.telemetry.use.node_values import (
     CapName,
     Evidence,
     assumed,
@@ -159,7 +159,7 @@ def _at_the_disk(values: Evidence, seen: _SessionsSeen, cpu: _AtCpu) -> _AtDisk:
         waiting += seen.syncing
     else:
         syncing_apart = seen.syncing
-    in_service = own_share(values)
+    in_service = idle_disk_share(values)
     cap = _fuller_cap(values)
     use = _use_by_sessions(values, seen, cap)
     return _AtDisk(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.counters import rates, window_growth
-from orchestrator.analysis.telemetry.use import evidence, machine_cpu
+from orchestrator.analysis.telemetry.use import machine_cpu, node_values
 from orchestrator.model import Node, Record
 
 ALL = "all"  # the scope of figures that are of all nodes together
@@ -72,7 +72,7 @@ def mean_cpu_pct(
             node, growth, machine_cpu.cores(nodes, node, cpus)
         )
         values.append(cpu.cpu_pct)
-    return rates.quotient(evidence.sum_if_all(values), len(values))
+    return rates.quotient(node_values.sum_if_all(values), len(values))
 
 
 def disks_together(

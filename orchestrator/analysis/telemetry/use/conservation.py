@@ -1,5 +1,7 @@
-"""Whether what was counted in several places adds up: payload and bytes at the disks, the log and
-the network, threads and transactions in flight. Pure. What was not counted is absent, never 0."""
+"""Whether what was counted in several places adds up. Pure.
+
+Payload is held against bytes at the disks, the log against bytes on the network, and threads
+against transactions in flight. What was not counted is absent, never 0."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -9,8 +11,8 @@ from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.counters import counter_names
 from orchestrator.analysis.telemetry.use import (
-    evidence,
     load_and_sessions,
+    node_values,
     run_telemetry,
 )
 from orchestrator.metrics import measured
@@ -54,7 +56,7 @@ def figures(run: RunData) -> Iterator[Measurement]:
 
 
 def _of_payload(run: RunData) -> Iterator[Measurement]:
-    """Of a node, and what CPU it took."""
+    """Payload of a node per second, and the CPU that a gigabyte of it took."""
     rate = results.value_of(run.record, "payload_bytes_per_s")
     if not rate:
         return
@@ -222,4 +224,4 @@ def _moved(
         grown = run.telemetry.moved.get(phase)
         if grown:
             values += [grown.get(counter) for counter in counters]
-    return evidence.sum_if_all(values)
+    return node_values.sum_if_all(values)

@@ -22,7 +22,7 @@ from orchestrator.analysis.telemetry.use.disk_seconds import (
     demand,
     server_account,
 )
-from orchestrator.analysis.telemetry.use.evidence import CapName, Evidence, assumed
+from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence, assumed
 from orchestrator.facts import group
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier

@@ -16,7 +16,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Key,
     Steps,
 )
-from orchestrator.analysis.telemetry.use.evidence import CapName
+from orchestrator.analysis.telemetry.use.node_values import CapName
 from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Burst, Limits, Tier

@@ -1,4 +1,6 @@
-"""What emulating a disk cost in a window: loop device and FUSE, by the disk's own account. Pure."""
+"""How much longer an emulated disk's requests took for being emulated, in a window. Pure.
+
+A request passes a loop device and FUSE. What that costs is counted by the disk's own server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,10 +13,14 @@ from orchestrator.model import Record
 
 @dataclass(frozen=True)
 class Overhead:
-    """What loop device and FUSE cost in a window, of `ios` reads or writes of one disk. `off_pct`:
-    by how much it made them take longer (or shorter) than if it had been what is taken off,
-    queueing included; None if nothing is. `queue_depth`: the mean number of the disk's requests in
-    flight, of both ways; 0 if it was not counted."""
+    """Of the reads or the writes of one disk in a window.
+
+    ios: how many there were. overhead_us: the mean time that loop device and FUSE took of each.
+    taken_off_us: what the emulation takes off its latency for that; None if nothing.
+    off_pct: by how much requests took longer (or shorter) than if the overhead had been just that,
+        queueing included; None if nothing is taken off.
+    queue_depth: mean number of requests in flight, reads and writes; 0 if it was not counted.
+    """
 
     ios: int
     overhead_us: float

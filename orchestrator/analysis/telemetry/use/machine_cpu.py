@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
-from orchestrator.analysis.telemetry.use import evidence
-from orchestrator.analysis.telemetry.use.evidence import largest
+from orchestrator.analysis.telemetry.use import node_values
+from orchestrator.analysis.telemetry.use.node_values import largest
 from orchestrator.model import NODE_EXPORTER, Node
 
 CPU_PCT = 85.0  # of what a node may use
@@ -77,7 +77,7 @@ class Machines:
         """The busiest core of all machines that load generators fill."""
         clients = self._clients()
         hosts = self._hosts_of(clients)
-        return evidence.highest(
+        return node_values.highest(
             self._core_pct(host, clients) for host in hosts.values()
         )
 
@@ -180,13 +180,13 @@ def _busiest(machines: Sequence[MachineUse]) -> MachineUse:
     highest: dict[str, float | None] = {}
     for value in fields(MachineUse):
         several = [getattr(machine, value.name) for machine in machines]
-        highest[value.name] = evidence.highest(several)
+        highest[value.name] = node_values.highest(several)
     return MachineUse(**highest)
 
 
 def _higher(elsewhere: float | None, here: float | None) -> float | None:
     """Of two machines the higher value that is known."""
-    return evidence.highest([elsewhere, here])
+    return node_values.highest([elsewhere, here])
 
 
 def cores(nodes: Sequence[Node], node: Node, cpus: float | None) -> float | None:

@@ -10,13 +10,17 @@ from dataclasses import dataclass, replace
 
 from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.counters import counter_names, rates, window_growth
-from orchestrator.analysis.telemetry.use import evidence, load_and_sessions, machine_cpu
+from orchestrator.analysis.telemetry.use import (
+    load_and_sessions,
+    machine_cpu,
+    node_values,
+)
 from orchestrator.analysis.telemetry.use.all_nodes import ALL
 from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
-from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.idle_disk import idle_latency_s
 from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
 from orchestrator.analysis.telemetry.use.machine_cpu import CpuUse, SurroundingUse
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.analysis.telemetry.use.run_telemetry import NodeSeconds
 from orchestrator.model import Node, Record
 from orchestrator.tier import Limits, Tier
@@ -111,8 +115,8 @@ class _SharedUse:
 def _use_of_shared(tier: Tier, uses: Iterable[_NodeUse]) -> _SharedUse:
     limits = tier.shared or Limits()
     disks = [use.disk for use in uses]
-    iops = evidence.sum_if_all([disk.iops for disk in disks])
-    bytes_per_s = evidence.sum_if_all([disk.bytes_per_s for disk in disks])
+    iops = node_values.sum_if_all([disk.iops for disk in disks])
+    bytes_per_s = node_values.sum_if_all([disk.bytes_per_s for disk in disks])
     return _SharedUse(
         iops_of_cap_pct=rates.share_pct(iops, limits.iops),
         bandwidth_of_cap_pct=rates.share_pct(bytes_per_s, limits.bytes_per_s),
@@ -233,7 +237,7 @@ def _stated_figures(record: Record) -> dict[str, dict[str, float]]:
     """Scope → metric → figure, of those that say something of a node."""
     by_scope: dict[str, dict[str, float]] = {}
     for figure in record.measurements:
-        if figure.metric in evidence.NAMES and math.isfinite(figure.value):
+        if figure.metric in node_values.NAMES and math.isfinite(figure.value):
             by_scope.setdefault(figure.scope, {})[figure.metric] = figure.value
     return by_scope
 

@@ -1,5 +1,7 @@
-"""What is kept of a run's samples: all that judging and charts ask for, from one reading; among it
-what single seconds of the window show of a node, which its growth hides. Pure."""
+"""What is kept in memory of a run's samples: all that judging and charts ask for. Pure.
+
+Samples are read once (`read`), table by table. What single seconds of the window show is kept too,
+because the growth over the whole window hides it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -84,7 +86,7 @@ def read(record: Record, samples: Samples, window: Window | None) -> Telemetry:
 
 
 class _Reading:
-    """What was made so far of tables that have all samples of some nodes each."""
+    """What was made of the tables so far. Each table has all samples of some nodes."""
 
     def __init__(self, record: Record, window: Window | None) -> None:
         self._record = record

@@ -1,4 +1,4 @@
-"""What database nodes did second by second, as charts and some doubts read it. Pure."""
+"""What database nodes did in each second, as a table for charts and for some doubts. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchestrator.analysis.telemetry.counters.counter_series import (
     Steps,
     Texts,
 )
-from orchestrator.analysis.telemetry.use import disk_seconds, evidence, machine_cpu
+from orchestrator.analysis.telemetry.use import disk_seconds, machine_cpu, node_values
 from orchestrator.analysis.telemetry.use.disk_seconds import DiskSeconds
 from orchestrator.model import Node, Record
 
@@ -190,7 +190,7 @@ def at_limits(
     return limits
 
 
-_CAP_TITLES: Mapping[evidence.CapName, str] = {
+_CAP_TITLES: Mapping[node_values.CapName, str] = {
     "iops": "IOPS cap",
     "bandwidth": "bandwidth cap",
 }

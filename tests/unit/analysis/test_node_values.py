@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.telemetry.counters import rates
-from orchestrator.analysis.telemetry.use import evidence
+from orchestrator.analysis.telemetry.use import node_values
 from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
-from orchestrator.analysis.telemetry.use.evidence import Evidence
 from orchestrator.analysis.telemetry.use.load_and_sessions import LoadUse
 from orchestrator.analysis.telemetry.use.network_links import LinkUse
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 
 
 def test_what_was_sampled_stands_in_the_order_of_the_record() -> None:
@@ -27,20 +27,20 @@ def test_what_was_sampled_stands_in_the_order_of_the_record() -> None:
 
 @pytest.mark.parametrize("part", [CapUse, LinkUse, LoadUse])
 def test_a_part_names_its_values_as_the_whole_does(part: Any) -> None:
-    assert {value.name for value in fields(part)} <= evidence.NAMES
+    assert {value.name for value in fields(part)} <= node_values.NAMES
 
 
 def test_a_value_of_several_runs_is_that_of_those_that_know_it() -> None:
     runs = [Evidence(cpu_pct=10.0), Evidence(), Evidence(cpu_pct=30.0, disk_iops=0.0)]
-    assert evidence.of_several(runs, median) == Evidence(cpu_pct=20.0, disk_iops=0.0)
+    assert node_values.of_several(runs, median) == Evidence(cpu_pct=20.0, disk_iops=0.0)
 
 
 def test_what_is_unknown_is_no_zero_unless_a_rule_says_so() -> None:
-    assert evidence.highest([None, None]) is None
-    assert evidence.highest([None, 0.0]) == 0.0
-    assert evidence.largest(None, None) == 0.0
-    assert evidence.assumed(None, if_unknown=100.0) == 100.0
-    assert evidence.assumed(0.0, if_unknown=100.0) == 0.0
+    assert node_values.highest([None, None]) is None
+    assert node_values.highest([None, 0.0]) == 0.0
+    assert node_values.largest(None, None) == 0.0
+    assert node_values.assumed(None, if_unknown=100.0) == 100.0
+    assert node_values.assumed(0.0, if_unknown=100.0) == 0.0
 
 
 def test_nothing_is_divided_by_what_is_unknown_or_nothing() -> None:
