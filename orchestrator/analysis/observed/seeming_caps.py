@@ -38,6 +38,9 @@ class _Width(NamedTuple):
 
 _QUANTITIES = (_Quantity("ios", "IOPS", 100.0), _Quantity("bytes", "bytes/s", 1e7))
 _WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.0))
+# Where it is known what was in flight: `queues` takes the doubt away from loads that look so.
+_WIDTHS_WITH_QUEUES = (_Width(0.02, 5.0), _Width(0.06, 1.5))
+_MOST_INTERVALS = 0.95
 _FEWEST = 20  # seconds of a heap
 # Above a heap: of its seconds, and of all of them.
 _ABOVE_OF_HEAP = 0.005
@@ -60,9 +63,12 @@ def seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
 
 
 def _heaps(demand: Demand) -> Iterator[RateCap]:
+    widths = _WIDTHS
+    if np.isfinite(demand.in_flight).mean() >= _MOST_INTERVALS:
+        widths = _WIDTHS_WITH_QUEUES
     for quantity in _QUANTITIES:
         rates = np.sort(_rates(demand, quantity.counted))
-        limit = _heaped_at(rates)
+        limit = _heaped_at(rates, widths)
         if limit is not None and limit >= quantity.lowest:
             yield RateCap(quantity.name, quantity.counted, limit, limit)
 
@@ -81,7 +87,7 @@ def _rates(demand: Demand, counted: Counted) -> Array:
     return amount / demand.step_s
 
 
-def _heaped_at(rates: Array) -> float | None:
+def _heaped_at(rates: Array, widths: Sequence[_Width]) -> float | None:
     """The rate at which the largest heap is, of rates in rising order; None without any."""
     if _is_steady_load(rates):
         return None
@@ -89,7 +95,7 @@ def _heaped_at(rates: Array) -> float | None:
     tried = tried[tried > 0]
     most = 0
     heaped_at = None
-    for width in _WIDTHS:
+    for width in widths:
         begins = np.searchsorted(rates, tried * (1 - width.half), "left")
         ends = np.searchsorted(rates, tried * (1 + width.half), "right")
         below = begins - np.searchsorted(rates, tried * (1 - 3 * width.half), "left")
