@@ -84,15 +84,23 @@ def text_of(mutant: Mutant) -> tuple[str, int]:
 
 
 def tests_of(module: Path) -> list[str]:
-    """The unit tests that name it; those of its name first, which most likely find a mistake."""
+    """The unit tests that name it or its package; those of its name first, which most likely find a
+    mistake, and those of the package alone last."""
     name = ".".join(module.relative_to(ROOT).with_suffix("").parts)
     package, _, stem = name.rpartition(".")
-    found: list[str] = []
+    ranks: dict[str, int] = {}
     for file in sorted((ROOT / "tests" / "unit").rglob("test_*.py")):
         text = file.read_text()
-        if name in text or (package in text and f" {stem}" in text):
-            found.append(str(file.relative_to(ROOT)))
-    return sorted(found, key=lambda file: Path(file).stem != f"test_{stem}")
+        if file.stem == f"test_{stem}" and package in text:
+            rank = 0
+        elif name in text or (package in text and f" {stem}" in text):
+            rank = 1
+        elif "." in package and package in text:
+            rank = 2
+        else:
+            continue
+        ranks[str(file.relative_to(ROOT))] = rank
+    return sorted(ranks, key=lambda file: ranks[file])
 
 
 @dataclass(frozen=True)

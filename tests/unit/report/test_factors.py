@@ -293,6 +293,25 @@ def test_a_chart_has_every_tier_at_every_load() -> None:
         assert chart.svg.count('aria-roledescription="point"') == 8
 
 
+def test_a_chart_of_latency_is_in_milliseconds_between_its_ends() -> None:
+    index = ReportIndex(SWEPT, judge(SWEPT))
+    (swept,) = index.verdict.sweeps
+    _, latency = factor_charts.charts_of(index, swept)
+    assert latency.live is not None
+    drawn = {
+        (point["tier"], point["load"]): point
+        for point in latency.live["datasets"]["points"]
+    }
+    assert len(drawn) == 8
+    for tier in index.tiers:
+        for load, workload in zip(swept.numbers, swept.workloads, strict=True):
+            cell = index.cell(tier, workload, P99.metric)
+            assert cell is not None
+            point = drawn[tier, load]
+            assert point["value"] == pytest.approx(1000 * cell.mean, rel=1e-4)
+            assert point["low"] <= point["value"] <= point["high"]
+
+
 def test_where_a_tier_has_no_p99_the_average_is_drawn_of_all() -> None:
     """Runs of fewer than 1,000 transactions have none."""
     figures = loads.at_loads(TABLE)
