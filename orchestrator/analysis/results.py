@@ -40,7 +40,7 @@ from orchestrator.model import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from orchestrator.analysis.telemetry.use.evidence import Evidence
+    from orchestrator.analysis.telemetry.use.node_values import Evidence
     from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
 LEFT_OUT = "left out: "  # begins notes of what is passed over
