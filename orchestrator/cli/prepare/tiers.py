@@ -186,7 +186,7 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
             _span(row.iops, units.format_number),
             _span(row.bytes_per_s, units.format_bytes_per_s),
             row.burst or _UNKNOWN,
-            _price(row.price),
+            _a_month(row.price),
         )
     latencies = []
     for row in rows:
@@ -257,12 +257,19 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
     return Group(table, *_dates(dated))
 
 
+def _a_month(price: PriceRow | None) -> str:
+    """Of a disk; machines are rented by the hour, and say so."""
+    if price is None:
+        return _price(price)
+    return f"{_price(price)} a month"
+
+
 def _price(price: PriceRow | None) -> str:
     from orchestrator.tier_catalog import prices
 
     if price is None:
         return _UNKNOWN
-    return f"{prices.describe(price)} a month"
+    return prices.describe(price)
 
 
 def _peak(burst: Burst | None) -> str:

@@ -147,7 +147,7 @@ def test_off_a_terminal_a_row_is_a_line(
         said_of("list", results, capsys, "-o", "name").split()[0] == "profile/premium"
     )
     (*_, row) = said_of("history", results, capsys).splitlines()
-    assert "premium, ultra" in row and "insert" in row and "times" in row
+    assert "premium and ultra" in row and "insert" in row and "times" in row
 
 
 # ------------------------------------------------------------------ quiet, verbose, colour
