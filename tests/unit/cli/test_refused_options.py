@@ -169,6 +169,8 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
             "--scale",
             "--repeats",
             "--seed",
+            "--slo",
+            "--question",
             "--results",
             "--output",
         ),
@@ -263,6 +265,8 @@ REHEARSED = (
     "--scale laptop",
     "--repeats 4",
     "--seed 7",
+    "--slo p99<50ms",
+    "--question Which?",
 )
 WITHOUT_EFFECT = [
     (command, option, words)
