@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Direction, Measurement
 
-# Types of transactions of the TPC-C-derived mix, which are scopes of figures.
-NEW_ORDER = "new_order"  # the one that the specification reports first
+# Types of transactions of the TPC-C-derived mix. A figure of one type has its name as scope.
+NEW_ORDER = "new_order"  # the type that NOPM counts
 DELIVERY = "delivery"
 
 
 @dataclass(frozen=True)
 class Metric:
-    """`percent`: 99 for the 99th percentile; None for other metrics."""
+    """A row of metrics.yaml. `percent` is 99 for the 99th percentile, None for other metrics."""
 
     name: str
     unit: str
@@ -26,7 +26,10 @@ class Metric:
 
 def _metrics() -> dict[str, Metric]:
     rows = shipped("orchestrator", "metrics.yaml")
-    return {name: Metric(name, *row) for name, row in rows.items()}
+    metrics = {}
+    for name, fields in rows.items():
+        metrics[name] = Metric(name, *fields)  # in the order of Metric's fields
+    return metrics
 
 
 def _percentiles() -> dict[str, float]:
@@ -55,8 +58,11 @@ SAMPLE_COLUMNS = ("time_s", "node", "metric", "unit", "value", "phase")
 
 
 def measured(name: str, value: float, scope: str = "all") -> Measurement:
-    """A Measurement of a known metric; KeyError for an unknown one, which is our own fault.
-    ValueError for what is no number."""
+    """A figure of a metric of METRICS.
+
+    KeyError if there is no such metric, which is our own fault. ValueError if the value is not
+    finite.
+    """
     metric = METRICS[name]
     if not math.isfinite(value):
         raise ValueError(f"{name} came out as {value}")

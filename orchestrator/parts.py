@@ -182,14 +182,14 @@ class GatesOfMachines:
 
 
 class ServedDisk(Protocol):
-    """A disk that a server of ours plays, while a run is measured."""
+    """A disk that a server of ours emulates, while a run is measured."""
 
     @property
     def name(self) -> str:
-        """Of the server."""
+        """The server's name."""
 
     def begin(self) -> None:
-        """Reads its counters: of a load that does not say when its window begins."""
+        """Reads its counters when a load begins, in case it never says when its window does."""
 
     def begin_window(self) -> None:
         """Sets the burst credit with which a window begins, and reads its counters."""

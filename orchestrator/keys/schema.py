@@ -3,8 +3,8 @@
 Unknown keys are refused, because a misspelt limit would silently be no limit. A quantity is a base
 unit with its parser; tests know the form in which it is written, and make docs/schema/ of both."""
 
+import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args
 
@@ -18,8 +18,11 @@ from orchestrator.keys.strict_yaml import ReadBy, Strict
 
 
 def as_texts(value: object) -> str:
-    """A list of texts as one text, its entries separated by spaces; `on` and `off`, which YAML
-    takes for truth values, as they were written. Raises ValueError for what is no text."""
+    """One text, made of a text or of a list whose entries are then separated by spaces.
+
+    YAML takes `on` and `off` for truth values: they become what was written. ValueError if the
+    value is no text.
+    """
     if isinstance(value, bool):
         if value:
             return "on"
@@ -50,30 +53,34 @@ MIN_MEMORY_BYTES = 128 * 2**20
 
 
 def bucket_pct(value: object, *others: str) -> object:
-    """How full a credit bucket is, `full`, `empty`, `50` or `50 %`, in percent; one of `others` as
-    it is. ValueError for anything else."""
+    """How full a credit bucket is, in percent, from `full`, `empty`, `50` or `50 %`.
+
+    A value that is one of the words `others` is returned as it is. ValueError for anything else.
+    """
     if isinstance(value, str) and value in others:
         return value
-    text = str(value).rstrip(" %")
     if value == "full":
-        text = "100"
-    elif value == "empty":
-        text = "0"
-    with suppress(ValueError):
-        pct = float(text)
-        if 0 <= pct <= 100:
-            return pct
+        return 100.0
+    if value == "empty":
+        return 0.0
+    try:
+        pct = float(str(value).rstrip(" %"))
+    except ValueError:
+        pct = math.nan
+    if 0 <= pct <= 100:
+        return pct
     words = ", ".join(("full", "empty", *others))
     raise ValueError(f"use {words} or a percentage of the bucket")
 
 
 Percentage = Annotated[float, Field(ge=0, le=100)]
-# As Kubernetes names a class.
+# The form of a name that Kubernetes accepts for a class.
 ClassName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
 ]
 
-Kinds = Mapping[str, tier.DiskKind]  # of the mechanisms that a profile may name
+# Mechanism that a profile may name → the kind of disk that it makes.
+Kinds = Mapping[str, tier.DiskKind]
 KINDS: Kinds = {kind: kind for kind in get_args(tier.DiskKind)}
 
 
@@ -86,7 +93,10 @@ class Mechanism:
 
 
 def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
-    """`info.context`: the mechanisms that may be named, each with its kind."""
+    """The mechanism of that name. ValueError if a profile may not name it.
+
+    `info.context` has the mechanisms that may be named, each with its kind.
+    """
     kinds: Kinds = info.context or KINDS
     if name == DRY:
         raise ValueError(
@@ -139,7 +149,7 @@ PriceKey = Annotated[tier.Price, ReadBy(PriceYaml)]
 
 
 class AnyTierYaml(tier_keys.RealDiskYaml):
-    """The keys of each tier, whether it gives its own numbers or names a catalog row."""
+    """The keys that every tier may have: one with its own numbers, or one of a catalog row."""
 
     enforcement: Enforcement = EMULATED
     iops: Positive | None = None
@@ -152,7 +162,7 @@ class AnyTierYaml(tier_keys.RealDiskYaml):
     price: PriceKey | None = None
 
     def disk(self, storage_class: tier.ClassWanted | None) -> tier.AnyDisk:
-        """The disk that the mechanism makes, with those of the keys that its kind has."""
+        """The disk that the mechanism makes, without keys that its kind of disk does not have."""
         given = dict(self)
         given["enforcement"] = self.enforcement.name
         given["storage_class"] = storage_class
@@ -232,14 +242,16 @@ class TierYaml(AnyTierYaml):
         )
 
 
-def misspelt_type(where: str, tier: object) -> list[Mistake]:
-    """The mistake of a tier that meant to name a row, but whose key is not quite `type`.
+def misspelt_type(where: str, content: object) -> list[Mistake]:
+    """The mistake of a tier that was meant to name a catalog row, but whose key `type` is misspelt.
 
-    Read as one with its own numbers, it would lack all that the row has, the title first."""
-    if not isinstance(tier, dict) or "type" in tier:
+    Otherwise it would be read as a tier with its own numbers. The mistakes would then be about all
+    that the row has and the file lacks, and not about the key.
+    """
+    if not isinstance(content, dict) or "type" in content:
         return []
     keys = keys_at(TierYaml, ())
-    for key in tier.keys() - keys:
+    for key in content.keys() - keys:
         if nearest(key, {*keys, "type"}) == "type":
             text = "unknown key: did you mean type?"
             return [Mistake(f"{where}: tier.{key}", text, "unknown name")]
@@ -258,7 +270,7 @@ NodeKey = Annotated[model.NodeSize, ReadBy(NodeYaml)]
 class ClusterYaml(Strict):
     database: str = "auto"
     version: Text | None = None
-    nodes: Positive | None = None  # others' cluster: as many as it has hosts
+    nodes: Positive | None = None  # an existing cluster has as many as hosts
     replication_factor: Positive
     clients: Positive = 1
     client: Literal["outside", "beside"] = "outside"
@@ -266,7 +278,7 @@ class ClusterYaml(Strict):
     port: Annotated[int, Field(gt=0, lt=65536)] | None = None
     vm: str | None = None
     vm_price: PriceKey | None = None
-    node: Mapping[str, NodeKey] = {}  # others' cluster: may be unknown
+    node: Mapping[str, NodeKey] = {}  # by scale; may be unknown of an existing cluster
     settings: Mapping[str, Text] = {}
     existing: Mapping[str, Texts] = {}
     node_of: Mapping[str, Mapping[str, NodeKey]] = {}
@@ -278,7 +290,7 @@ class ClusterYaml(Strict):
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
         if self.existing:
-            self._check_none_is_started()
+            self._check_keys_of_existing()
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(
                 f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out"
@@ -290,9 +302,9 @@ class ClusterYaml(Strict):
             )
         return self
 
-    def _check_none_is_started(self) -> None:
-        """ValueError with the first key that is of nodes that are started."""
-        given_of_started = {
+    def _check_keys_of_existing(self) -> None:
+        """ValueError if a key of an existing cluster is only for nodes that tierbench starts."""
+        only_if_started = {
             "port": self.port,
             "node_of": self.node_of,
             "settings_of": self.settings_of,
@@ -300,7 +312,7 @@ class ClusterYaml(Strict):
             "network": self.network_bytes_per_s,
             "client": self.client == "beside",
         }
-        for key, value in given_of_started.items():
+        for key, value in only_if_started.items():
             if value:
                 raise ValueError(
                     f"`{key}` applies to nodes that tierbench starts: leave it out here"
@@ -324,7 +336,7 @@ class ClusterYaml(Strict):
 def _at_scale(
     by_database: Mapping[str, Mapping[str, _Kept]], scale: str
 ) -> dict[str, _Kept]:
-    """Of the databases that have something at that scale."""
+    """Database → what it has at that scale. Databases with nothing there are left out."""
     kept = {}
     for name, by_scale in by_database.items():
         if scale in by_scale:
@@ -346,7 +358,7 @@ class NamedTierYaml(Strict):
     """A profile whose tier names a catalog row; `tier_catalog` reads the row."""
 
     question: str
-    title: str = ""  # the row's own
+    title: str = ""  # empty: the title of the row
     tier: Any
     cluster: ClusterYaml
     platform: str | None = None

@@ -2,9 +2,9 @@
 
 `files` returns the texts of report.md, report.html and charts/*.svg; `console` returns the first
 screen for a terminal. Both are pure: the same campaign and verdict give the same text, byte for
-byte, and who asked writes it. What is said of what to buy is `Answer`, which `analysis` made:
-nothing is judged here. What draws a page, and the tables of runs for it, is imported when one is
-drawn: a terminal needs neither.
+byte, and the caller writes it. Nothing is judged here: what to buy is said by `Answer`, which
+`analysis` makes. The modules that draw a page are imported when one is drawn, because a terminal
+needs none of them.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from orchestrator.report.sections import (
 )
 from orchestrator.report.sections.caveats import stamps
 
-# Names of the two in a results folder.
+# Names of the files in a results folder.
 MARKDOWN = "report.md"
 PAGE = "report.html"
 
@@ -37,15 +37,17 @@ PAGE = "report.html"
 def files(
     campaign: Results, verdict: Verdict, cache: Path | None = None
 ) -> dict[str, str]:
-    """Path in the results folder → text, of all files of the report. `cache`: a folder that keeps
-    what every page has; without it, that is made anew."""
+    """Path in the results folder → text, for every file of the report.
+
+    `cache`: a folder that keeps what is the same on every page. Without it that is made anew.
+    """
     from orchestrator.report import document
 
     return files_of(document.arrange(campaign, verdict), cache)
 
 
 def files_of(document: Document, cache: Path | None = None) -> dict[str, str]:
-    """The same of any document."""
+    """Path in the results folder → text, for every file of any document, as from `files`."""
     from orchestrator.report.rendering import page
 
     texts = {chart.path: chart.svg for chart in charts_of(document)}
@@ -61,8 +63,10 @@ def for_the_ticket(campaign: Results, verdict: Verdict) -> str:
 
 
 def summary_of(campaign: Results, verdict: Verdict) -> str:
-    """The question and the answer in four lines, for a chat or a merge request. A rehearsal says
-    before them that its figures are made up."""
+    """The question and the answer in four lines, for a chat or a merge request.
+
+    Before them a rehearsal says that its figures are made up.
+    """
     index = ReportIndex(campaign, verdict)
     answer = brief.brief(index)
     lines = [summary.title(index), answer.what]
@@ -77,7 +81,7 @@ def summary_of(campaign: Results, verdict: Verdict) -> str:
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     """Status, stamps, answers, the verdict table and the notes, each ready to be printed.
 
-    Of made-up figures the answers alone.
+    If figures are made up, only the answers are shown.
     """
     index = ReportIndex(campaign, verdict)
     labels = stamps(index)
@@ -115,8 +119,11 @@ def _first_screen(
 
 
 def _tables_below(index: ReportIndex) -> Iterator[tuple[str, Table]]:
-    """With titles: what each tier costs and gives; then of what was swept or varied each tier's
-    figures value by value."""
+    """The tables below the first screen, each with its title.
+
+    For each decision a table says what each tier costs and gives. For each sweep or varied factor,
+    a table for each tier has its figures at each value.
+    """
     verdict = index.verdict
     for decision in verdict.decisions:
         if decision.offers:

@@ -1,9 +1,10 @@
 """How long a campaign has taken: the sum of its parts, without the pauses between them.
 
-A part begins with the campaign, or when it is gone on with. It ends with the last that the campaign
-itself wrote. Its files say when that was. Their dates tell more, as of a run that was killed and
-left no record; but a copy of the folder may have other dates, and then none of them counts.
-A report that somebody makes of it later is no part of it."""
+A part begins when the campaign is started or resumed. It ends when the campaign last writes a file.
+The records say when that was. The dates of the files know more, for example of a run
+that was killed and left no record. A copied folder may have other dates, and then none of them
+counts. A report that somebody makes later is not part of the campaign.
+"""
 
 import stat
 from collections.abc import Iterator
@@ -19,21 +20,24 @@ from orchestrator.system import clock, store
 
 _FILES = ("plan.json", "fingerprint.json", "gates.json")
 _FOLDERS = ("runs", "interrupted")
-# A fingerprint is written when its part begins, after the runs left by the part before were read.
+# A part first reads the runs of the part before, and then writes its fingerprint: at most so late.
 _UNTIL_FINGERPRINT_S = 600.0
 
 
 def with_pause(plan: Plan, left_s: float | None, now_s: float) -> Plan:
-    """The plan of a campaign that goes on now and was `last_written_s` before, with this pause."""
+    """The plan of a campaign that is resumed now, with the pause since it was left.
+
+    `left_s`: when it was left, as `last_written_s` says.
+    """
     if left_s is None or left_s >= now_s:
         return plan
     return replace(plan, pauses=(*plan.pauses, Pause(left_s, now_s)))
 
 
 def last_written_s(campaign: CampaignOutline, folder: Path) -> float | None:
-    """When the campaign itself wrote something last, in Unix time; None if nothing says when."""
+    """When the campaign last wrote something, in Unix time; None if nothing says when."""
     moments_s = list(_recorded_s(campaign))
-    if _has_its_dates(campaign, folder):
+    if _dates_are_original(campaign, folder):
         moments_s += _changes_s(folder)
     return max(moments_s, default=None)
 
@@ -53,9 +57,11 @@ def _recorded_s(campaign: CampaignOutline) -> Iterator[float]:
             yield run.ended_s
 
 
-def _has_its_dates(campaign: CampaignOutline, folder: Path) -> bool:
-    """Whether the dates of the files are those at which the campaign wrote them: that of the last
-    part's fingerprint is then the moment at which that part began."""
+def _dates_are_original(campaign: CampaignOutline, folder: Path) -> bool:
+    """Whether the files still have the dates at which the campaign wrote them.
+
+    They do if the last part's fingerprint has the date at which that part began.
+    """
     resumed = interruptions(campaign.plan)
     pauses = campaign.plan.pauses
     part_began_s = clock.from_stamp(campaign.name)
@@ -67,24 +73,25 @@ def _has_its_dates(campaign: CampaignOutline, folder: Path) -> bool:
         return False
     try:
         status = (folder / store.fingerprint_name(1 + resumed)).lstat()
-    except OSError:  # it is not there: an earlier version kept none of later parts
+    except OSError:  # not there: earlier versions kept only that of the first part
         return False
     return abs(status.st_mtime - part_began_s) <= _UNTIL_FINGERPRINT_S
 
 
 def _changes_s(folder: Path) -> Iterator[float]:
+    """The dates of the files that the campaign writes, in Unix time."""
     paths = [folder / name for name in _FILES]
     for name in _FOLDERS:
         paths += (folder / name).rglob("*")
     for path in paths:
-        with suppress(OSError):  # it is not there, or went meanwhile
+        with suppress(OSError):  # the file is not there, or was removed meanwhile
             status = path.lstat()
             if stat.S_ISREG(status.st_mode):
                 yield status.st_mtime
 
 
 def elapsed_before_s(campaign: CampaignOutline, folder: Path, now_s: float) -> float:
-    """Seconds of all parts of a campaign that was left, and does not go on yet."""
+    """Seconds of all parts of a campaign that was left and is not resumed yet."""
     written_s = last_written_s(campaign, folder)
     if written_s is None:
         written_s = now_s
@@ -92,7 +99,7 @@ def elapsed_before_s(campaign: CampaignOutline, folder: Path, now_s: float) -> f
 
 
 def elapsed_s(campaign: CampaignOutline, now_s: float) -> float:
-    """Seconds of all its parts, as if the last one went on until `now_s`."""
+    """Seconds of all parts of a campaign, if its last part goes on until `now_s`."""
     total_s = now_s - began_s(campaign, now_s)
     for pause in campaign.plan.pauses:
         total_s -= max(0.0, pause.ended_s - pause.began_s)
@@ -100,5 +107,5 @@ def elapsed_s(campaign: CampaignOutline, now_s: float) -> float:
 
 
 def began_s(campaign: CampaignOutline, now_s: float) -> float:
-    """When it was begun, as its folder's name or its first run says; else `now_s`."""
+    """When a campaign was started, as its folder's name or its first run says; else `now_s`."""
     return clock.from_stamp(campaign.name) or campaign.began_s or now_s

@@ -1,8 +1,9 @@
 """The last node of a cluster is lost while a load runs, and rebuilt (`lost_after` of a workload).
 
-So long after the window's begin it is killed, its disk is emptied, and it is started again;
-the load goes on, on the other nodes, to the window's end, which is the deadline. The times are
-kept among the raw files, from which figures are made (`analysis/figures/rebuilt.py`).
+`lost_after` after the window's begin, the node is killed, its disk is emptied, and it is started
+again. The load goes on with the other nodes until the window ends, which is the deadline of the
+rebuild. The times are kept among the raw files, and `analysis/figures/rebuilt.py` makes figures of
+them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,10 @@ from orchestrator.system import files
 
 def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> None:
     """UsageError if no node of this cluster can be lost and rebuilt under this load."""
-    for why in _obstacles(workload, profile, parts, world):
+    obstacle = next(_obstacles(workload, profile, parts, world), None)
+    if obstacle is not None:
         raise UsageError(
-            f"{workload.name}: no node can be lost and rebuilt (`lost_after`): {why}",
+            f"{workload.name}: no node can be lost and rebuilt (`lost_after`): {obstacle}",
             advice="see docs/WORKLOADS.md, or leave `lost_after` out",
         )
 
@@ -32,7 +34,7 @@ def check(workload: Workload, profile: Profile, parts: Parts, world: World) -> N
 def _obstacles(
     workload: Workload, profile: Profile, parts: Parts, world: World
 ) -> Iterator[str]:
-    """Why no node can be lost: none, if it can."""
+    """The reasons why no node can be lost and rebuilt."""
     spec = profile.cluster
     database = parts.databases[spec.member]
     if database.abilities.rebuilt_nodes is None:
@@ -57,10 +59,10 @@ def _obstacles(
 def losing(
     here: RunContext, cluster: Cluster, world: World
 ) -> Iterator[tuple[Cluster, World]]:
-    """Yields what to give to the load generator: the nodes that stay, and the world.
+    """Loses and rebuilds the last node while the load runs in the block, if the workload says so.
 
-    VoidError at the end of the block if the node that was lost was not back by the
-    window's end.
+    Yields what to give to the load generator: the cluster of the nodes that stay, and the world.
+    VoidError at the end of the block if the lost node was not back by the window's end.
     """
     load = here.workload
     after_s = load.lost_after_s
@@ -68,21 +70,23 @@ def losing(
         yield cluster, world
         return
     follower = Follower(world.clock)
-    errors: list[Exception] = []
+    failures: list[Exception] = []
 
-    def follow(begin_s: float) -> None:
+    def lose_and_rebuild(begin_s: float) -> None:
         try:
             if follower.wait_until(begin_s + after_s):
                 _rebuild(here, cluster, begin_s + load.measure_s)
-        except Exception as error:  # raised when the load has ended
-            errors.append(error)
+        except (
+            Exception
+        ) as error:  # on a thread: it is raised below, when the load has ended
+            failures.append(error)
 
-    with followed(follow, "rebuild", follower, world) as telling:
-        yield replace(cluster, nodes=cluster.nodes[:-1]), telling
+    with followed(lose_and_rebuild, "rebuild", follower, world) as load_world:
+        yield replace(cluster, nodes=cluster.nodes[:-1]), load_world
     if not (here.raw / rebuilt.FILE).is_file():
         why: Exception = RunError("its rebuild was not over")
-        if errors:
-            why = errors[0]
+        if failures:
+            why = failures[0]
         raise _not_rebuilt(cluster.nodes[-1].name, why) from why
 
 
@@ -102,6 +106,7 @@ def _not_rebuilt(node: str, why: Exception) -> VoidError:
 
 
 def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
+    """Kills the last node, starts it on its emptied disk, and waits until it is rebuilt."""
     node = cluster.nodes[-1]
     world = here.world
     rebuilt_nodes = here.database.abilities.rebuilt_nodes
@@ -110,7 +115,7 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     lost_s = world.clock.now()
     before_bytes = _written_bytes(cluster.nodes, world)
     new = rebuilt_nodes.start_anew(node, cluster, world)
-    _sample_instead(here, len(cluster.nodes) - 1, new)
+    _sample_new_container(here, len(cluster.nodes) - 1, new)
     rebuilt_nodes.await_rebuilt(cluster, world, deadline_s - world.clock.now())
     back_s = world.clock.now()
     written_bytes = _written_bytes(cluster.nodes, world) - before_bytes
@@ -118,14 +123,17 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     files.write_json(here.raw / rebuilt.FILE, times)
 
 
-def _sample_instead(here: RunContext, place: int, node: Node) -> None:
-    """The sampler reads these nodes: from here on the one there is another container."""
+def _sample_new_container(here: RunContext, place: int, node: Node) -> None:
+    """Has the sampler read the node's new container: it reads the nodes in `draft`."""
     sampled = here.draft.nodes
     sampled[place] = replace(node, machine=sampled[place].machine)
 
 
 def _written_bytes(nodes: Sequence[Node], world: World) -> float:
-    """To the disks of the last node so far; 0 if not known, or if others use them too."""
+    """How many bytes were written so far to the disks of the last node.
+
+    0 if its disks are not known, or if other nodes use them too.
+    """
     *others, last = nodes
     devices = _devices(last)
     if not devices:

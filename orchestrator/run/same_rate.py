@@ -1,5 +1,7 @@
-"""The second part of a campaign whose tiers are all asked at one rate (`--latency-at`): a share of
-the slowest tier's capacity, which its first part measures."""
+"""The second part of a campaign with `--latency-at`: all tiers are measured at the same rate.
+
+The first part measures each tier's capacity. The rate is a share of the slowest tier's capacity.
+"""
 
 from statistics import median
 
@@ -8,14 +10,17 @@ from orchestrator.design import factors
 from orchestrator.model import Note, Plan, Profile, Workload
 from orchestrator.planning import plan
 
-# Of the rate: more would claim to know the capacity better than it is known.
+# Significant digits of the rate. More would claim to know the capacity better than it is known.
 _DIGITS = 3
 
 
 def plan_at_same_rate(campaign: results.Results) -> Plan | None:
-    """The plan with each workload once more, at its share of the slowest tier's capacity: median
-    throughput of finished closed-loop runs. None if that was not asked for, or is there already. A
-    tier without capacity is left out, which a note says."""
+    """The plan with each workload once more, at a share of the slowest tier's capacity.
+
+    A tier's capacity is the median throughput of its finished closed-loop runs. A tier without
+    capacity is left out, which a note says. None if no such part was asked for, or if the plan has
+    it already.
+    """
     first = campaign.plan
     share_pct = first.latency_at_pct
     if share_pct is None:
@@ -41,7 +46,7 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
 
 
 def _capacities(campaign: results.Results, workload: Workload) -> dict[str, float]:
-    """Profile → its median throughput (1/s), of those that have one."""
+    """Profile → its median throughput (1/s). Profiles without a finished run are left out."""
     capacities: dict[str, float] = {}
     for profile in campaign.plan.profiles:
         runs = results.finished(campaign, profile.name, workload.name)

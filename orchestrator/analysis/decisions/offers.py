@@ -1,8 +1,8 @@
-"""What each tier of a contest costs and gives, what one step up or down in price changes, and which
-of several is preferred. Pure.
+"""What each tier of a contest costs and gives. Pure.
 
-Costs are of the disks of all nodes of the profile, a month at list price; of machines too, where
-they are unlike.
+Also what the next dearer or cheaper tier would change, and which of several tiers is preferred. A
+cost is what the disks of all nodes of the profile cost in a month, at list price. Where tiers need
+unlike machines, the price of the machines is in it.
 """
 
 import math
@@ -25,13 +25,13 @@ from orchestrator.analysis.statistics import looks, stats
 
 @dataclass(frozen=True)
 class _ThroughputUnit:
-    """So much throughput that its cost is a figure people can read."""
+    """A rate whose cost is a figure that people can read: 1,000 transactions/s rather than one."""
 
     size: float
     title: str
 
 
-# By what counts as throughput.
+# Metric that counts as throughput → its unit.
 _UNITS: Mapping[str, _ThroughputUnit] = {
     NOPM.metric: _ThroughputUnit(1e3, "1,000 NOPM"),
     "payload_bytes_per_s": _ThroughputUnit(1e9, "1 GB/s"),
@@ -40,7 +40,7 @@ _UNITS: Mapping[str, _ThroughputUnit] = {
 
 
 def offers(contest: Contest) -> tuple[Offer, ...]:
-    """One per tier with figures, from cheap to dear (or by declared limits)."""
+    """An offer for each tier with figures, from cheap to dear (or by declared limits)."""
     return tuple(_offer(candidate, contest) for candidate in contest.candidates)
 
 
@@ -85,7 +85,7 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
 
 @dataclass(frozen=True)
 class _UnitCost:
-    """Of one unit of throughput a month, with the bounds that throughput gives it."""
+    """What one unit of throughput costs in a month, and the bounds of that cost."""
 
     mean: float | None = None
     low: float | None = None
@@ -106,23 +106,27 @@ def _unit(candidate: Candidate) -> _ThroughputUnit:
 
 
 def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
-    """By the arithmetic mean of throughput; the bounds by those of its geometric mean. The more a
-    tier does, the less a unit costs: the upper bound of throughput is the lower one of the cost."""
+    """What a unit of throughput costs on this tier; empty without a price or a rate.
+
+    The cost is divided by the arithmetic mean of throughput, its bounds by those of the geometric
+    mean. The more a tier does, the less a unit costs: the upper bound of throughput gives the lower
+    bound of the cost.
+    """
     rate = _rate(candidate)
     if candidate.monthly_cost is None or rate is None:
         return _UnitCost()
     values = candidate.values[rate]
     measured_cost = candidate.monthly_cost * _measured_share(candidate)
     cost = _unit(candidate).size * measured_cost
-    of_mean = cost / (sum(values) / len(values))
-    mean = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
-    if mean.low is None or mean.high is None:
-        return _UnitCost(of_mean)
-    return _UnitCost(of_mean, low=cost / mean.high, high=cost / mean.low)
+    mean_cost = cost / (sum(values) / len(values))
+    throughput = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
+    if throughput.low is None or throughput.high is None:
+        return _UnitCost(mean_cost)
+    return _UnitCost(mean_cost, low=cost / throughput.high, high=cost / throughput.low)
 
 
 def _measured_share(candidate: Candidate) -> float:
-    """Of the nodes that are bought those that were measured, whose throughput it is."""
+    """Which share of the nodes to buy was measured; the throughput is that of this share."""
     cluster = candidate.profile.cluster
     if cluster.profile_nodes is None:
         return 1.0
@@ -133,7 +137,7 @@ def _measured_share(candidate: Candidate) -> float:
 
 
 def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
-    """Of each criterion the comparison in which it comes off worst."""
+    """For each criterion, the change against the rival to which this tier compares worst."""
     comparisons = contest.proof.comparisons[candidate.name]
     changes: list[Change] = []
     for criterion in contest.criteria:
@@ -146,9 +150,12 @@ def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
 def _least_margin(
     candidate: Candidate, contest: Contest, *, of_tail: bool
 ) -> float | None:
-    """The least margin, in %, at which it would be proven enough in p99 or in the other criteria:
-    of its comparisons the worst bound, at the level of the decision's claims. Rounded up, and never
-    below 0; None where nothing can be proven in its favour."""
+    """The least margin, in %, at which this tier would be proven enough.
+
+    `of_tail`: in p99; else in the other criteria. It is the worst bound of the tier's comparisons,
+    at the level of the decision's claims, rounded up and never below 0. None where nothing can be
+    proven in the tier's favour.
+    """
     if contest.slo or contest.barred(candidate):
         return None
     confidence = 1 - 2 * contest.proof.level * contest.share
@@ -170,9 +177,14 @@ def _least_margin(
     return math.ceil(100 * most_pct) / 100
 
 
-def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | None:
-    """To the next dearer tier (`by` 1) or the next cheaper one (−1); None at the end."""
-    place = contest.candidates.index(candidate) + by
+def neighbour(
+    candidate: Candidate, steps: int, contest: Contest
+) -> NeighbourTier | None:
+    """The next dearer tier (`steps` is 1) or the next cheaper one (−1), and what it would change.
+
+    None if there is no tier further on.
+    """
+    place = contest.candidates.index(candidate) + steps
     if not 0 <= place < len(contest.candidates):
         return None
     other = contest.candidates[place]
@@ -184,7 +196,7 @@ def step(candidate: Candidate, by: int, contest: Contest) -> NeighbourTier | Non
 def _dearer_by(
     other: Candidate, candidate: Candidate, contest: Contest
 ) -> float | None:
-    """A month; None where prices cannot be compared."""
+    """How much more `other` costs in a month; None where prices cannot be compared."""
     if contest.no_prices:
         return None
     if other.monthly_cost is None or candidate.monthly_cost is None:
@@ -196,7 +208,11 @@ def _dearer_by(
 
 
 def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
-    """The first; where declared limits order tiers, the cheapest priced in its currency."""
+    """The tier to take of several that are enough.
+
+    Where tiers are ordered by price, it is the first. Where they are ordered by declared limits, it
+    is the cheapest of those whose prices can be compared with that of the first.
+    """
     first = enough[0]
     if not contest.no_prices:
         return first
@@ -212,7 +228,10 @@ def _same_list(candidate: Candidate, other: Candidate) -> bool:
 
 
 def by_price(candidate: Candidate, contest: Contest) -> bool:
-    """Whether a known price, and not declared limits, puts it before another."""
+    """Whether it is preferred to a tier before it because of its price.
+
+    That happens only where tiers are ordered by declared limits.
+    """
     for other in _before(candidate, contest):
         if preferred((other, candidate), contest) is candidate:
             return True
@@ -227,7 +246,7 @@ def _before(candidate: Candidate, contest: Contest) -> Sequence[Candidate]:
 def passed_over(
     candidate: Candidate, contest: Contest, standing: Standing
 ) -> list[Candidate]:
-    """The tiers before it of which that is proven."""
+    """The tiers before it in the order of preference that have this standing."""
     before = _before(candidate, contest)
     return [other for other in contest.standing(standing) if other in before]
 
@@ -235,7 +254,7 @@ def passed_over(
 def cheaper_than(
     candidate: Candidate, others: Sequence[Candidate], contest: Contest
 ) -> Sequence[Candidate]:
-    """Those of `others` that cost less; where prices are not known, all."""
+    """Those of `others` that cost less. Where prices are not known, all of them."""
     cost = candidate.monthly_cost
     if contest.no_prices or cost is None:
         return others
@@ -243,17 +262,21 @@ def cheaper_than(
 
 
 def absent_and_cheaper(candidate: Candidate, contest: Contest) -> list[str]:
-    """The tiers without figures, but for those whose price is known not to be below its own."""
+    """The tiers without figures that may be cheaper than this one.
+
+    A tier is left out only if it is known to cost as much or more.
+    """
     dearer = [tier.name for tier in contest.outside if _is_dearer(tier, candidate)]
     return [name for name in contest.absent if name not in dearer]
 
 
 def _is_dearer(other: Candidate, candidate: Candidate) -> bool:
-    """Whether it is known to cost as much or more."""
+    """Whether `other` is known to cost as much as the candidate or more."""
     if other.monthly_cost is None or candidate.monthly_cost is None:
         return False
     return _same_list(other, candidate) and other.monthly_cost >= candidate.monthly_cost
 
 
 def also_enough(candidate: Candidate, contest: Contest) -> list[Candidate]:
+    """The other tiers that are proven enough."""
     return [other for other in contest.standing("enough") if other is not candidate]

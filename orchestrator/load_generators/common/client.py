@@ -1,8 +1,9 @@
 """The client: a container on the database's network in which a load generator's programs run.
 
-It ends, and with it all load, when this program is gone: while the client is up, a thread sends it
-a new number once a second, and its first process gives up when the number has stayed the same for
-so many seconds. It counts by itself, so a clock that is set, or a machine that slept, ends nothing.
+The client ends, and all load with it, when this program is gone. While the client is up, a thread
+sends it a new number once a second. Its first process ends when the number has not changed for
+LEASE_S seconds. It counts these seconds itself, so setting a clock or suspending a machine ends
+nothing.
 """
 
 import threading
@@ -35,21 +36,29 @@ _KEY = f"{_TLS}/client.key"
 
 
 class InClient(parts.LoadGenerator, Protocol):
-    """A load generator whose programs run in a client. `own_image`: of our images, the client's."""
+    """A load generator whose programs run in a client.
+
+    `own_image`: the name of the client's image among ours.
+    """
 
     own_image: str = "client"
 
     def client_image(self, world: World) -> tuple[str, Mapping[str, Path]]:
-        """The client's image, and the files that it is given, by places whose folders it has."""
+        """The client's image, and the files to copy into the client: path there → file here.
+
+        The image has the folders of these paths.
+        """
         return own_images.need(world.root, self.own_image, world.platform), {}
 
     @contextmanager
     def client(
         self, network: str, world: World, tls: Tls = TLS_IF_OFFERED, name: str = CLIENT
     ) -> Iterator[Node]:
-        """Starts the client, which idles until a command is run in it. The project's `workloads`
-        are at `/workloads`, the files of `tls` in `/tls`; raw output goes to `/out`. In the network
-        of a node it is on the machine of the first."""
+        """Starts the client, which idles until a command is run in it.
+
+        The project's `workloads` are at `/workloads`, the files of `tls` in `/tls`; raw output goes
+        to `/out`. A client that shares the network of a node runs on the first node's machine.
+        """
         image, files = self.client_image(world)
         spec = ContainerSpec(
             name=f"{world.scope}-{name}",
@@ -72,7 +81,7 @@ class InClient(parts.LoadGenerator, Protocol):
 
 
 def _files_of(tls: Tls) -> dict[str, Path]:
-    """Place in the client → the file of this computer."""
+    """Path in the client → file on this computer, of the certificates that are set."""
     files: dict[str, Path] = {}
     places = {_ROOT: tls.root, _CERTIFICATE: tls.certificate, _KEY: tls.key}
     for place, file in places.items():
@@ -82,7 +91,7 @@ def _files_of(tls: Tls) -> dict[str, Path]:
 
 
 def _placement(name: str, network: str) -> str:
-    """On which machine a client is: the only one is the first."""
+    """On which machine a client runs. A single client runs on the first one for clients."""
     if network.startswith(NETWORK_OF):
         return "node-1"
     if name == CLIENT:
@@ -92,8 +101,11 @@ def _placement(name: str, network: str) -> str:
 
 @contextmanager
 def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
-    """Sends the client another number every second. Why the last one could not be sent is a note
-    of the error that ends the block: a client that hears nothing ends itself."""
+    """Sends the client a new number every second.
+
+    A client that hears nothing ends itself, and the block then fails. If the last number could not
+    be sent, a note on the error says why.
+    """
     stop = threading.Event()
     trouble: list[str] = []
     numbers = count(1)
@@ -108,10 +120,10 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
 
     def beat() -> None:
         while not stop.is_set():
-            try:  # until one cannot be sent: an engine that is restarted cuts the connection
+            try:
                 beat_until_cut()
             except Exception as error:
-                # Whatever it is, the next goes over a new connection.
+                # An engine that restarts cuts the connection. The next number goes over a new one.
                 trouble[:] = [f"{type(error).__name__}: {error}"]
             stop.wait(every_s)
 
@@ -129,7 +141,7 @@ def _beating(client: str, world: World, every_s: float = 1.0) -> Iterator[None]:
 
 
 def tls_environment(tls: Tls) -> dict[str, str]:
-    """What makes every libpq in the client encrypt and verify as `tls` says."""
+    """Environment variables that make a libpq in the client encrypt and verify as `tls` says."""
     places = {"sslrootcert": _ROOT, "sslcert": _CERTIFICATE, "sslkey": _KEY}
     variables: dict[str, str] = {}
     for name, value in sql.of_libpq(tls).items():
@@ -138,7 +150,10 @@ def tls_environment(tls: Tls) -> dict[str, str]:
 
 
 def jdbc_options(tls: Tls) -> list[str]:
-    """The same for PostgreSQL's JDBC driver, whose client keys have another format."""
+    """Options of PostgreSQL's JDBC driver for `tls`, without the client's key.
+
+    The driver needs keys in another format.
+    """
     options = [f"sslmode={sql.of_libpq(tls)['sslmode']}"]
     if tls.root:
         options.append(f"sslrootcert={_ROOT}")
@@ -146,8 +161,11 @@ def jdbc_options(tls: Tls) -> list[str]:
 
 
 def put(client: Node, file: str, line: str, world: World) -> None:
-    """Puts a file into the client while a command runs in it, whole or not at all. LoadError if it
-    cannot be written. What `Container.put` copies could be read while half of it is there."""
+    """Writes a file of one line in the client while a command runs there, whole or not at all.
+
+    A file that `Container.put` copies could be read while half of it is there. LoadError if it
+    cannot be written.
+    """
     container = client.container or ""
     try:
         argv = script(__package__, "put", file)
@@ -169,9 +187,11 @@ def run_in_client(
     out: Path | None = None,
     **how: Unpack[powers.How],
 ) -> Completed:
-    """Runs a command in the client to its end. NodeError if a database node dies meanwhile. It gets
-    the database's password through the environment, so no file or command line holds it. What it
-    leaves in `/out` comes to the folder `out`, also if it fails."""
+    """Runs a command in the client to its end. NodeError if a database node dies meanwhile.
+
+    The command gets the database's password through the environment, so no file or command line
+    holds it. What it leaves in `/out` is copied to the folder `out`, also if it fails.
+    """
     container = world.platform.container
     runner = container(client.container or "")
     how["env"] = {
@@ -195,6 +215,6 @@ def run_in_client(
         if ended_well:
             fetch()
         else:
-            # As far as that goes, for the failure is what must be said.
+            # An error here must not hide why the command failed.
             with suppress(errors.TierbenchError, OSError):
                 fetch()

@@ -1,9 +1,12 @@
-"""Disks that servers of ours play, while a run is measured: burst credit at the window's begin, and
-their counters at its begin and end."""
+"""Emulated disks while a run is measured.
+
+When the window begins, their burst credit is set. Their servers' counters are read at its begin and
+at its end.
+"""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from orchestrator.errors import TierbenchError
@@ -16,7 +19,7 @@ _CREDITS = ("iops_credit", "bytes_credit")
 
 
 def of_run(tier: Tier, volumes: Sequence[Volume], world: World) -> list["WindowDisk"]:
-    """Those of `volumes` that a server of ours plays."""
+    """The disks of those `volumes` that a disk server of ours emulates."""
     credit_pct = _credit_pct(tier)
     disks: list[WindowDisk] = []
     for volume in volumes:
@@ -26,7 +29,10 @@ def of_run(tier: Tier, volumes: Sequence[Volume], world: World) -> list["WindowD
 
 
 def _credit_pct(tier: Tier) -> float | None:
-    """The burst credit with which a window begins; a bucket that starts empty is not filled."""
+    """The burst credit with which a window begins, % of a full bucket.
+
+    None if none is set: the tier has no burst, or its bucket starts empty.
+    """
     burst = tier.limits.burst
     if not isinstance(tier.disk, Emulated) or not burst or burst.start_pct <= 0:
         return None
@@ -42,68 +48,77 @@ class _ReadAt(NamedTuple):
 
 @dataclass
 class WindowDisk:
-    """`credit_pct`: the burst credit with which a window begins, % of a full bucket. `name`,
-    `begin`, `end` and `facts` as of `parts.ServedDisk`: the server's own name, the counters `begin`
-    and `end`, and over the window `late_s`, `over_pct`, of reads and writes what
-    `host_load.counted_apart` says, and `overhead` (`host_load.overheads`)."""
+    """An emulated disk during a measured window: a `parts.ServedDisk`.
+
+    `credit_pct`: the burst credit with which a window begins, % of a full bucket. None: as it is.
+    `first`: the counters when the window began, or when the load began if it has not said when its
+    window does. `last`: the counters when the window ended. `credit_set_pct`: the burst credit that
+    was set; None if it was not or could not be.
+    """
 
     volume: Volume
     server: Node
     credit_pct: float | None
     world: World
-    begun: list[_ReadAt] = field(default_factory=list)
-    ended: list[_ReadAt] = field(default_factory=list)
-    more: dict[str, Any] = field(default_factory=dict)
+    first: _ReadAt | None = None
+    last: _ReadAt | None = None
+    credit_set_pct: float | None = None
 
     @property
     def name(self) -> str:
         return self.server.name
 
     def begin(self) -> None:
-        self.begun.append(self._read())
+        self.first = self._read()
 
     def begin_window(self) -> None:
-        """What cannot be set stays as the begin's figures say."""
+        # Credit that cannot be set stays as it was: the counters at the begin then show how much.
         if self.credit_pct is not None:
             with suppress(TierbenchError):
                 limits = {"burst_start": self.credit_pct}
                 disk_server.change(self.server.container or "", limits, self.world)
-                self.more["credit_set_pct"] = self.credit_pct
-        self.begun.append(self._read())
+                self.credit_set_pct = self.credit_pct
+        self.first = self._read()
 
     def end(self) -> None:
-        if not self.ended:
-            self.ended.append(self._read())
+        if self.last is None:
+            self.last = self._read()
 
     def _read(self) -> _ReadAt:
         reading = host_load.read(self.volume, self.world)
         return _ReadAt(self.world.clock.now(), reading)
 
     def facts(self) -> dict[str, Any]:
-        if not self.begun or not self.ended:
+        """What both readings say of the window; empty if nothing could be read.
+
+        These are `late_s` and `over_pct` over the window, what
+        `host_load.counted_apart` says of reads and of writes, `overhead` (`host_load.overheads`),
+        and the counters themselves at the `begin` and the `end`.
+        """
+        if self.first is None or self.last is None:
             return {}
-        first = self.begun[-1]
-        last = self.ended[0]
-        before = first.reading
-        after = last.reading
+        before = self.first.reading
+        after = self.last.reading
         facts: dict[str, Any] = dict(host_load.since(before, after))
         facts.pop("host_cpu_pct", None)
         groups: dict[str, Mapping[str, Any]] = {
             **host_load.counted_apart(before, after),
             "overhead": host_load.overheads(before, after),
-            "begin": _shown(first),
-            "end": _shown(last),
+            "begin": _shown(self.first),
+            "end": _shown(self.last),
         }
         for name, group in groups.items():
             if group:
                 facts[name] = group
         if not facts:
             return {}
-        return {**facts, **self.more}
+        if self.credit_set_pct is not None:
+            facts["credit_set_pct"] = self.credit_set_pct
+        return facts
 
 
 def _shown(read_at: _ReadAt) -> dict[str, Any]:
-    """The server's own counters, credit in % of a full bucket."""
+    """The server's counters at that moment, with credit in % of a full bucket."""
     counters: Mapping[str, Any] = read_at.reading.disk
     if not counters:
         return {}

@@ -1,8 +1,9 @@
-"""Directories on real disks: which disk is meant, if it can be that one, if it is still there.
+"""Directories on real disks, with checks: is a disk the one that is meant, and is it still there?
 
-Each node gets a directory of its own below `<path>/tierbench-data`, which only we use, and one for
-its WAL on the disk named for that. A container makes and removes them, so that files of the
-database's user can be removed too. The truth gate measures each disk in such a directory."""
+Each node gets a directory of its own below `<path>/tierbench-data`, which only tierbench uses, and
+one for its WAL on the disk that the profile names for WAL. A container makes and removes them,
+because their files belong to the database's user. The disk check works in such a directory too.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -41,8 +42,11 @@ def disks_at(
     needed_bytes: Callable[[DiskPath], int],
     machine: Machine,
 ) -> dict[DiskPath, mounts.RealDisk]:
-    """The disk at each of these paths of the tier, which are all on the machine. Raises as
-    `believable` does; if more than one is wrong, UsageError with all of them."""
+    """The disk at each of these paths of the tier, which are all on that machine.
+
+    `needed_bytes`: how much space a path needs. Raises what `believable` raises if one disk cannot
+    be used, and one UsageError with all of them if several cannot.
+    """
     disks: dict[DiskPath, mounts.RealDisk] = {}
     failures: dict[DiskPath, UsageError | UnavailableError] = {}
     for place in at:
@@ -73,27 +77,31 @@ def attached(
     filled: bool = False,
     stays: bool = False,
 ) -> Iterator[Disks]:
-    """A directory for each node on the disk of its data, and one on that of its WAL. `filled`: they
-    are there already, and somebody else's to remove. `stays`: see `folders`."""
+    """A directory for each node on the disk for its data, and one on the disk for its WAL.
+
+    `sizes_bytes`: node → the space that it needs. `filled`: the profile's own command has filled
+    the directories, and removes them. `stays`: they are left where they are, as `folders` says.
+    """
     places = places_of(tier, list(sizes_bytes))
 
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[node] for node in place.nodes)
 
     disks = disks_at(tier, places, needed_bytes, world.machine)
-    kept: dict[Use, tuple[Path, mounts.RealDisk]] = {}
+    directory_of: dict[Use, tuple[Path, mounts.RealDisk]] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
             names = [use.folder for use in place.uses]
-            there = _directories(disk, names, world, filled, stays)
-            directories = up.enter_context(there)
+            directories = up.enter_context(
+                _directories(disk, names, world, filled=filled, stays=stays)
+            )
             for use, directory in zip(place.uses, directories, strict=True):
-                kept[use] = (directory, disk)
-        shown: dict[str, dict[str, Any]] = {}
+                directory_of[use] = (directory, disk)
+        disk_facts: dict[str, dict[str, Any]] = {}
         for place, disk in disks.items():
-            shown[place.key] = facts(place, disk, world.machine)
-        volumes = tuple(_volume(node, kept) for node in sizes_bytes)
-        yield Disks(volumes, {**MECHANISM, "disks": shown})
+            disk_facts[place.key] = facts(place, disk, world.machine)
+        volumes = tuple(_volume(node, directory_of) for node in sizes_bytes)
+        yield Disks(volumes, {**MECHANISM, "disks": disk_facts})
 
 
 @contextmanager
@@ -101,34 +109,36 @@ def _directories(
     disk: mounts.RealDisk,
     names: Sequence[str],
     world: World,
+    *,
     filled: bool,
     stays: bool,
 ) -> Iterator[tuple[Path, ...]]:
-    """Those of these names on a disk that is `watched`, as `attached` says."""
+    """Directories of these names on one disk, which is watched; `attached` explains the options."""
     with watched(disk, world.machine):
         if filled:
             yield _filled(disk.path, names, world.machine)
             return
-        stay = None
+        left_on = None
         if stays:
-            stay = disk
-        with folders(disk.path, names, world, stay) as directories:
+            left_on = disk
+        with folders(disk.path, names, world, left_on) as directories:
             yield directories
 
 
 def _volume(
-    node: str, kept: Mapping[Use, tuple[Path, mounts.RealDisk]]
+    node: str, directory_of: Mapping[Use, tuple[Path, mounts.RealDisk]]
 ) -> model.Volume:
-    folder, disk = kept[Use(node)]
+    folder, disk = directory_of[Use(node)]
     volume = model.Volume(str(folder), disk.node, restored=False, kept=False)
-    if Use(node, wal=True) not in kept:
+    wal_use = Use(node, wal=True)
+    if wal_use not in directory_of:
         return volume
-    folder, disk = kept[Use(node, wal=True)]
-    return replace(volume, wal=str(folder), wal_device=disk.node)
+    wal_folder, wal_disk = directory_of[wal_use]
+    return replace(volume, wal=str(wal_folder), wal_device=wal_disk.node)
 
 
 def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
-    """What a reader must know of the disk."""
+    """What a record says about the disk: who uses it, what it is made of, how much is free."""
     shown: dict[str, Any] = {
         "used_by": [str(use) for use in place.uses] or ["all nodes"]
     }
@@ -144,7 +154,7 @@ def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str,
 
 @contextmanager
 def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
-    """VoidError if the disk is gone at the end, whatever else failed because of it."""
+    """VoidError if the disk is gone at the end of the block, also if another error ended it."""
     try:
         yield
     except (RunError, UnavailableError) as error:
@@ -166,15 +176,17 @@ def _vanished(disk: mounts.RealDisk, evidence: str) -> VoidError:
 def believable(
     tier: Tier, at: str, needed_bytes: int, machine: Machine
 ) -> mounts.RealDisk:
-    """The disk at the path `at`. UsageError if it cannot be the one that is meant, or has another
-    file system, or another way of being mounted, than the tier says; UnavailableError if it cannot
-    be written or lacks space."""
+    """The disk at the path `at`, if it can be the one that the tier means.
+
+    UsageError if it cannot be, or if its file system or mount options are not those that the tier
+    expects. UnavailableError if it is read-only or lacks space.
+    """
     path = Path(at)
     disk = mounts.find(path, machine)
     expected = mounted(tier)
     if not expected.allow_root_disk:
         _require_own_disk(path, disk, machine)
-    _require_mounted_so(disk, expected)
+    _require_expected_mount(disk, expected)
     if "ro" in disk.mount.options.split(","):
         raise UnavailableError(
             f"{path} is mounted read-only",
@@ -211,7 +223,7 @@ def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> No
         )
 
 
-def _require_mounted_so(disk: mounts.RealDisk, expected: RealDisks) -> None:
+def _require_expected_mount(disk: mounts.RealDisk, expected: RealDisks) -> None:
     """UsageError unless the file system and the options are those that the profile expects."""
     kind = disk.mount.kind
     if expected.file_system not in (None, kind):
@@ -230,7 +242,8 @@ def _require_mounted_so(disk: mounts.RealDisk, expected: RealDisks) -> None:
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """Free at `path`, with what restored directories take: those are filled again, or removed."""
+    """Free space at `path`. What restored directories take counts as free, because they are filled
+    again or removed."""
     data = path / FOLDER
     free = machine.free_bytes(str(path))
     if not machine.exists(str(data)):
@@ -242,30 +255,38 @@ def free_bytes(path: Path, machine: Machine) -> int:
 
 @contextmanager
 def folders(
-    path: Path, names: Sequence[str], world: World, stay: mounts.RealDisk | None = None
+    path: Path,
+    names: Sequence[str],
+    world: World,
+    left_on: mounts.RealDisk | None = None,
 ) -> Iterator[tuple[Path, ...]]:
-    """An empty directory for each name below `path`/tierbench-data; removed afterwards, and before
-    (a killed run may have left it). They `stay` on that disk if it is still there and the block did
-    not raise; if just these were restored and stayed before, they are not empty."""
+    """An empty directory for each name below `path`/tierbench-data.
+
+    They are removed after the block, and before it too, because a killed run may have left some.
+
+    `left_on`: the disk on which they are left for the next run. They are then removed only if the
+    block raised or the disk is gone. If exactly these directories were restored and left before,
+    they are used as they are, and are not empty.
+    """
     data = path / FOLDER
     machine = world.machine
     content = snapshots.content_of_ours(data, machine)
     directories = tuple(data / name for name in names)
-    remains = False
+    is_left = False
     try:
         restored = set(content) == _content_if_restored(directories)
-        if stay is None or not restored or not marked_folders.is_ours(data, world):
+        if left_on is None or not restored or not marked_folders.is_ours(data, world):
             removal.anew(data, names, world)
         yield directories
-        remains = stay is not None and mounts.is_there(stay, machine)
+        is_left = left_on is not None and mounts.is_there(left_on, machine)
     finally:
-        if not remains and machine.is_folder(str(path)):
+        if not is_left and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
             removal.remove_there([data], world, what)
 
 
 def _content_if_restored(directories: Sequence[Path]) -> set[str]:
-    """The names in our folder if just these directories were restored there."""
+    """What our folder contains if exactly these directories were restored there: names."""
     names = {snapshots.MARK}
     for directory in directories:
         names.add(directory.name)
@@ -274,7 +295,7 @@ def _content_if_restored(directories: Sequence[Path]) -> set[str]:
 
 
 def _filled(path: Path, names: Sequence[str], machine: Machine) -> tuple[Path, ...]:
-    """The directories that something else has filled. RunError if one is missing."""
+    """The directories that the profile's `restore` has filled. RunError if one is missing."""
     data = path / FOLDER
     missing = [name for name in names if not machine.is_folder(str(data / name))]
     if missing:
