@@ -27,10 +27,9 @@ DOMAIN = ".svc.cluster.local"
 
 
 def documented() -> list[str]:
-    """All hosts, of the page and of the recipe."""
-    texts = (*examples("YUGABYTEDB.md", "By its Helm chart"), *examples(RECIPE, CHART))
+    """All hosts of the recipe."""
     hosts: list[str] = []
-    for text in texts:
+    for text in examples(RECIPE, CHART):
         hosts += yaml.safe_load(text)["cluster"]["existing"]["hosts"]
     return hosts
 
@@ -93,8 +92,7 @@ def test_a_shorter_name_is_refused(tmp_path: Path) -> None:
     assert "does not match host name" in said
 
 
-@pytest.mark.parametrize("document", ["YUGABYTEDB.md", RECIPE])
-def test_both_say_where_the_authority_lies(document: str) -> None:
-    text = (ROOT / "docs" / document).read_text()
+def test_the_recipe_says_where_the_authority_lies() -> None:
+    text = (ROOT / "docs" / RECIPE).read_text()
     assert "get secret yugabyte-tls-client-cert" in text
     assert r"jsonpath={.data.root\.crt}" in text

@@ -146,7 +146,7 @@ def test_the_profile_of_the_chart_is_planned_on_docker_and_on_kubernetes(
     tmp_path: Path,
 ) -> None:
     """There the load client is a pod, which knows the services' names."""
-    (text,) = examples("YUGABYTEDB.md", "By its Helm chart")
+    text, _ = examples("recipes/yugabytedb-cluster.md", "From YugabyteDB's Helm chart")
     for platform in ("docker", "kubernetes"):
         file = tmp_path / f"{platform}.yaml"
         file.write_text(f"{text}platform: {platform}\n")
