@@ -55,6 +55,7 @@ DoubtKind = Literal[
     "overhead differs", "copied volume", "host errors",
     # about its load, its database and its machine
     "warm-up given up", "unsteady throughput", "short window", "short rebuild", "few checkpoints",
+    "not recovered",
     "limited by this machine",
     "data fits in the cache", "client busy", "host saturated", "machine shared", "telemetry gaps",
     "failures", "retries", "few transactions", "overload", "Little's law", "think time's ceiling",
@@ -333,6 +334,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     # of a run
     "short window",
     "short rebuild",
+    "not recovered",
     "few checkpoints",
     "data fits in the cache",
     "limited by this machine",

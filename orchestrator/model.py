@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from orchestrator.facts import DoubtEffect, NoteKind, Pause, PhaseName, Varied
 from orchestrator.tier import Gate, Price, Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.units import shortened
 
 ClientPlace = Literal["outside", "beside"]
@@ -141,8 +142,10 @@ class Workload:
     until throughput is steady lasts at most, `warmup_s` at least.
 
     In it: `lost_after_s`: how long after its begin the last node is lost, to be rebuilt; None:
-    none is. Behind it: `confirm_s`: for how long limits are changed; `settle`: whether it goes on
-    until the disks are quiet.
+    none is. `slow`: disks that are slow for a time.
+
+    Behind it: `confirm_s`: for how long limits are changed; `settle`: whether it goes on until the
+    disks are quiet.
     """
 
     name: str
@@ -166,6 +169,7 @@ class Workload:
     warm: bool = True
     settle: bool = False
     lost_after_s: float | None = None
+    slow: tuple[SlowDisk, ...] = ()
 
     @property
     def thinks(self) -> bool:

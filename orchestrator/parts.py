@@ -38,6 +38,7 @@ from orchestrator.powers import (
 )
 from orchestrator.registry.references import ObjectPlace
 from orchestrator.tier import ClassWanted, DiskKind, Gate, Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.units import format_bytes
 
 Packages = dict[str, list[str]]  # an image's tag → `fio 3.39-1` of each package
@@ -160,12 +161,18 @@ class ChangedLimits:
     `require_enforced`, which reads all limits back: GateError if a disk enforces others than the
     tier's. `levers` says what sets "IOPS", "bandwidth" and "disk latency", as far as the tier
     declares them.
+
+    `slow` makes the disk of one node slow, and `restore` gives the disk of a node the tier's limits
+    again. Both return what that disk then enforces, by the names that it has for it; GateError if
+    that is something else.
     """
 
     lift: Callable[[Tier, Disks, World], None]
     enforce: Callable[[Tier, Disks, World], None]
     require_enforced: Callable[[Tier, Disks, World], None]
     levers: Callable[[Tier, Disks, World], Levers]
+    slow: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]
+    restore: Callable[[Tier, Disks, str, World], Mapping[str, float]]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.dry import DryDatabase
 from orchestrator.load_generators.dry import DryGenerator
 from orchestrator.metrics import measured
-from orchestrator.model import Cluster, ClusterSpec, Node, Phase, Volume, Workload
+from orchestrator.model import (
+    Cluster,
+    ClusterSpec,
+    Node,
+    Phase,
+    Volume,
+    Workload,
+)
 from orchestrator.parts import (
     ChangedLimits,
     ClientLoad,
@@ -25,6 +32,7 @@ from orchestrator.parts import (
 from orchestrator.platforms.common import packages
 from orchestrator.powers import World
 from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers.dry import DryTier
 from tests.fakes import Log
 
@@ -48,7 +56,8 @@ class FakeTier(DryTier):
     @property
     def abilities(self) -> TierAbilities:
         limits = ChangedLimits(
-            self.lift, self.enforce, self.require_enforced, self.levers
+            *(self.lift, self.enforce, self.require_enforced, self.levers),
+            *(self.slow, self.restore),
         )
         return replace(super().abilities, limits=limits)
 
@@ -88,6 +97,14 @@ class FakeTier(DryTier):
 
     def levers(self, *_: Any) -> Levers:
         return {name: lambda times: None for name in self.changeable}
+
+    def slow(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> Mapping[str, float]:
+        self._log.say(f"{slow.node} is slow")
+        return {"iops": slow.amount}
+
+    def restore(self, _: Any, __: Any, node: str, *___: Any) -> Mapping[str, float]:
+        self._log.say(f"{node} is as declared")
+        return {"iops": 100.0}
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         self._log.say(f"gate of {tier.name}")

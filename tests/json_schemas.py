@@ -91,6 +91,8 @@ RATE = text(f"^{DIGITS}(([kKmMgGtT][iI]?)?B)(/[sS]|ps)\\s*$")
 LINK_RATE = text(f"^{DIGITS}({any_case(['kbit', 'mbit', 'gbit'])})(/[sS])?\\s*$")
 TIME = text(f"^{DIGITS}(us|µs|ms|s|m|min|h|d|w)\\s*$")
 DIRECTORY = text("^/")
+SLOW = r"[^=\s]+=([0-9.]+%|[0-9.]+x|stall),[^@\s]+(@\S+)?"
+SLOW_DISK = text(f"^{SLOW}$")
 BARE: list[Json] = [
     {"type": kind} for kind in ("string", "integer", "number", "boolean")
 ]
@@ -128,6 +130,8 @@ WRITTEN: dict[str, Callable[[Json], Json]] = {
     "_options": lambda _: any_of(
         {"type": "string"}, {"items": {"type": "string"}, **LIST}
     ),
+    "slow_disk_in": lambda _: SLOW_DISK,
+    "texts_in": lambda texts: any_of(text(f"^{SLOW}(\\s+{SLOW})*$"), texts),
     "_cited": lambda source: source,
 }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from orchestrator import metrics
 from orchestrator.analysis.conclusions import Delta, VerdictWord
+from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
@@ -31,6 +32,10 @@ COMPARED: tuple[Key, ...] = (
     ("rebuild_s", "all"),
     ("throughput_per_s", "rebuild"),
     ("latency_p99_s", "rebuild"),
+    ("slow_share_pct", "all"),
+    ("recovery_s", "all"),
+    ("throughput_per_s", slowed.MEANWHILE),
+    ("latency_p99_s", slowed.MEANWHILE),
 )
 
 # "Same" is two one-sided tests at 5 % (Schuirmann 1987): a 90 % interval within the margin. Values

@@ -12,9 +12,10 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
 from orchestrator import model, tier, units
 from orchestrator.errors import Mistake
-from orchestrator.keys import addresses, tier_keys
+from orchestrator.keys import addresses, slow_disks, tier_keys
 from orchestrator.keys.near_keys import keys_at, nearest
 from orchestrator.keys.strict_yaml import ReadBy, Strict
+from orchestrator.tier.slow_disk import SlowDisk
 
 
 def as_texts(value: object) -> str:
@@ -44,6 +45,10 @@ Positive = Annotated[int, Field(gt=0, lt=units.MOST)]
 Rate = Annotated[float, Field(gt=0, lt=units.MOST)]
 Parameter = int | float | str
 Text = Annotated[str, AsText]
+SlowTexts = Annotated[
+    tuple[Annotated[SlowDisk, BeforeValidator(slow_disks.slow_disk_in)], ...],
+    BeforeValidator(slow_disks.texts_in),
+]
 Texts = Annotated[str, BeforeValidator(as_texts)]
 
 DRY: Final = "dry"  # the do-nothing member of each family
@@ -379,6 +384,7 @@ class ScaleYaml(Strict):
     warmup_s: Seconds = Field(alias="warmup")
     measure_s: Annotated[Seconds, Field(gt=0)] = Field(alias="measure")
     lost_after_s: Seconds | None = Field(None, alias="lost_after")
+    slow: SlowTexts = ()
     options: Mapping[str, Parameter] = {}
 
 

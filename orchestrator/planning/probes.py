@@ -59,6 +59,7 @@ def _probe(load: Workload) -> Workload:
         varied=factors.asks(load, "factor"),
         warmup_most_s=None,
         confirm_s=0.0,
+        slow=(),
     )
 
 

@@ -223,7 +223,7 @@ def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageEr
 
 
 def _shorter(load: Workload, share: float) -> Workload:
-    if load.settle or load.lost_after_s is not None:
+    if load.settle or load.slow or load.lost_after_s is not None:
         return load  # its time may be a deadline
     if boxed_work.ends_with_work(load):
         return load

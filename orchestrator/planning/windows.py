@@ -88,6 +88,8 @@ def stays(load: Workload) -> str:
         return "it ends when its work is done"
     if load.lost_after_s is not None:
         return "its end is the deadline of a rebuild"
+    if load.slow:
+        return "a disk is slow in it"
     if _window_s(load) < load.measure_s:
         return ""
     return "its window cannot be shorter"

@@ -24,6 +24,8 @@ METRICS: Mapping[str, str] = {
     "latency_avg_s": "average latency",
     "latency_p99_s": "p99 latency",
     "rebuild_s": "time to rebuild a node",
+    "slow_share_pct": "throughput while a disk is slow, % of before",
+    "recovery_s": "time to recover from a slow disk",
 }
 _TEXTS_SHOWN = 3
 # Units that a column's title gives, so that a table need not repeat them.

@@ -18,7 +18,7 @@ from orchestrator.model import ClusterSpec, Plan, Profile, Volume, Workload
 from orchestrator.parts import Parts, TierMechanism
 from orchestrator.planning import durations
 from orchestrator.powers import Machine, World
-from orchestrator.run import links, rebuilding, sessions, several_clients
+from orchestrator.run import links, rebuilding, sessions, several_clients, slowing
 from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
 
@@ -84,6 +84,9 @@ def _of_generator(
     if workload.lost_after_s is not None:
         name = f"{profile.name}: a lost node in {workload.name}"
         yield name, partial(rebuilding.check, workload, profile, parts, world)
+    if workload.slow:
+        name = f"{profile.name}: a slow disk in {workload.name}"
+        yield name, partial(slowing.check, workload, as_used(profile, workload), parts)
     if cluster.clients > 1:
         name = f"{profile.name}: {workload.name} by {cluster.clients} clients"
         yield name, partial(several_clients.check, generator, workload, cluster)

@@ -13,6 +13,7 @@ from orchestrator.run.credit import COUNTERS
 from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
 from orchestrator.run.recording import RunContext
+from orchestrator.run.slowing import slowing
 from orchestrator.system import store
 
 
@@ -62,8 +63,8 @@ def measure(
 def _under_load(
     here: RunContext, disks: Disks, cluster: Cluster, clients: Sequence[Node]
 ) -> Phase:
-    """Warm-up and window, in which limits are changed and a node is lost as asked; returns the
-    window."""
+    """Warm-up and window, in which limits are changed, a node is lost and disks are slow as asked;
+    returns the window."""
     world = here.world
     workload = here.workload
     facts = here.draft.facts
@@ -80,7 +81,8 @@ def _under_load(
             changing,
         ),
         losing(here, cluster, changing) as (stay, losing_world),
-        window.statements_counted(here, cluster, facts, losing_world) as counting,
+        slowing(here, disks, losing_world) as slowing_world,
+        window.statements_counted(here, cluster, facts, slowing_world) as counting,
         window.waits_sampled(here, cluster, facts, counting) as sampling,
     ):
         whole = ClientLoad(load, stay, clients[0], here.raw, sampling)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.analysis.figures import rebuilt
+from orchestrator.analysis.figures import rebuilt, slowed
 from orchestrator.errors import UNREADABLE, LoadError, TierbenchError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
@@ -123,8 +123,8 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`, each transaction once; and figures of a rebuild, if there was
-    one. LoadError if one is unreadable."""
+    """As the generator's own `read`, each transaction once; and figures of a rebuild or a slow
+    disk, if there was one. LoadError if one is unreadable."""
     with reading(generator.name):
         notes = files.content(out / _NOTES)
         split_load = generator.abilities.split_load
@@ -138,10 +138,13 @@ def read(
             return replace(
                 result, facts=merged_facts.one_of({name: result.facts}, notes)
             )
+        window_s = (start_s, end_s)
         times = files.content(out / rebuilt.FILE)
         if times:
-            window_s = (start_s, end_s)
             return rebuilt.added(result, times, window_s, workload.thinks)
+        slow = files.content(out / slowed.FILE)
+        if slow:
+            return slowed.added(result, slow, window_s, workload.thinks)
         return result
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from orchestrator.design import latency_quantiles
-from orchestrator.errors import TierbenchError, UsageError
+from orchestrator.errors import RunError, TierbenchError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.model import Volume
 from orchestrator.parts import (
@@ -28,6 +28,7 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Machine, World
 from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers.common.emulated import disk_files, disk_server, window_disks
 from orchestrator.tiers.common.gate import shared_limit, truth_gate
 
@@ -38,12 +39,14 @@ _PEAKS = ("iops_burst", "bytes_burst")
 _SHARED = ("shared_iops", "shared_bytes_per_s")
 _LATENCIES = ("read_latency_us", "write_latency_us")
 _CREDIT = "burst_start"
+_STALL = "stall_s"
 CHANGEABLE = (
     *_BASES,
     *_LATENCIES,
     *_PEAKS,
     *(f"{peak}_length" for peak in _PEAKS),
     _CREDIT,
+    _STALL,
 )
 _LEVERS = {
     "IOPS": _BASES[:1] + _PEAKS[:1],
@@ -72,7 +75,12 @@ class EmulatedTier:
                 forget=disk_files.forget,
             ),
             limits=ChangedLimits(
-                self.lift, self.enforce, self.require_enforced, self.levers
+                self.lift,
+                self.enforce,
+                self.require_enforced,
+                self.levers,
+                slow=self.slow,
+                restore=self.restore,
             ),
             kept_gate=self.kept_gate,
             gates_of_machines=GatesOfMachines(
@@ -152,6 +160,22 @@ class EmulatedTier:
                 levers[lever] = partial(change_by, names)
         return levers
 
+    def slow(
+        self, tier: Tier, disks: Disks, slow: SlowDisk, world: World
+    ) -> Mapping[str, float]:
+        server = _server_of(slow.node, disks)
+        return change(server, _slow_limits(tier, slow), world)
+
+    def restore(
+        self, tier: Tier, disks: Disks, node: str, world: World
+    ) -> Mapping[str, float]:
+        limits = limits_of(tier)
+        settings: dict[str, float] = {_STALL: 0}
+        for name in (*_BASES, *_PEAKS, *_constant_latencies(tier)):
+            if limits.get(name):
+                settings[name] = limits[name]
+        return change(_server_of(node, disks), settings, world)
+
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
         return self.gate_on("node-1", tier, world, thorough)
 
@@ -201,9 +225,40 @@ def _liftable(tier: Tier) -> tuple[str, ...]:
     names = [*_BASES, *_PEAKS]
     if tier.shared:
         names += _SHARED
-    if not tier.latency.model:
-        names += _LATENCIES
+    names += _constant_latencies(tier)
     return tuple(names)
+
+
+def _constant_latencies(tier: Tier) -> tuple[str, ...]:
+    if tier.latency.model:
+        return ()
+    return _LATENCIES
+
+
+def _slow_limits(tier: Tier, slow: SlowDisk) -> dict[str, float]:
+    """What the disk of a node is set to; a limit that the tier does not have stays so."""
+    if slow.how == "stall":
+        return {_STALL: slow.lasts_s}
+    times = slow.amount
+    names: tuple[str, ...] = _LATENCIES
+    if slow.how == "share":
+        times = slow.amount / 100
+        names = (*_BASES, *_PEAKS)
+    limits = limits_of(tier)
+    slower: dict[str, float] = {}
+    for name in names:
+        if limits.get(name):
+            slower[name] = max(1, round(times * limits[name]))
+    return slower
+
+
+def _server_of(node: str, disks: Disks) -> str:
+    """The container that serves the disk of a node."""
+    for volume in disks.volumes:
+        server = volume.server
+        if server and server.container and server.name == f"disk-{node}":
+            return server.container
+    raise RunError(f"no emulated disk of {node} is served")
 
 
 def _servers(disks: Disks) -> list[str]:

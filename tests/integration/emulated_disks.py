@@ -4,10 +4,10 @@ needs little of the machine."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from orchestrator.model import Volume
-from orchestrator.parts import NodesData
+from orchestrator.parts import Disks, NodesData
 from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tiers.emulated import EmulatedTier
@@ -17,9 +17,14 @@ SMALL = a_tier("small", "A small disk", "emulated", 800, 80_000_000, 0.002, 0.00
 SIZE = 400 * 2**20
 
 
+def served(tier: Tier, world: World) -> AbstractContextManager[Disks]:
+    """One emulated disk of the tier, empty."""
+    return EmulatedTier().attached(tier, NodesData([SIZE]), world)
+
+
 @contextmanager
 def device(tier: Tier, world: World) -> Iterator[Volume]:
-    """One emulated disk of the tier, empty."""
-    with EmulatedTier().attached(tier, NodesData([SIZE]), world) as disks:
+    """The volume of one."""
+    with served(tier, world) as disks:
         (volume,) = disks.volumes
         yield volume

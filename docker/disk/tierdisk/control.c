@@ -117,7 +117,7 @@ static const char *change_limits(char *rest)
 {
     require_disk_lock();
     struct limits wanted = disk.limits;
-    bool sets_credit = false, iops_peak = false, bytes_peak = false;
+    bool sets_credit = false, sets_stall = false, iops_peak = false, bytes_peak = false;
     char *word;
     while ((word = strtok_r(NULL, BETWEEN_WORDS, &rest))) {
         const char *problem = assign_limit(&wanted, word);
@@ -126,6 +126,7 @@ static const char *change_limits(char *rest)
         if (sets_drawn_latency(word))
             return "latencies are drawn from a table: a constant needs a disk without one";
         sets_credit |= starts_with(word, "burst_start=");
+        sets_stall |= starts_with(word, "stall_s=");
         iops_peak |= starts_with(word, "iops_burst=");
         bytes_peak |= starts_with(word, "bytes_burst=");
     }
@@ -146,6 +147,8 @@ static const char *change_limits(char *rest)
     shape_buckets(&disk.limits, at_ns);
     if (sets_credit)
         set_credit(disk.limits.burst_start, at_ns);
+    if (sets_stall)
+        begin_stall(disk.limits.stall_s, at_ns);
     return NULL;
 }
 

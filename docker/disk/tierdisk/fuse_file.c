@@ -96,6 +96,7 @@ static void file_fsync(fuse_req_t request, fuse_ino_t inode, int datasync,
 {
     (void)inode, (void)datasync, (void)file;
     lock_disk();
+    await_stall();
     bool reaches_host = disk.limits.flush;
     disk.flushes++;
     unlock_disk();
@@ -111,6 +112,9 @@ static void file_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t
         fuse_reply_err(request, ENOSPC);
         return;
     }
+    lock_disk();
+    await_stall();
+    unlock_disk();
     fuse_reply_err(request, counted(change_allocation(mode, offset, length)));
 }
 

@@ -42,6 +42,7 @@ static const struct {
     ONE(good_dwell_s, REAL),
     ONE(credit_ms, REAL),
     ONE(burst_start, REAL),
+    ONE(stall_s, REAL),
     ONE(flush, FLAG),
 #undef EACH_DIRECTION
 #undef ONE

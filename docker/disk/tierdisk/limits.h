@@ -25,6 +25,7 @@ struct limits {
     double slow_dwell_s, good_dwell_s; /* mean lengths of slow epochs and of those between */
     double credit_ms;                  /* how far an idle disk without burst may run ahead */
     double burst_start;                /* percent of the bucket at the start */
+    double stall_s;                    /* nothing is let in for so long, from when it is set */
     bool flush;                        /* whether a flush reaches the host's disk */
 };
 

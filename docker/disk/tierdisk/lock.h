@@ -4,6 +4,7 @@
 #define LOCK_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* Needs _GNU_SOURCE. */
 #define LOCK_INITIALIZER PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP
@@ -13,5 +14,8 @@ void require_held(pthread_mutex_t *lock);
 void lock_disk(void);
 void unlock_disk(void);
 void require_disk_lock(void);
+
+void await_change_until_ns(int64_t moment_ns);
+void announce_change(void);
 
 #endif

@@ -18,22 +18,17 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "clock.h"
 #include "control.h"
 #include "die.h"
 #include "fuse_file.h"
 #include "image.h"
-#include "latency.h"
-#include "lock.h"
 #include "loops.h"
 #include "overhead.h"
 #include "shared.h"
-#include "throttle.h"
 #include "turn.h"
 
-#define VERSION "10"
+#define VERSION "11"
 #define EXIT_REFUSED 64
-#define SMALL_REQUEST_BYTES 262144
 
 static const char USAGE[] =
     "usage: tierdisk serve [--over IMAGE] [--shared FILE] IMAGE MOUNTPOINT SOCKET "
@@ -53,22 +48,15 @@ static const char USAGE[] =
 /* Starts with the limits that the command line gives. */
 static void set_limits(int argc, char **argv)
 {
-    disk.limits = DEFAULT_LIMITS;
+    struct limits limits = DEFAULT_LIMITS;
     const char *problem = NULL;
     for (int i = 0; i < argc && !problem; i++)
-        problem = assign_limit(&disk.limits, argv[i]);
+        problem = assign_limit(&limits, argv[i]);
     if (!problem)
-        problem = check_limits(&disk.limits);
+        problem = check_limits(&limits);
     if (problem)
         die("%s", problem);
-    bool is_large = disk.limits.io_unit > SMALL_REQUEST_BYTES;
-    disk.request_bytes = is_large ? LARGEST_REQUEST_BYTES : SMALL_REQUEST_BYTES;
-    int64_t at_ns = now_ns();
-    lock_disk();
-    shape_buckets(&disk.limits, at_ns);
-    set_credit(disk.limits.burst_start, at_ns);
-    begin_draws(&disk.limits, at_ns);
-    unlock_disk();
+    begin_disk(&limits);
 }
 
 /* Takes an option and its value from the words; NULL if they begin with something else. */

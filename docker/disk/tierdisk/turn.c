@@ -19,6 +19,9 @@
 #define MOST_EARLY_NS 200000
 #define EARLY_STEP_NS 1000
 
+/* Moments stay within 64 bits. */
+#define LONGEST_STALL_S 86400.0
+
 /* Beyond this no processor sleeps deeper, and the overhead is a small part of the latency. */
 #define DEEPEST_SLEEP_US 2000.0
 
@@ -28,6 +31,9 @@
 #define SHORTEST_CLASS_US 64.0
 
 struct disk disk;
+
+/* Until then nothing is let in. It is a moment, so a stall ends without anybody who ends it. */
+static int64_t stalled_until_ns;
 
 /* How much earlier sleeps are asked to end: by class 0, and how far other classes are from it. */
 static int64_t early_ns[DIRECTIONS][SLEEP_CLASSES];
@@ -73,15 +79,48 @@ static int64_t wait_ns(enum direction direction, double latency_us)
     return llround(here_us * NS_PER_US);
 }
 
+/* Gives the disk its first limits, before anything is asked of it. */
+void begin_disk(const struct limits *limits)
+{
+    bool is_large = limits->io_unit > SMALL_REQUEST_BYTES;
+    disk.request_bytes = is_large ? LARGEST_REQUEST_BYTES : SMALL_REQUEST_BYTES;
+    int64_t at_ns = now_ns();
+    lock_disk();
+    disk.limits = *limits;
+    shape_buckets(limits, at_ns);
+    set_credit(limits->burst_start, at_ns);
+    begin_draws(limits, at_ns);
+    begin_stall(limits->stall_s, at_ns);
+    unlock_disk();
+}
+
+/* Lets nothing in for so long from that moment on; 0 ends a stall at once. */
+void begin_stall(double length_s, int64_t at_ns)
+{
+    require_disk_lock();
+    stalled_until_ns = at_ns + (int64_t)(fmin(length_s, LONGEST_STALL_S) * NS_PER_S);
+    announce_change();
+}
+
+/* Returns when the disk lets requests in. Those that have waited go on in no set order. */
+void await_stall(void)
+{
+    require_disk_lock();
+    while (now_ns() < stalled_until_ns)
+        await_change_until_ns(stalled_until_ns);
+}
+
 /* Charges a request that has just come, and says when its answer is due. */
 struct turn begin_turn(enum direction direction, size_t bytes)
 {
     struct turn turn = {.direction = direction, .came_ns = now_ns()};
     assert(bytes <= LARGEST_REQUEST_BYTES);
     lock_disk();
-    int64_t start_ns = admit(turn.came_ns, bytes);
-    assert(start_ns >= turn.came_ns);
-    double latency_us = next_latency_us(direction, &disk.limits, turn.came_ns);
+    await_stall();
+    turn.let_in_ns = max_ns(turn.came_ns, stalled_until_ns);
+    int64_t start_ns = admit(turn.let_in_ns, bytes);
+    assert(start_ns >= turn.let_in_ns);
+    double latency_us = next_latency_us(direction, &disk.limits, turn.let_in_ns);
     turn.due_ns = start_ns + wait_ns(direction, latency_us);
     turn.is_timed = latency_us > 0;
     turn.sleep_class = sleep_class(direction, latency_us);
@@ -112,7 +151,7 @@ void finish_turn(const struct turn *turn)
     if (sleeps)
         adapt_early(turn, answer_ns - wake_ns);
     struct counters *counters = &disk.counters[turn->direction];
-    counters->host_ns += moved_ns - turn->came_ns;
+    counters->host_ns += moved_ns - turn->let_in_ns;
     counters->late_ns += late_ns;
     counters->over += turn->is_timed && moved_ns > turn->due_ns;
     counters->answered++;

@@ -10,6 +10,7 @@
 
 /* The largest request that any tier has: its I/O unit, where that is large. */
 #define LARGEST_REQUEST_BYTES 1048576
+#define SMALL_REQUEST_BYTES 262144
 
 /* Of one direction, since the start. */
 struct counters {
@@ -38,9 +39,13 @@ struct turn {
     int sleep_class;
     bool is_timed; /* whether the tier has a latency */
     int64_t came_ns, due_ns;
+    int64_t let_in_ns; /* when it came, or a stall ended after that */
     int64_t early_ns; /* how much earlier the sleep is asked to end */
 };
 
+void begin_disk(const struct limits *limits);
+void begin_stall(double length_s, int64_t at_ns);
+void await_stall(void);
 struct turn begin_turn(enum direction direction, size_t bytes);
 void finish_turn(const struct turn *turn);
 

@@ -57,6 +57,8 @@ REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
     Criterion("latency_p99_s", "p99 latency meanwhile", "rebuild"),
 )
+# Where a disk was slow. How long it takes to recover is not counted: it may not be reached.
+SLOW_DISK = (Criterion("latency_p99_s", "p99 latency meanwhile", "slow_disk"),)
 
 
 def each_once(

@@ -129,11 +129,14 @@ class _MeasuredContest(ABC):
 
     @cached_property
     def usual(self) -> tuple[Criterion, tuple[Criterion, ...]]:
-        """Throughput and latencies by what the runs count, and those of a rebuild."""
+        """Throughput and latencies by what the runs count, and those of a rebuild or
+        a slow disk."""
         rate = results.rate_of(self.all_runs(self.least))
         throughput, latencies = candidates.COMPARED[rate]
         if self.highest.lost_after_s is not None:
             latencies = (*latencies, *candidates.REBUILD)
+        if self.highest.slow:
+            latencies = (*latencies, *candidates.SLOW_DISK)
         return throughput, latencies
 
     @cached_property

@@ -3,6 +3,7 @@
 from orchestrator.analysis import results
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
+from orchestrator.analysis.figures import slowed
 from orchestrator.analysis.results import RunData
 from orchestrator.analysis.statistics import steadiness
 from orchestrator.analysis.telemetry.use.all_nodes import Totals
@@ -25,12 +26,20 @@ def windows(run: RunData, _: Totals) -> Doubts:
     rebuild_s = results.value_of(run.record, "rebuild_s")
     if rebuild_s is not None and rebuild_s < SHORT_S:
         yield _short_rebuild(rebuild_s)
+    if run.record.workload.slow:
+        recovery_s = results.value_of(run.record, "recovery_s")
+        if recovery_s is None:
+            yield _not_recovered()
 
 
 def _steadiness(run: RunData) -> Doubts:
-    # Neither a piece of work nor the loss of a node has a steady state.
+    # Neither a piece of work nor the loss of a node has a steady state, nor has a slow disk.
     load = run.record.workload
-    if load.lost_after_s is not None or results.generator(run.record).ends_with_work:
+    if (
+        load.slow
+        or load.lost_after_s is not None
+        or results.generator(run.record).ends_with_work
+    ):
         return
     rows = run.intervals[run.intervals["phase"] == "measure"]
     times_s = rows["time_s"].tolist()
@@ -73,6 +82,15 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
         f"{format_seconds(measured_s)} were measured: too short for caches and background "
         "writes to show",
         advice=f"take a larger --scale than {scale}",
+    )
+
+
+def _not_recovered() -> Doubt:
+    return limits_the_answer(
+        "not recovered",
+        f"throughput was not at {slowed.RECOVERED_PCT:.0f} % of before for "
+        f"{slowed.RECOVERED_FOR_S} s in a row after the slow disk, until the window's end",
+        advice="give it a longer `measure`, or begin the slow disk earlier (@AFTER)",
     )
 
 

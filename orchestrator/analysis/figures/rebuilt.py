@@ -1,13 +1,11 @@
 """A node that was lost in a window and rebuilt: how long that took, and what the load did before,
 meanwhile and afterwards. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 from orchestrator import metrics, parts
-from orchestrator.analysis.figures.transactions import Window
-from orchestrator.model import Measurement
+from orchestrator.analysis.figures import parts_of_window
 
 FILE = "rebuild.json"  # with the times, among the raw files
 _SCOPES = ("before_loss", "rebuild", "after_rebuild")
@@ -29,20 +27,10 @@ def added(
         figures.append(metrics.measured("rebuild_bytes_per_s", bytes_per_s))
     start_s, end_s = window_s
     edges_s = (start_s, times["lost_s"], times["back_s"], end_s)
-    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
-    spans = [Window(*span_s, pooled, at_a_rate) for span_s in pairwise(edges_s)]
+    spans = parts_of_window.between(edges_s, result, pooled)
     for table in result.latencies or ():
         for span in spans:
             span.add(table)
     for scope, span in zip(_SCOPES, spans, strict=True):
-        figures += _figures(span, scope)
+        figures += parts_of_window.figures(span, scope)
     return replace(result, measurements=tuple(figures))
-
-
-def _figures(span: Window, scope: str) -> Iterator[Measurement]:
-    """Of all transactions together; of a moment there are no figures."""
-    if span.duration_s < 1:
-        return
-    for measurement in span.measurements(None):
-        if measurement.scope == "all":
-            yield replace(measurement, scope=scope)

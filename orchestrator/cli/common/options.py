@@ -253,6 +253,7 @@ class Options(Measuring):
     warmup: Literal["fixed", "steady"] = "fixed"
     windows: Literal["scale", "checkpoints", "many"] = "scale"
     confirm: bool = False
+    slow: Annotated[list[str] | None, Option(metavar="NODE=HOW,TIME")] = None
     overrides: Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE")] = None
     retry_failed: Annotated[int, Option(min=0)] = 1
     question: Annotated[str, Option(metavar="SENTENCE")] = ""

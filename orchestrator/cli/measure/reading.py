@@ -11,12 +11,14 @@ from orchestrator.cli.common.options import Request, names_in
 from orchestrator.design import factors, machines, slo, varied_profiles
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
+from orchestrator.keys import slow_disks
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import overrides, project_files, sizes
 from orchestrator.planning.durations import data_bytes
 from orchestrator.planning.project_files import FilesRead
+from orchestrator.tier.slow_disk import SlowDisk
 
 SLO = "--slo"
 
@@ -170,7 +172,8 @@ def _at(
     workloads = []
     for workload in slo.applied(bound, request.slo, SLO):
         warm = warmed(workload, request.warmup)
-        workloads.append(confirmed(warm, request.confirm))
+        longer = confirmed(warm, request.confirm)
+        workloads.append(_with_slow_disks(longer, request.slow))
     return PlanDraft(request, (), profiles, tuple(workloads), unpriced, of_files)
 
 
@@ -199,6 +202,20 @@ def _overrides(request: Request, value: Varied | None) -> overrides.Overrides:
         of_workload,
         f"--vary also takes {readers}",
     )
+
+
+def _with_slow_disks(load: Workload, texts: Sequence[str] | None) -> Workload:
+    """With those of --slow instead of its file's, if some are given. UsageError for a text that is
+    none."""
+    if not texts:
+        return load
+    slow: list[SlowDisk] = []
+    for text in texts:
+        try:
+            slow.append(slow_disks.slow_disk_in(text))
+        except ValueError as error:
+            raise_all([Mistake(f"--slow {text}", str(error))])
+    return replace(load, slow=tuple(slow))
 
 
 def _with_clients(profile: Profile, clients: int) -> Profile:

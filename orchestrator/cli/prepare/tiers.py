@@ -104,20 +104,25 @@ def change(
     app: App,
     run: Annotated[str, Argument(autocompletion=completion.runs)],
     limits: list[str],
+    node: str | None = None,
     results: Path | None = None,
 ) -> None:
     """Changes limits of the emulated disks of the run that is going on, and records it."""
     changes = limits_in(limits)
-    enforced = set_limits(app, run, changes, results or app.results)
+    enforced = set_limits(app, run, changes, results or app.results, node)
     print_limits(changes, enforced, app)
 
 
 def set_limits(
-    app: App, run: str, limits: Mapping[str, float], results: Path
+    app: App,
+    run: str,
+    limits: Mapping[str, float],
+    results: Path,
+    node: str | None = None,
 ) -> Mapping[str, float]:
-    """Changes limits of the emulated disks of the run that is going on; returns what they enforce.
-    The change is written beside the run's raw files and becomes part of its record. UsageError if
-    that run is not going on or has no such disks."""
+    """Changes limits of the emulated disks of the run that is going on, or of one `node`; returns
+    what they enforce. The change is written beside the run's raw files and becomes part of its
+    record. UsageError if that run is not going on or has no such disks."""
     from orchestrator.system import store
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import disk_server
@@ -134,6 +139,8 @@ def set_limits(
     # Its containers are looked for, where it has its own.
     world.platform.campaign = running
     disks = disk_server.running_disks(world)
+    if node is not None:
+        disks = _of_node(node, disks)
     if not disks:
         raise UsageError(
             f"{folder.name} has no emulated disk at this moment",
@@ -151,6 +158,23 @@ def set_limits(
         store.keep_limit_change(folder, change)
 
     return emulated.change_all(disks, limits, keep, world)
+
+
+def _of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
+    """The disks of one node. UsageError if others have some and it has none."""
+    chosen: list[str] = []
+    nodes: list[str] = []
+    for name in disks:
+        _, _, node_of_disk = name.rpartition("-disk-")
+        nodes.append(node_of_disk)
+        if node_of_disk == node:
+            chosen.append(name)
+    if disks and not chosen:
+        raise UsageError(
+            f"{node} has no emulated disk in this run",
+            f"name one of {', '.join(nodes)}, or leave --node out for all",
+        )
+    return tuple(chosen)
 
 
 _UNKNOWN = "–"

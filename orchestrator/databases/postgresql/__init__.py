@@ -304,8 +304,8 @@ def container_specs(
 ) -> tuple[ContainerSpec, ...]:
     """The containers of a cluster: node 1 is the primary, the others stream from it."""
     options = settings.options(settings.applied(spec))
-    majority = settings.synchronous_standby_names(spec.replication_factor)
-    quorum = settings.options({"synchronous_standby_names": majority})
+    names = settings.synchronous_standby_names(spec)
+    quorum = settings.options({"synchronous_standby_names": names})
     address = network.addresses[0]
     # Parallel workers of a query meet here; it counts against the memory limit.
     shared_bytes = max(64 * 2**20, spec.size.memory_bytes // 4)

@@ -15,6 +15,9 @@ from orchestrator.model import ClusterSpec
 
 MAJOR_VERSION = "17"
 ACCEPT_DATA_LOSS = "accept_data_loss"
+COMMIT_WAITS_FOR = "commit_waits_for"
+MAJORITY = "majority"
+ALL = "all"
 PORT = 5432
 
 _KIB = 2**10
@@ -45,12 +48,20 @@ def slot(number: int) -> str:
     return f"node_{number}"
 
 
-def synchronous_standby_names(replication_factor: int) -> str:
-    """`ANY 1 (node_2, node_3)`: so many that a majority has flushed a commit."""
-    if replication_factor < 2:
+def synchronous_standby_names(spec: ClusterSpec) -> str:
+    """`ANY 1 (node_2, node_3)`: so many that a majority has flushed a commit, or all have."""
+    copies = spec.replication_factor
+    if copies < 2:
         return ""
-    standbys = ", ".join(slot(number) for number in range(2, replication_factor + 1))
-    return f"ANY {replication_factor // 2} ({standbys})"
+    standbys = ", ".join(slot(number) for number in range(2, copies + 1))
+    waits_for = copies // 2
+    if _commit_waits_for(spec) == ALL:
+        waits_for = copies - 1
+    return f"ANY {waits_for} ({standbys})"
+
+
+def _commit_waits_for(spec: ClusterSpec) -> str:
+    return _lower(spec).get(COMMIT_WAITS_FOR, MAJORITY).strip().lower()
 
 
 def applied(spec: ClusterSpec) -> dict[str, str]:
@@ -66,6 +77,7 @@ def own(spec: ClusterSpec) -> dict[str, str]:
     """The settings in the profile."""
     settings = _lower(spec)
     settings.pop(ACCEPT_DATA_LOSS, None)
+    settings.pop(COMMIT_WAITS_FOR, None)
     return settings
 
 
@@ -186,6 +198,9 @@ def _setting_mistakes(spec: ClusterSpec) -> Iterator[errors.Mistake]:
         yield setting_mistake(
             ACCEPT_DATA_LOSS, f"{name} is none of {', '.join(_DURABLE)}"
         )
+    waits_for = _commit_waits_for(spec)
+    if waits_for not in (MAJORITY, ALL):
+        yield setting_mistake(COMMIT_WAITS_FOR, f"use `{MAJORITY}` or `{ALL}` (copies)")
     reserved = strict_yaml.shipped(__package__, "settings.yaml")["reserved"]
     for name, value in own(spec).items():
         if not _NAME.fullmatch(name):

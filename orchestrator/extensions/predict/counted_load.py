@@ -92,6 +92,8 @@ class CountedLoad:
 def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     """By counters of the run. UsageError if something that must be known is not."""
     record = run.record
+    if record.workload.slow:
+        raise _disk_was_slow(record.run.slug)
     rate = value_of(record, "throughput_per_s")
     database = [node for node in record.nodes if node.role == "database"]
     cpu_s = _cpu_s(run, rate)
@@ -174,6 +176,13 @@ def _not_all_known(run: str) -> UsageError:
     return UsageError(
         f"{run}: transactions, CPU, its limit, and I/O are not all known",
         advice="predict from a run whose telemetry has them",
+    )
+
+
+def _disk_was_slow(slug: str) -> UsageError:
+    return UsageError(
+        f"a disk was slow in the window of {slug}: it tells nothing of the tier",
+        advice="predict from a run without `slow` (--slow)",
     )
 
 

@@ -40,6 +40,13 @@ _REBUILD = (
     _Compared("rebuild latency_p99_s", "p99 meanwhile"),
     _Compared("rebuild throughput_per_s", "transactions/s meanwhile"),
 )
+# A disk was slow.
+_SLOW_DISK = (
+    _Compared("slow_disk latency_p99_s", "p99 meanwhile"),
+    _Compared("slow_disk throughput_per_s", "transactions/s meanwhile"),
+    _Compared("slow_share_pct", "throughput meanwhile, % of before"),
+    _Compared("recovery_s", "time to recover"),
+)
 
 
 def section(index: ReportIndex) -> Section:
@@ -63,6 +70,9 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     if index.has("rebuild_s"):
         rebuilt = _table(index, _REBUILD)
         yield Part("A lost node (less time is better)", (rebuilt,))
+    if index.has("slow_share_pct"):
+        slow_disk = _table(index, _SLOW_DISK)
+        yield Part("A slow disk", (slow_disk,))
     yield from _open_questions(index)
 
 

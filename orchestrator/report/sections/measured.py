@@ -35,6 +35,8 @@ _TITLES = {
     "throughput_per_s": "Transactions/s",
     "rebuild_s": "Rebuild",
     "rebuild_bytes_per_s": "Onto the rebuilt disk",
+    "slow_share_pct": "Kept while a disk is slow",
+    "recovery_s": "Recovery",
     "cpu_pct": "CPU",
 }
 # These stand there also if no run has them.

@@ -129,6 +129,16 @@ def test_the_platform_and_the_machines_are_those_of_the_running_campaign(
     assert nodes == [f"tierbench-1f2e3d-4-disk-node-{number}" for number in (1, 2)]
 
 
+def test_one_node_s_disk_alone_is_changed(tmp_path: Path) -> None:
+    run = going_on(tmp_path, None, None)
+    app = App(cache=tmp_path, platforms=lambda: {"docker": lambda *_: Running()})
+    tiers.set_limits(app, "latest", {"iops": 4000.0}, tmp_path, "node-2")
+    assert [disk for disk, _ in changed(run)] == ["tierbench-1f2e3d-4-disk-node-2"]
+    with pytest.raises(UsageError, match="node-7 has no emulated disk") as raised:
+        tiers.set_limits(app, "latest", {"iops": 4000.0}, tmp_path, "node-7")
+    assert "name one of node-1, node-2" in raised.value.advice
+
+
 def test_without_a_run_nothing_is_asked(tmp_path: Path) -> None:
     app = an_app(tmp_path, connect=lambda *_: pytest.fail("nothing to change"))
     with pytest.raises(UsageError, match="no run is going on"):

@@ -89,9 +89,25 @@ def test_the_profile_wins_in_any_case_of_letters() -> None:
     ],
 )
 def test_a_majority_with_the_primary_has_flushed(replicas: int, names: str) -> None:
-    assert settings.synchronous_standby_names(replicas) == names
+    own = spec(replication_factor=replicas, nodes=replicas)
+    assert settings.synchronous_standby_names(own) == names
     flushing = int(names.split()[1]) if names else 0
     assert 1 + flushing > replicas / 2
+
+
+@pytest.mark.parametrize(
+    ("replicas", "names"),
+    [(1, ""), (2, "ANY 1 (node_2)"), (3, "ANY 2 (node_2, node_3)")],
+)
+def test_a_commit_can_wait_for_all_copies(replicas: int, names: str) -> None:
+    waiting = spec(
+        replication_factor=replicas,
+        nodes=replicas,
+        settings={"commit_waits_for": "all"},
+    )
+    assert settings.synchronous_standby_names(waiting) == names
+    assert settings.own(waiting) == {}, "no server knows it"
+    assert settings.mistakes(waiting) == []
 
 
 # ------------------------------------------------------------------ refusals
@@ -288,3 +304,8 @@ def test_without_commits_nothing_waits_for_a_sync_whatever_the_profile_says() ->
         name: value for name, value in without.items() if value != with_sync[name]
     }
     assert changed == {"fsync": "off", "synchronous_commit": "off"}
+
+
+def test_what_a_commit_cannot_wait_for_is_refused() -> None:
+    (reason,) = refused(settings={"commit_waits_for": "two"}).values()
+    assert reason == "use `majority` or `all` (copies)"

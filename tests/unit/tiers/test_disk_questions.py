@@ -11,6 +11,8 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +42,38 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(library: Path, tmp_path: Path) -> Path:
     """The socket at which a disk answers, whose thread lasts as long as this process."""
     place = tmp_path / "control"
-    ctypes.CDLL(str(library)).answer_questions(str(place).encode())
+    disk = ctypes.CDLL(str(library))
+    disk.begin_disk(ctypes.byref(ctypes.c_byte.in_dll(disk, "DEFAULT_LIMITS")))
+    disk.answer_questions(str(place).encode())
     return place
+
+
+class Turn(ctypes.Structure):
+    """As `struct turn` of turn.h."""
+
+    _fields_ = (
+        ("direction", ctypes.c_int),
+        ("sleep_class", ctypes.c_int),
+        ("is_timed", ctypes.c_bool),
+        ("came_ns", ctypes.c_int64),
+        ("due_ns", ctypes.c_int64),
+        ("let_in_ns", ctypes.c_int64),
+        ("early_ns", ctypes.c_int64),
+    )
+
+
+@pytest.fixture
+def reading(library: Path) -> threading.Thread:
+    """One read of the disk, which is not begun yet."""
+    turns = ctypes.CDLL(str(library))
+    turns.begin_turn.restype = Turn
+    turns.begin_turn.argtypes = (ctypes.c_int, ctypes.c_size_t)
+
+    def read() -> None:
+        turn = turns.begin_turn(0, 4096)
+        turns.finish_turn(ctypes.byref(turn))
+
+    return threading.Thread(target=read, daemon=True)
 
 
 def asked(server: Path, question: str) -> dict[str, Any]:
@@ -74,3 +106,38 @@ def test_tables_are_answered_with_the_limits(server: Path, tmp_path: Path) -> No
     table.write_text("0 300\n1 400\n")
     assert "read_latency_us" in asked(server, f"tables {table} {table}")
     assert asked(server, "stats")["read"]["table_points"] == 2
+
+
+def test_a_stalled_disk_answers_questions_and_nothing_else(
+    server: Path, reading: threading.Thread
+) -> None:
+    before = asked(server, "stats")["read"]
+    asked(server, "set iops=0 stall_s=1.5")
+    began_s = time.monotonic()
+    reading.start()
+    reading.join(0.5)
+    assert reading.is_alive()
+    assert asked(server, "stats")["read"]["ops"] == before["ops"]
+    # Another limit that is set meanwhile does not begin the stall again.
+    asked(server, "set iops=5000")
+    reading.join(10)
+    assert not reading.is_alive()
+    assert time.monotonic() - began_s >= 1.4
+    after = asked(server, "stats")["read"]
+    assert after["answered"] == before["answered"] + 1
+    assert after["waited_s"] - before["waited_s"] > 1.3
+    # The host was not slow: it was not asked meanwhile.
+    assert after["host_s"] - before["host_s"] < 0.5
+    asked(server, "set iops=0 stall_s=0")
+
+
+def test_a_stall_is_ended_before_its_time(
+    server: Path, reading: threading.Thread
+) -> None:
+    asked(server, "set stall_s=60")
+    reading.start()
+    reading.join(0.2)
+    assert reading.is_alive()
+    assert asked(server, "set stall_s=0")["stall_s"] == 0
+    reading.join(10)
+    assert not reading.is_alive()

@@ -18,6 +18,7 @@ from orchestrator.model import Node, Volume
 from orchestrator.parts import Disks
 from orchestrator.powers import Completed
 from orchestrator.tier import Burst, LatencyModel, Limits, SlowEpochs, Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers import emulated
 from orchestrator.tiers.emulated import EmulatedTier, limits_of
 from tests.fakes import FakePlatform, completed, fake_world
@@ -206,3 +207,62 @@ def test_whether_a_disk_is_lifted(tier: Tier | None, is_lifted: bool) -> None:
     platform = lifted(tier)[0] if tier else Served(CONSTANT)
     world = fake_world(platform=platform)
     assert emulated.any_lifted(list(platform.limits), world) is is_lifted
+
+
+SHARE = SlowDisk("node-2", "share", 10.0, 60.0)
+TENFOLD = SlowDisk("node-2", "latency", 10.0, 60.0)
+STALLED = SlowDisk("node-2", "stall", 0.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("tier", "slow", "enforced"),
+    [
+        (CONSTANT, SHARE, {"iops": 110, "bytes_per_s": 12_500_000}),
+        (
+            BURSTS,
+            SHARE,
+            {
+                "iops": 110,
+                "bytes_per_s": 12_500_000,
+                "iops_burst": 350,
+                "bytes_burst": 17_000_000,
+            },
+        ),
+        (DRAWN, SHARE, {"iops": 110, "bytes_per_s": 12_500_000}),
+        (changed(CONSTANT, bytes_per_s=None), SHARE, {"iops": 110}),
+        (CONSTANT, TENFOLD, {"read_latency_us": 30_000, "write_latency_us": 20_000}),
+        (CONSTANT, STALLED, {"stall_s": 5.0}),
+        (DRAWN, STALLED, {"stall_s": 5.0}),
+    ],
+    ids=["share", "burst", "drawn", "no bandwidth", "latency", "stall", "drawn stall"],
+)
+def test_the_disk_of_one_node_is_slow_and_as_declared_again(
+    tier: Tier, slow: SlowDisk, enforced: dict[str, float]
+) -> None:
+    platform = Served(tier)
+    for limits in platform.limits.values():
+        limits["stall_s"] = 0.0
+    world = fake_world(platform=platform)
+    declared = {disk: dict(limits) for disk, limits in platform.limits.items()}
+    told = EmulatedTier().slow(tier, platform.disks, slow, world)
+    assert platform.limits["disk-1"] == declared["disk-1"]
+    assert platform.limits["disk-2"] == {**declared["disk-2"], **enforced} == told
+    told = EmulatedTier().restore(tier, platform.disks, "node-2", world)
+    assert platform.limits == declared
+    assert told == declared["disk-2"]
+
+
+def test_a_disk_that_stays_as_it_is_was_not_slow() -> None:
+    platform = Served(CONSTANT, "iops")
+    world = fake_world(platform=platform)
+    with pytest.raises(GateError, match=r"enforces iops=1100.0, expected"):
+        EmulatedTier().slow(CONSTANT, platform.disks, SHARE, world)
+
+
+def test_the_disk_of_a_node_that_has_none_cannot_be_slow() -> None:
+    platform = Served(CONSTANT)
+    world = fake_world(platform=platform)
+    with pytest.raises(RunError, match="no emulated disk of node-7 is served"):
+        EmulatedTier().slow(
+            CONSTANT, platform.disks, replace(SHARE, node="node-7"), world
+        )

@@ -29,6 +29,7 @@ from orchestrator.facts import Varied
 from orchestrator.metrics import measured
 from orchestrator.model import Record
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
+from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape
 from tests.campaigns import SHAPES, build_campaign, build_run, build_tier, with_tier
 from tests.tiers import changed
@@ -467,6 +468,15 @@ def test_a_log_on_a_disk_of_its_own_is_refused() -> None:
     apart = replace(run, record=replace(run.record, nodes=nodes))
     with pytest.raises(UsageError, match="a log on a disk of its own"):
         model(apart, None, None)
+
+
+def test_a_window_with_a_slow_disk_is_refused() -> None:
+    run = run_of(campaign(), "ultra")
+    slow = (SlowDisk("node-1", "share", 10.0, 5.0),)
+    load = replace(run.record.workload, slow=slow)
+    slowed = replace(run, record=replace(run.record, workload=load))
+    with pytest.raises(UsageError, match="a disk was slow in the window"):
+        model(slowed, None, None)
 
 
 def test_latencies_are_the_gates_then_the_declared() -> None:

@@ -1,0 +1,30 @@
+"""A window in several parts, such as before, while and after a node is lost. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from orchestrator import parts
+from orchestrator.analysis.figures.transactions import Window
+from orchestrator.model import Measurement
+
+
+def between(
+    edges_s: Sequence[float], result: parts.Result, pooled: bool
+) -> tuple[Window, ...]:
+    """The parts between these moments (Unix seconds), to which no transaction is added yet.
+    `pooled`: as of `transactions`."""
+    at_a_rate = bool(result.facts.arrival_rate_per_s) and not pooled
+    spans: list[Window] = []
+    for start_s, end_s in pairwise(edges_s):
+        spans.append(Window(start_s, end_s, pooled, at_a_rate))
+    return tuple(spans)
+
+
+def figures(part: Window, scope: str) -> Iterator[Measurement]:
+    """Of all transactions together; of a moment there are no figures."""
+    if part.duration_s < 1:
+        return
+    for measurement in part.measurements(None):
+        if measurement.scope == "all":
+            yield replace(measurement, scope=scope)

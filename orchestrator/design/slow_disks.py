@@ -1,0 +1,65 @@
+"""When disks are slow in the window of a load (`slow` of a workload), and in words. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.units import format_number, format_seconds
+
+
+@dataclass(frozen=True)
+class SlowPart:
+    """A slow disk with its times, in seconds since the window's begin."""
+
+    disk: SlowDisk
+    begin_s: float
+    end_s: float
+
+
+def described(disk: SlowDisk) -> str:
+    """A phrase, such as `node-3 at 10 % of its IOPS and bytes/s for 60 s`."""
+    lasts = format_seconds(disk.lasts_s)
+    amount = format_number(disk.amount)
+    if disk.how == "share":
+        return f"{disk.node} at {amount} % of its IOPS and bytes/s for {lasts}"
+    if disk.how == "latency":
+        return f"{disk.node} at {amount} times its latency for {lasts}"
+    return f"{disk.node} stalled for {lasts}"
+
+
+def parts(disks: Sequence[SlowDisk], measure_s: float) -> tuple[SlowPart, ...]:
+    """In the order in which they begin. One without `after_s` is in the middle of the window."""
+    timed: list[SlowPart] = []
+    for disk in disks:
+        begin_s = disk.after_s
+        if begin_s is None:
+            begin_s = (measure_s - disk.lasts_s) / 2
+        timed.append(SlowPart(disk, begin_s, begin_s + disk.lasts_s))
+    return tuple(sorted(timed, key=_begin_s))
+
+
+def _begin_s(part: SlowPart) -> float:
+    return part.begin_s
+
+
+def mistakes(disks: Sequence[SlowDisk], measure_s: float) -> Iterator[str]:
+    """Why these cannot be in a window of `measure_s`: each a sentence without its full stop.
+
+    There is one time before, one meanwhile and one after: so no gap is between them.
+    """
+    end_by_node: dict[str, float] = {}
+    slow_until_s: float | None = None
+    for part in parts(disks, measure_s):
+        node = part.disk.node
+        if part.begin_s <= 0 or part.end_s >= measure_s:
+            window = format_seconds(measure_s)
+            yield (
+                f"{described(part.disk)} does not begin and end within the window of {window}"
+            )
+        if part.begin_s < end_by_node.get(node, 0.0):
+            yield f"{node} would be slow twice at the same time"
+        if slow_until_s is not None and part.begin_s > slow_until_s:
+            gap = format_seconds(part.begin_s - slow_until_s)
+            yield f"no disk would be slow for {gap} in between: let one follow the other"
+        end_by_node[node] = part.end_s
+        slow_until_s = max(part.end_s, slow_until_s or 0.0)

@@ -1,0 +1,58 @@
+"""The texts of one slow disk (`slow` of a workload, `--slow`): `NODE=HOW,TIME[@AFTER]`. Pure.
+
+`node-3=10%,60s` is a tenth of its IOPS and bytes/s, `node-3=10x,60s` ten times its latency, and
+`node-3=stall,5s@30s` no answer at all, from 30 s after the window's begin.
+"""
+
+from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.units import MOST, parse_seconds, short
+
+FORM = "NODE=HOW,TIME[@AFTER]"
+_EXAMPLES = "such as node-3=10%,60s or node-3=10x,60s or node-3=stall,5s@30s"
+_STALL = "stall"
+
+
+def texts_in(value: object) -> object:
+    """One text as the list of its words; a list as it is."""
+    if isinstance(value, str):
+        return value.split()
+    return value
+
+
+def slow_disk_in(text: object) -> SlowDisk:
+    """ValueError with what is wrong in it."""
+    node, _, rest = str(text).partition("=")
+    how, _, times = rest.partition(",")
+    lasts, has_after, after = times.partition("@")
+    node = node.strip()
+    how = how.strip()
+    if not node or not how or not lasts.strip():
+        raise ValueError(f"expected {FORM}, {_EXAMPLES}, got {short(text)}")
+    lasts_s = parse_seconds(lasts.strip())
+    after_s = None
+    if has_after:
+        after_s = parse_seconds(after.strip())
+    if lasts_s <= 0:
+        raise ValueError(f"a slow disk lasts longer than {short(lasts)}")
+    if how == _STALL:
+        return SlowDisk(node, "stall", 0.0, lasts_s, after_s)
+    if how.endswith("%"):
+        share_pct = _number(how, "%")
+        if not 0 < share_pct < 100:
+            raise ValueError(f"a share is above 0 % and below 100 %, not {short(how)}")
+        return SlowDisk(node, "share", share_pct, lasts_s, after_s)
+    if how.endswith("x"):
+        times_latency = _number(how, "x")
+        if not 1 < times_latency < MOST:
+            raise ValueError(f"a slower latency is more than 1x, not {short(how)}")
+        return SlowDisk(node, "latency", times_latency, lasts_s, after_s)
+    raise ValueError(
+        f"a disk is slow by a share (10%), a latency (10x) or stall, not {short(how)}"
+    )
+
+
+def _number(how: str, unit: str) -> float:
+    try:
+        return float(how.removesuffix(unit))
+    except ValueError:
+        raise ValueError(f"expected a number before {unit}, got {short(how)}") from None

@@ -1,0 +1,174 @@
+"""One node's disk is slow for a time while a load runs (`slow` of a workload, `--slow`).
+
+So long after the window's begin its limits are changed, and afterwards they are as the tier
+declares again, which is read back. The times, and what the disk then enforced, are kept among the
+raw files, from which figures are made (`analysis/figures/slowed.py`).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from orchestrator.analysis.figures import slowed
+from orchestrator.design import boxed_work, node_disks, slow_disks
+from orchestrator.design.slow_disks import SlowPart
+from orchestrator.errors import RunError, UsageError, VoidError
+from orchestrator.model import Profile, Workload
+from orchestrator.parts import ChangedLimits, Disks, Parts
+from orchestrator.powers import World
+from orchestrator.run.recording import RunContext
+from orchestrator.run.window import Follower, followed
+from orchestrator.system import files
+from orchestrator.tier import Tier
+from orchestrator.tier.slow_disk import SlowDisk
+
+
+def check(workload: Workload, profile: Profile, parts: Parts) -> None:
+    """UsageError if no disk of this cluster can be slow in the window of this load."""
+    for why in _obstacles(workload, profile, parts):
+        raise UsageError(
+            f"{workload.name} on {profile.name}: no disk can be slow: {why}",
+            advice="see docs/WORKLOADS.md, or leave `slow` (--slow) out",
+        )
+
+
+def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[str]:
+    """Why the disks cannot be slow: none, if they can."""
+    tier = profile.tier
+    if workload.database is not None:
+        yield "it measures one disk alone, without a cluster"
+    if parts.tiers[tier.disk.enforcement].abilities.limits is None:
+        yield "the limits of this tier's disks cannot be changed, only emulated ones"
+    generator = parts.load_generators[workload.generator]
+    if generator.abilities.split_load is None:
+        yield "its load keeps no record of each transaction"
+    if boxed_work.ends_with_work(workload):
+        yield "it ends when its work is done, so its window has no known end"
+    if workload.confirm_s > 0:
+        yield "`--confirm` changes limits too"
+    if workload.lost_after_s is not None:
+        yield "`lost_after` loses a node in the same window"
+    yield from _unlike_tier(workload.slow, tier)
+    names = node_disks.node_names(profile.cluster.nodes)
+    for disk in workload.slow:
+        if disk.node not in names:
+            yield f"there is no {disk.node}: the nodes are {', '.join(names)}"
+    yield from slow_disks.mistakes(workload.slow, workload.measure_s)
+
+
+def _unlike_tier(disks: Sequence[SlowDisk], tier: Tier) -> Iterator[str]:
+    """What the tier does not declare cannot be worse."""
+    ways = {disk.how for disk in disks}
+    has_rate = tier.limits.iops or tier.limits.bytes_per_s
+    if "share" in ways and not has_rate:
+        yield "the tier has no IOPS and no bytes/s of which a share could be left"
+    if "latency" not in ways:
+        return
+    if tier.latency.model:
+        yield "the tier's latency is drawn from a table, and only a constant one can change"
+    elif not tier.latency.read_s and not tier.latency.write_s:
+        yield "the tier declares no latency that could be longer"
+
+
+@contextmanager
+def slowing(here: RunContext, disks: Disks, world: World) -> Iterator[World]:
+    """Yields the world to give to the load generator.
+
+    VoidError at the end of the block if a disk was not slow for its time, and as declared again,
+    within the window.
+    """
+    load = here.workload
+    limits = here.mechanism.abilities.limits
+    if not load.slow or limits is None:
+        yield world
+        return
+    follower = Follower(world.clock)
+    changes = _Changes(here, disks, limits, follower)
+    with followed(changes.follow, "slow disk", follower, world) as telling:
+        yield telling
+    if changes.error is not None:
+        raise _not_slowed(changes.error) from changes.error
+    if len(changes.kept) < len(load.slow):
+        raise _not_slowed(RunError("the load had ended before"))
+    files.write_json(here.raw / slowed.FILE, {"parts": changes.kept})
+
+
+def _not_slowed(why: Exception) -> VoidError:
+    return VoidError(
+        f"a disk was not slow as asked: {why}",
+        advice="look at the log of the disk's server among the raw files of the run",
+    )
+
+
+@dataclass(frozen=True)
+class _Event:
+    """What is done to a disk, so long after the window's begin."""
+
+    moment_s: float
+    disk: SlowDisk
+    begins: bool
+
+
+def _events(parts: Sequence[SlowPart]) -> list[_Event]:
+    """In their order. At one moment a disk is as declared again before it is slow anew."""
+    events: list[_Event] = []
+    for part in parts:
+        events.append(_Event(part.begin_s, part.disk, begins=True))
+        events.append(_Event(part.end_s, part.disk, begins=False))
+
+    def order(event: _Event) -> tuple[float, bool]:
+        return event.moment_s, event.begins
+
+    return sorted(events, key=order)
+
+
+@dataclass
+class _Changes:
+    """The changes of limits in a window, on a thread of their own.
+
+    `kept`: each part that is over, with its times (Unix seconds) and what its disk enforced.
+    """
+
+    here: RunContext
+    disks: Disks
+    limits: ChangedLimits
+    follower: Follower
+    kept: list[dict[str, Any]] = field(default_factory=list)
+    error: Exception | None = None
+    _slow: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def follow(self, begin_s: float) -> None:
+        load = self.here.workload
+        parts = slow_disks.parts(load.slow, load.measure_s)
+        try:
+            for event in _events(parts):
+                if not self.follower.wait_until(begin_s + event.moment_s):
+                    return
+                if event.begins:
+                    self._make_slow(event.disk)
+                else:
+                    self._restore(event.disk)
+        except Exception as error:  # raised when the load has ended
+            self.error = error
+
+    def _make_slow(self, disk: SlowDisk) -> None:
+        world = self.here.world
+        world.progress.note(f"the disk of {slow_disks.described(disk)}")
+        slow_s = world.clock.now()
+        tier = self.here.profile.tier
+        enforced = self.limits.slow(tier, self.disks, disk, world)
+        self._slow[disk.node] = {
+            **asdict(disk),
+            "slow_s": slow_s,
+            "enforced": dict(enforced),
+        }
+
+    def _restore(self, disk: SlowDisk) -> None:
+        world = self.here.world
+        tier = self.here.profile.tier
+        restored = self.limits.restore(tier, self.disks, disk.node, world)
+        part = self._slow.pop(disk.node)
+        self.kept.append(
+            {**part, "back_s": world.clock.now(), "restored": dict(restored)}
+        )

@@ -1,0 +1,136 @@
+"""The figures of a slow disk, and what is judged by them, from transactions of known times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from orchestrator.analysis import comparisons
+from orchestrator.analysis.figures import slowed, transactions
+from orchestrator.facts import GeneratorFacts
+from orchestrator.load_generators.dry import DryGenerator
+from orchestrator.metrics import measured
+from orchestrator.model import Workload
+from orchestrator.parts import Result
+from orchestrator.run import several_clients
+from tests.plans import a_workload
+
+KEPT = {"parts": [{"slow_s": 120.0, "back_s": 140.0}]}
+WINDOW_S = (100.0, 170.0)
+
+
+def ended_at(rate_at: Callable[[float], float], latency_s: float) -> pd.DataFrame:
+    """So many transactions a second end in each second of the window, evenly spread."""
+    starts: list[float] = []
+    for second in range(100, 170):
+        count = int(rate_at(second))
+        starts += [second + (n + 0.5) / count - latency_s for n in range(count)]
+    table = pd.DataFrame({"start_s": starts, "latency_s": latency_s, "queue_s": 0.0})
+    table["type"] = pd.Categorical(["insert"] * len(table))
+    return table.assign(outcome=transactions.COMMITTED, retries=0, sqlstate="")
+
+
+def tenth_meanwhile(back_by_s: float) -> Callable[[float], float]:
+    """100/s, 10/s while the disk is slow, and 40/s until the load is as before."""
+
+    def rate_at(second: float) -> float:
+        if second < 120:
+            return 100
+        if second < 140:
+            return 10
+        return 40 if second < back_by_s else 100
+
+    return rate_at
+
+
+def figures(table: pd.DataFrame, kept: dict[str, Any] = KEPT) -> dict[Any, float]:
+    before = Result(
+        (measured("throughput_per_s", 1.0),), None, (table,), GeneratorFacts()
+    )
+    result = slowed.added(before, kept, WINDOW_S, pooled=False)
+    return {(m.metric, m.scope): m.value for m in result.measurements}
+
+
+def test_the_load_before_meanwhile_and_after_and_what_was_left_of_it() -> None:
+    values = figures(ended_at(tenth_meanwhile(140), 0.004))
+    assert values["throughput_per_s", "all"] == 1.0, "what was there stays"
+    rates = [values["throughput_per_s", scope] for scope in slowed._SCOPES]
+    assert rates == [100.0, 10.0, 100.0]
+    assert values["slow_share_pct", "all"] == 10.0
+    assert values["recovery_s", "all"] == 1.0, "the first second is as before"
+
+
+@pytest.mark.parametrize(
+    ("back_by_s", "recovery_s"), [(145, 6.0), (150, 11.0), (165, 26.0)]
+)
+def test_recovery_ends_with_the_first_of_five_good_seconds(
+    back_by_s: float, recovery_s: float
+) -> None:
+    values = figures(ended_at(tenth_meanwhile(back_by_s), 0.004))
+    assert values["recovery_s", "all"] == recovery_s
+
+
+def test_what_does_not_recover_within_the_window_has_no_figure() -> None:
+    assert ("recovery_s", "all") not in figures(ended_at(tenth_meanwhile(170), 0.004))
+    kept = {"parts": [{"slow_s": 120.0, "back_s": 167.0}]}
+    steady = ended_at(lambda _: 100, 0.004)
+    assert ("recovery_s", "all") not in figures(steady, kept), "five seconds are needed"
+
+
+def test_several_disks_are_one_time_from_the_first_to_the_last() -> None:
+    kept = {
+        "parts": [
+            {"slow_s": 120.0, "back_s": 130.0},
+            {"slow_s": 130.1, "back_s": 140.0},
+        ]
+    }
+    values = figures(ended_at(tenth_meanwhile(140), 0.004), kept)
+    assert values["slow_share_pct", "all"] == 10.0
+
+
+def test_nothing_is_left_of_nothing() -> None:
+    late = ended_at(lambda second: 0 if second < 120 else 100, 0.004)
+    values = figures(late)
+    assert not {"slow_share_pct", "recovery_s"} & {metric for metric, _ in values}
+
+
+class Left(DryGenerator):
+    """Has left what `tenth_meanwhile` made."""
+
+    def read(
+        self, workload: Workload, out: Path, start_s: float, end_s: float
+    ) -> Result:
+        table = ended_at(tenth_meanwhile(140), 0.004)
+        return Result((), None, (table,), GeneratorFacts())
+
+
+def test_they_are_read_again_from_the_raw_files(tmp_path: Path) -> None:
+    reading = Left(), a_workload(), tmp_path, *WINDOW_S
+    assert several_clients.read(*reading).measurements == ()
+    (tmp_path / slowed.FILE).write_text(json.dumps(KEPT))
+    again = several_clients.read(*reading).measurements
+    assert {m.metric: m.value for m in again}["slow_share_pct"] == 10.0
+
+
+def test_tiers_are_compared_in_what_was_left_and_in_the_time_to_recover() -> None:
+    def runs(back_by_s: float) -> list[Any]:
+        table = ended_at(tenth_meanwhile(back_by_s), 0.004)
+        before = Result((), None, (table,), GeneratorFacts())
+        result = slowed.added(before, KEPT, WINDOW_S, pooled=False)
+        by_key = {(m.metric, m.scope): m for m in result.measurements}
+        share = by_key["slow_share_pct", "all"]
+        other = {**by_key, share_key: replace(share, value=share.value + 0.1)}
+        return [by_key, other, by_key]
+
+    share_key = ("slow_share_pct", "all")
+    pairs = list(comparisons.pairs("premium", "insert", (runs(140), runs(150)), ""))
+    changes = {pair.key: pair.ratio.change_pct for pair in pairs}
+    assert changes["recovery_s", "all"] == pytest.approx(1000)
+    assert changes[share_key] == pytest.approx(0, abs=0.5)
+    assert changes["throughput_per_s", slowed.MEANWHILE] == pytest.approx(0, abs=0.5)

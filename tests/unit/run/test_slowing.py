@@ -1,0 +1,187 @@
+"""One node's disk is slow in the window and as declared again: when, what is kept and refused.
+
+Method: a tier that only notes what it is asked, and a clock that is moved by who waits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.design import boxed_work
+from orchestrator.errors import GateError, UsageError, VoidError
+from orchestrator.keys.slow_disks import slow_disk_in
+from orchestrator.load_generators.sysbench.generator import Sysbench
+from orchestrator.model import Node, Plan
+from orchestrator.parts import Disks
+from orchestrator.powers import World
+from orchestrator.run import slowing
+from orchestrator.run.recording import Draft, RunContext
+from orchestrator.tier.slow_disk import SlowDisk
+from orchestrator.tiers.dry import DryTier
+from tests.fake_parts import FakeTier, fake_parts
+from tests.fakes import FakeClock, Log, fake_world
+from tests.plans import a_plan
+from tests.tiers import changed
+
+NO_DISKS = Disks((), {})
+TENTH = "node-3=10%,20s"
+
+
+class TimedTier(FakeTier):
+    """Notes when each disk was changed. `refuses`: it does not become slow."""
+
+    def __init__(self, clock: FakeClock, refuses: bool = False) -> None:
+        super().__init__(Log(), restores=True)
+        self._clock = clock
+        self._refuses = refuses
+        self.changed: list[tuple[float, str]] = []
+
+    def slow(self, _: Any, __: Any, slow: SlowDisk, *___: Any) -> dict[str, float]:
+        if self._refuses:
+            raise GateError("the disk enforces iops=100, expected 10")
+        self.changed.append((self._clock.now(), f"{slow.node} {slow.how}"))
+        return {"iops": slow.amount}
+
+    def restore(self, _: Any, __: Any, node: str, *___: Any) -> dict[str, float]:
+        self.changed.append((self._clock.now(), f"{node} back"))
+        return {"iops": 100.0}
+
+
+def planned(*texts: str, **changes: Any) -> Plan:
+    plan = a_plan()
+    (load,), (profile,) = plan.workloads, plan.profiles
+    slow = tuple(slow_disk_in(text) for text in texts)
+    cluster = replace(profile.cluster, nodes=3, replication_factor=3)
+    loads = (replace(load, **{"measure_s": 60.0, "slow": slow, **changes}),)
+    profiles = (replace(profile, cluster=cluster),)
+    return replace(plan, workloads=loads, profiles=profiles)
+
+
+def run_of(
+    folder: Path, *texts: str, refuses: bool = False
+) -> tuple[RunContext, TimedTier]:
+    clock = FakeClock()
+    plan = planned(*texts)
+    world = fake_world(clock=clock)
+    tier = TimedTier(clock, refuses)
+    parts = replace(fake_parts(Log()), tiers={"emulated": tier})
+    draft = Draft(nodes=[Node("node-3", "database", machine="here")])
+    here: Any = RunContext(plan, plan.runs[0], parts, Any, folder, world, draft, {})  # type: ignore[arg-type]
+    return here, tier
+
+
+def carried(here: RunContext, load: Callable[[World], None]) -> None:
+    with slowing.slowing(here, NO_DISKS, here.world) as world:
+        load(world)
+
+
+def kept(here: RunContext) -> list[dict[str, Any]]:
+    parts: list[dict[str, Any]] = json.loads((here.raw / "slow.json").read_text())[
+        "parts"
+    ]
+    return parts
+
+
+def test_a_disk_is_slow_in_the_middle_of_the_window_and_its_times_are_kept(
+    tmp_path: Path,
+) -> None:
+    here, tier = run_of(tmp_path, TENTH)
+    # The window has begun so long ago that all is done at once.
+    begin_s = here.world.clock.now() - 40.0
+    carried(here, lambda world: world.window_begins(begin_s))
+    assert [what for _, what in tier.changed] == ["node-3 share", "node-3 back"]
+    (part,) = kept(here)
+    assert part["slow_s"] >= begin_s + 20 and part["back_s"] >= begin_s + 40
+    assert (part["node"], part["how"], part["amount"]) == ("node-3", "share", 10.0)
+    assert part["enforced"] == {"iops": 10.0} and part["restored"] == {"iops": 100.0}
+
+
+def test_one_follows_the_other_on_the_same_disk(tmp_path: Path) -> None:
+    here, tier = run_of(tmp_path, "node-3=10%,10s@10s", "node-3=stall,5s@20s")
+    begin_s = here.world.clock.now() - 25.0
+    carried(here, lambda world: world.window_begins(begin_s))
+    words = [what for _, what in tier.changed]
+    assert words == ["node-3 share", "node-3 back", "node-3 stall", "node-3 back"]
+    assert len(kept(here)) == 2
+
+
+def test_a_load_that_ends_before_makes_the_run_void(tmp_path: Path) -> None:
+    here, _ = run_of(tmp_path, TENTH)
+    with pytest.raises(VoidError, match="the load had ended before"):
+        carried(here, lambda _: None)
+    assert not (here.raw / "slow.json").exists()
+
+
+def test_a_disk_that_does_not_become_slow_makes_the_run_void(tmp_path: Path) -> None:
+    here, _ = run_of(tmp_path, TENTH, refuses=True)
+    begin_s = here.world.clock.now() - 40.0
+    with pytest.raises(VoidError, match="enforces iops=100, expected 10"):
+        carried(here, lambda world: world.window_begins(begin_s))
+    assert not (here.raw / "slow.json").exists()
+
+
+def test_other_workloads_change_no_disk(tmp_path: Path) -> None:
+    here, tier = run_of(tmp_path)
+    carried(here, lambda world: world.window_begins(0.0))
+    assert tier.changed == [] and not (here.raw / "slow.json").exists()
+
+
+def check(plan: Plan, tier: Any = None, **changes: Any) -> None:
+    parts = fake_parts(Log())
+    tiers = {"emulated": tier or FakeTier(Log(), restores=True)}
+    generators = changes.pop("generators", {"sysbench": Sysbench()})
+    parts = replace(parts, tiers=tiers, load_generators=generators)
+    (load,), (profile,) = plan.workloads, plan.profiles
+    if changes:
+        profile = replace(profile, tier=changed(profile.tier, **changes))
+    slowing.check(load, profile, parts)
+
+
+def test_what_can_be_slow_is_not_refused() -> None:
+    check(planned(TENTH))
+    check(planned("node-3=10x,20s"), read_latency_s=1e-3, write_latency_s=1e-3)
+    check(planned("node-3=stall,5s", "node-2=10%,20s"))
+
+
+@pytest.mark.parametrize(
+    ("text", "why", "of_load", "of_check"),
+    [
+        (TENTH, "measures one disk alone", {"database": "none"}, {}),
+        (TENTH, "only emulated ones", {}, {"tier": DryTier()}),
+        (
+            TENTH,
+            "no record of each transaction",
+            {},
+            {"generators": fake_parts(Log()).load_generators},
+        ),
+        (
+            TENTH,
+            "its window has no known end",
+            {"script": next(iter(boxed_work._OF_SCRIPTS))},
+            {},
+        ),
+        (TENTH, "`--confirm`", {"confirm_s": 24.0}, {}),
+        (TENTH, "`lost_after`", {"lost_after_s": 5.0}, {}),
+        ("node-4=10%,20s", "there is no node-4", {}, {}),
+        ("node-3=10%,70s", "within the window", {}, {}),
+        (TENTH, "no IOPS and no bytes/s", {}, {"iops": None, "bytes_per_s": None}),
+        (
+            "node-3=10x,20s",
+            "declares no latency",
+            {},
+            {"read_latency_s": None, "write_latency_s": None},
+        ),
+    ],
+)
+def test_what_cannot_be_slow_is_refused_before_anything_starts(
+    text: str, why: str, of_load: dict[str, Any], of_check: dict[str, Any]
+) -> None:
+    with pytest.raises(UsageError, match="no disk can be slow") as raised:
+        check(planned(text, **of_load), **of_check)
+    assert why in raised.value.what
