@@ -523,6 +523,9 @@ FORMS: dict[tuple[str, str, str], Callable[[], Form]] = {
     ("CloudWatch, `get-metric-data`", "AWS/EBS", "Average"): lambda: cloudwatch(
         _EBS_MEANS
     ),
+    ("CloudWatch, `get-metric-data`", "AWS/EBS", "a check above 1 a minute"): lambda: (
+        cloudwatch({**_EBS_SUMS, "VolumeIOPSExceededCheck": 2.0})
+    ),
     ("CloudWatch, `get-metric-data`", "AWS/RDS", "Average"): lambda: cloudwatch(
         _RDS_RATES, "pg1 ", device="rds-storage"
     ),

@@ -275,6 +275,7 @@ def _facts(
         "busiest_hour": {name: _or_none(rate) for name, rate in hour.items()},
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
+        "reported": {cap.name: cap.base for cap in observed.reported},
     }
 
 

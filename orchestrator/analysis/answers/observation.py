@@ -271,6 +271,8 @@ def _cautions(
         )
     else:
         yield from _unseen(observed)
+    if observed.reported:
+        yield _reported_held_back(observed)
     if observed.source:
         yield _held_back(observed)
     yield from _beyond_source(observed)
@@ -309,10 +311,16 @@ def _held_back(observed: Observed) -> Caution:
     caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
     share = percent_in_words(observed.held_back)
     if observed.inferred:
+        either = "the disk was at its own cap"
+        if observed.denied == observed.source:
+            # The provider tells of the disk, and not of its machine.
+            either = (
+                "its machine was at a cap (by the provider's own word the disk was not)"
+            )
         return Caution(
             "held back?",
-            f"In up to {share} of the time readings are heaped at {caps}. Either the disk was at "
-            "its own cap, or the load asks for one rate. At a cap, more would have been asked "
+            f"In up to {share} of the time readings are heaped at {caps}. Either {either}, or the "
+            "load asks for one rate. At a cap, more would have been asked "
             'for. So figures of larger disks say "at least" or "of what was read".',
             "Name the observed disk with --source. Then a larger disk is said to carry it only if "
             "that time is within the tolerance too.",
@@ -324,6 +332,19 @@ def _held_back(observed: Observed) -> Caution:
         '"at least" or "of what was read".',
         "A larger disk is said to carry the load only if that time is within the tolerance "
         "too.",
+    )
+
+
+def _reported_held_back(observed: Observed) -> Caution:
+    """By the provider's own word, which outranks what readings look like."""
+    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.reported])
+    share = percent_in_words(observed.reported_share)
+    return Caution(
+        "held back",
+        f"By its provider's own word the observed disk was at its limit in {share} of the time, at "
+        f"{caps} or a little more. A minute counts whole. What it would have been asked for "
+        'then is not known. So figures of larger disks say "at least" or "of what was read".',
+        "A larger disk is said to carry the load only if that time is within the tolerance too.",
     )
 
 

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, Self
 import numpy as np
 
 from orchestrator.analysis.observed import demand as read
-from orchestrator.analysis.observed import node_sums, queues, replay
+from orchestrator.analysis.observed import node_sums, queues, replay, reported_limits
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.analysis.observed.seeming_caps import seeming_caps
@@ -72,6 +72,8 @@ class Observed:
     tolerance: the share of the time that may be at a cap.
     source: the caps of the observed disks that they may have reached, which nobody declared if it
         is `inferred`; held_back: the share of the time at them, at most.
+    reported: the caps at which they were by their provider's own word, in reported_share of the
+        time, at most.
     beyond: the share of the time with more than twice what the observed disk is said to do.
     answers: of candidates, cheap to dear.
     """
@@ -81,6 +83,8 @@ class Observed:
     source: Caps = ()
     inferred: bool = True
     held_back: float = 0.0
+    reported: Caps = ()
+    reported_share: float = 0.0
     beyond: float = 0.0
     answers: tuple[CandidateAnswer, ...] = ()
 
@@ -90,19 +94,33 @@ class Observed:
     ) -> Self:
         """source: the limits of each observed device, if they are known."""
         beyond = 0.0
+        reported = reported_limits.shares(demands)
         if source:
             shares = _shares_at_known(source, demands)
             beyond = _share_beyond(source, demands)
         else:
-            shares = _shares_at_seeming(demands)
+            shares = _shares_at_seeming(demands, tuple(reported))
         return cls(
             tuple(demands),
             tolerance,
             source=tuple(cap for cap, share in shares.items() if share),
             inferred=source is None,
             held_back=min(1.0, sum(shares.values())),
+            reported=tuple(reported),
+            reported_share=min(1.0, sum(reported.values())),
             beyond=beyond,
         )
+
+    @property
+    def denied(self) -> Caps:
+        """What readings look like as a cap, which by the provider's word is none of the disk's."""
+        if not self.inferred:
+            return ()
+        denied: list[RateCap] = []
+        for cap in self.source:
+            if reported_limits.denied(self.demands, cap):
+                denied.append(cap)
+        return tuple(denied)
 
     @cached_property
     def refused(self) -> str:
@@ -166,7 +184,8 @@ class Observed:
     def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
         """Whether none of these is as low as one that was reached, so that what they would have
         been asked for was not seen."""
-        return not all(_limit_as_low(caps, reached) for reached in self.source)
+        reached_caps = (*self.source, *self.reported)
+        return not all(_limit_as_low(caps, reached) for reached in reached_caps)
 
     def _word(
         self, purchase: Purchase, on: OnDisk, is_hidden: bool
@@ -182,7 +201,8 @@ class Observed:
         if on.more > self.tolerance:
             why = self.refused or "the bounds are on both sides"
             return "cannot be told", why
-        was_held_back = is_hidden and on.more + self.held_back > self.tolerance
+        at_own_cap = max(self.held_back, self.reported_share)
+        was_held_back = is_hidden and on.more + at_own_cap > self.tolerance
         if was_held_back:
             return "cannot be told", self._held_back_in_words
         if purchase.unit_bytes is None:
@@ -192,6 +212,8 @@ class Observed:
 
     @property
     def _held_back_in_words(self) -> str:
+        if self.reported_share > self.tolerance:
+            return "its provider says that the observed disk held its load back"
         if self.inferred:
             return "the observed disk looks as if at its limit: name it with --source"
         return "the observed disk held its load back"
@@ -240,11 +262,16 @@ def _seconds_of(demands: Iterable[Demand]) -> float:
     return sum(float(demand.step_s.sum()) for demand in demands)
 
 
-def _shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """Of limits that nobody declared: no more than the time in which I/Os may have waited there."""
+def _shares_at_seeming(
+    demands: Sequence[Demand], reported: Caps
+) -> dict[RateCap, float]:
+    """Of limits that nobody declared: no more than the time in which I/Os may have waited there.
+    One that was reached by the provider's own word is none of these."""
     whole_s = _seconds_of(demands)
     shares: dict[RateCap, float] = {}
     for cap in seeming_caps(demands):
+        if reported_limits.replaced(demands, cap, reported):
+            continue
         at_cap = _shares_at([cap], demands, None, whole_s)[cap]
         waiting_s = sum(queues.waiting_s(demand, cap) for demand in demands)
         shares[cap] = min(at_cap, waiting_s / whole_s)

@@ -16,7 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import plausible_readings, reading_order
+from orchestrator.analysis.observed import (
+    plausible_readings,
+    reading_order,
+    reported_throttle,
+)
+from orchestrator.analysis.observed.reported_throttle import ReportedThrottle
 from orchestrator.tier import Burst, Limits
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -85,6 +90,7 @@ class Demand:
     unlikely: in words, what a person should look at.
     queue_s: the seconds that all I/Os of each interval took together, NaN where that is not known;
         None where it is known of none.
+    reported: what its provider itself reports of its limits, if it does.
     """
 
     node: str
@@ -99,6 +105,7 @@ class Demand:
     impossible: int = 0
     unlikely: tuple[str, ...] = ()
     queue_s: Array | None = None
+    reported: tuple[ReportedThrottle, ...] = ()
 
     @cached_property
     def step_s(self) -> Array:
@@ -155,6 +162,7 @@ class Demand:
         return replace(
             self,
             queue_s=queue_s,
+            reported=tuple(throttle.part(which) for throttle in self.reported),
             begin_s=self.begin_s[which],
             end_s=self.end_s[which],
             amounts=self.amounts[:, which],
@@ -270,6 +278,7 @@ def _demand(
     if QUEUE_S in rows and rows[QUEUE_S].notna().any():
         queue_s = rows[QUEUE_S].to_numpy(float)
     demand = Demand(node, device, begin_s, end_s, np.array(amounts), queue_s=queue_s)
+    demand = replace(demand, reported=tuple(reported_throttle.in_rows(rows)))
     if source:
         demand = _without_jumps(demand, source)
     is_fine = demand.step_s <= FINE_S
@@ -412,6 +421,7 @@ def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> 
         amounts=by_interval.reshape(-1, len(QUANTITIES)).T,
         pieces=(),
         queue_s=None,
+        reported=(),
     )
 
 

@@ -54,6 +54,7 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
         pieces=_sum_of_pieces(apart),
         devices=len(apart),
         queue_s=None,
+        reported=(),
         left_out=sum(disk.left_out for disk in apart),
         impossible=sum(disk.impossible for disk in apart),
     )

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
+from orchestrator.analysis.observed.reported_throttle import COLUMNS as REPORTED
 from orchestrator.histories.files.texts import FormError
 from orchestrator.histories.files.times import unix_s
 
@@ -27,7 +28,8 @@ _PLACE = [*_DISK, "begin_s"]
 
 
 class MetricPoint(NamedTuple):
-    """A value of one of QUANTITIES from a time on, which is written as the provider writes it."""
+    """A value of one of QUANTITIES, or of a column of `reported_throttle`, from a time on, which is
+    written as the provider writes it."""
 
     node: str
     device: str
@@ -53,9 +55,11 @@ def intervals(
     _check_all_metrics(table)
     _check_one_series(table)
     wide = table.pivot_table("value", [*_PLACE, "step_s"], "quantity", aggfunc="first")
-    complete = wide.dropna().reset_index()
+    complete = wide.dropna(subset=list(QUANTITIES)).reset_index()
     end_s = complete["begin_s"] + complete["step_s"]
-    return complete.assign(end_s=end_s)[list(INTERVALS)]
+    columns = [*INTERVALS, *REPORTED.values()]
+    in_order = complete.assign(end_s=end_s).reindex(columns=columns)
+    return in_order.dropna(axis="columns", how="all")
 
 
 def _nothing_read() -> FormError:
@@ -83,7 +87,8 @@ def _period_s(times_s: "pd.Series[float]") -> float:
 
 
 def _check_all_metrics(table: pd.DataFrame) -> None:
-    quantities = table.groupby(_DISK)["quantity"].nunique()
+    of_demand = table["quantity"].where(table["quantity"].isin(QUANTITIES))
+    quantities = of_demand.groupby([table["node"], table["device"]]).nunique()
     for node, device in quantities.index[quantities < len(QUANTITIES)]:
         raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")
 

@@ -6,7 +6,14 @@ PostgreSQL means per second of its one disk. CloudWatch
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html) has
 sums of AWS/EBS and means per second of AWS/RDS from a time on, and does not say of how long; its
 command joins pages, so that the last part of a label tells whether it is whole. What has no value
-is a gap, and what says itself that a part is missing is refused."""
+is a gap, and what says itself that a part is missing is refused.
+
+Both may report besides when a disk was at its limit. CloudWatch's checks are 1 of a minute with
+more asked than provided, for some time in it
+(https://docs.aws.amazon.com/compute-optimizer/latest/ug/ebs-metrics-analyzed.html,
+https://repost.aws/knowledge-center/ebs-identify-micro-bursting). Azure's percentages are means of
+a minute, and at 100 the disk's limit holds I/Os back
+(https://learn.microsoft.com/azure/virtual-machines/disks-metrics)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -18,6 +25,7 @@ from orchestrator.analysis.observed.managed_servers import (
     FLEXIBLE_SERVER_STORAGE,
     RDS_STORAGE,
 )
+from orchestrator.analysis.observed.reported_throttle import COLUMNS as REPORTED
 from orchestrator.histories.files.metric_points import MetricPoint, intervals
 from orchestrator.histories.files.texts import FormError
 from orchestrator.keys import strict_yaml
@@ -26,7 +34,11 @@ from orchestrator.units import listed
 _TABLES = strict_yaml.shipped(__package__, "names.yaml")
 _NAMES = _TABLES["providers"]
 _PER_SECOND = _TABLES["per_second"]
-_CLOUDWATCH_NAMES = {**_NAMES, **_PER_SECOND}
+_REPORTED = _TABLES["reported"]
+_DISK_NAMES = {**_NAMES, **_REPORTED}
+_CLOUDWATCH_NAMES = {**_DISK_NAMES, **_PER_SECOND}
+_AT_LIMIT_PCT = 99.0  # Azure rounds
+_CHECK_S = 60.0  # a check of CloudWatch is of a minute
 _NOT_WHOLE = "ask for less time, and give several files"
 _TOO_MUCH = "ask for fewer volumes or less time, and give several files"
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
@@ -47,6 +59,8 @@ def azure(content: Any) -> pd.DataFrame:
     of a machine are not told apart."""
     points = list[MetricPoint]()
     for metric in content["value"]:
+        if _is_report(metric) and not _has_success(metric):
+            continue  # not all machines report of their disks' limits
         _check_success(metric)
         points += _points_of_azure(metric)
     interval = pd.to_timedelta(content["interval"], errors="coerce")
@@ -56,12 +70,21 @@ def azure(content: Any) -> pd.DataFrame:
     return table
 
 
+def _is_report(metric: Any) -> bool:
+    """Whether it reports of a limit, without which the others are read all the same."""
+    _, _, name = metric["name"]["value"].lower().partition(" disk ")
+    return name in _REPORTED
+
+
+def _has_success(metric: Any) -> bool:
+    return bool(metric.get("errorCode", "Success") == "Success")
+
+
 def _check_success(metric: Any) -> None:
     """FormError if the provider says itself that it could not answer for this metric."""
-    code = metric.get("errorCode", "Success")
-    if code != "Success":
+    if not _has_success(metric):
         name = metric["name"]["value"]
-        why = metric.get("errorMessage") or code
+        why = metric.get("errorMessage") or metric["errorCode"]
         raise FormError(f"Azure has no {name}: {why}", _NOT_WHOLE)
 
 
@@ -70,7 +93,7 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     # `data disk read bytes/sec`, or `read_iops` of a flexible server.
     disk, _, of_disk = metric["name"]["value"].lower().partition(" disk ")
     name = of_disk or disk
-    if name not in _NAMES:
+    if name not in _DISK_NAMES:
         return
     if not of_disk:
         disk = FLEXIBLE_SERVER_STORAGE
@@ -82,9 +105,16 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
                 node=place.node,
                 device=place.device,
                 begin_s=point["timeStamp"],
-                quantity=_NAMES[name],
-                value=point.get("average"),
+                quantity=_DISK_NAMES[name],
+                value=_value_of_azure(name, point.get("average")),
             )
+
+
+def _value_of_azure(name: str, average: float | None) -> float | None:
+    """Of a percentage whether the limit was reached: then it was for the whole minute."""
+    if average is None or name not in _REPORTED:
+        return average
+    return float(average >= _AT_LIMIT_PCT)
 
 
 def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:
@@ -156,7 +186,7 @@ def aws(content: Any) -> pd.DataFrame:
         if name in _PER_SECOND:
             # Only RDS has these metrics.
             rates += _points_of_aws(result, _place_of_label(words, name, RDS_STORAGE))
-        elif name in _NAMES:
+        elif name in _DISK_NAMES:
             sums += _points_of_aws(result, _place_of_label(words, name))
     tables = []
     if rates:
@@ -165,8 +195,22 @@ def aws(content: Any) -> pd.DataFrame:
         of_rates[list(QUANTITIES)] = of_rates[list(QUANTITIES)].mul(step_s, axis=0)
         tables.append(of_rates)
     if sums or not rates:
-        tables.append(intervals(sums))
+        tables.append(_with_shares(intervals(sums)))
     return pd.concat(tables)
+
+
+def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
+    """Sums of checks → shares of the minutes of an interval. FormError if they are no such sums."""
+    minutes = (table["end_s"] - table["begin_s"]) / _CHECK_S
+    for column in REPORTED.values():
+        if column not in table:
+            continue
+        table[column] /= minutes
+        if not table[column].dropna().between(0, 1).all():
+            raise FormError(
+                "a check of a limit is more than 1 a minute", "ask for Sum, and for 60"
+            )
+    return table
 
 
 def _check_whole(content: Any, results: Any) -> None:

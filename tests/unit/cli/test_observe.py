@@ -34,10 +34,12 @@ from orchestrator.system.clock import MadeUpClock
 from orchestrator.system.http_client import TSERVER_RPC_PORT
 from tests import ROOT, pages
 from tests.apps import an_app, tierbench, with_parts
+from tests.documented import examples
 from tests.fake_existing import POSTGRESQL, Server, database
 from tests.observations import ON, SIZED, Ticking, a_profile
 from tests.silent_peers import hanging_up
 from tests.simulated_demand import in_seconds, seconds_of, summed, table
+from tests.written_histories import cloudwatch
 
 CSV = ROOT / "tests/fixtures/histories/disk.csv"
 BURSTY = seconds_of("bursts of 10 s", 5, 6 * 3600, mean=600.0)
@@ -322,6 +324,32 @@ def test_a_cap_that_readings_alone_show_leaves_larger_disks_untold(
     )
     rows = pd.read_csv(folder / "candidates.csv").set_index("candidate")
     assert rows.loc["azure/S50", "word"] == "would not"
+
+
+def test_what_cloudwatch_tells_of_a_volumes_limit_is_on_the_page(
+    tmp_path: Path,
+) -> None:
+    """The documented command asks for it; a file of such an answer leads to the page."""
+    asked = examples("SOURCES.md", "Metrics of providers")[0]
+    assert "VolumeIOPSExceededCheck" in asked
+    values = {
+        "VolumeReadOps": 60_000.0,
+        "VolumeWriteOps": 120_000.0,
+        "VolumeReadBytes": 491_520_000.0,
+        "VolumeWriteBytes": 983_040_000.0,
+        "VolumeIOPSExceededCheck": 1.0,
+    }
+    (file,) = cloudwatch(values).files.items()
+    name, content = file
+    (tmp_path / name).write_bytes(content)
+    folder = observed(tmp_path, "--file", str(tmp_path / name), "--size", "250GiB")
+    text = plain((folder / "report.md").read_text())
+    assert (
+        "By its provider's own word the observed disk was at its limit in 100 %" in text
+    )
+    assert "IOPS 3,000" in text
+    facts = json.loads((folder / "observed.json").read_text())
+    assert facts["reported"] == {"IOPS": 3000.0}
 
 
 # ------------------------------------------------------------------ what is refused

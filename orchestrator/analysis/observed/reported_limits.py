@@ -1,0 +1,82 @@
+"""Limits at which the observed disk was by its provider's own word. Pure.
+
+They are known to have been reached, where heaps of readings (`seeming_caps`) only look so. Where
+the provider tells that a limit of the disk was at no time asked for more, a heap of minutes is none
+of that: it is a limit of the machine, of which this says nothing, or a load that asks for one rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.reported_throttle import Limited, ReportedThrottle
+
+_NAMES: dict[Limited, str] = {"ios": "IOPS", "bytes": "bytes/s"}
+
+
+def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
+    """Limits that were reached → the share of all disks' time, at most: a minute counts whole. Of
+    each name the lowest, with the time at all of that name."""
+    whole_s = sum(float(demand.step_s.sum()) for demand in demands)
+    lowest: dict[str, RateCap] = {}
+    over_s: dict[str, float] = {}
+    for demand in demands:
+        for throttle in demand.reported:
+            seconds = float(np.nansum(throttle.share * demand.step_s))
+            if seconds <= 0:
+                continue
+            cap = _reached(demand, throttle)
+            over_s[cap.name] = over_s.get(cap.name, 0.0) + seconds
+            if cap.base <= lowest.get(cap.name, cap).base:
+                lowest[cap.name] = cap
+    reached: dict[RateCap, float] = {}
+    for name, cap in lowest.items():
+        reached[cap] = over_s[name] / whole_s
+    return reached
+
+
+def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
+    """The highest rate of the intervals in which it was: the mean of one is below the limit, where
+    more was asked for in a part of it alone."""
+    amounts = demand.ios
+    if throttle.limited == "bytes":
+        amounts = demand.bytes
+    is_over = throttle.share > 0
+    rate = float(np.max(amounts[is_over] / demand.step_s[is_over]))
+    return RateCap(_NAMES[throttle.limited], throttle.limited, rate, rate)
+
+
+def replaced(
+    demands: Sequence[Demand], heap: RateCap, reported: Sequence[RateCap]
+) -> bool:
+    """Whether a heap of readings is a limit that the provider names itself."""
+    is_named = any(cap.name == heap.name for cap in reported)
+    return is_named and all(_decides(demand, heap) for demand in demands)
+
+
+def denied(demands: Sequence[Demand], heap: RateCap) -> bool:
+    """Whether the provider reports that the limit was at no time asked for more."""
+    for demand in demands:
+        throttle = _throttle(demand, heap)
+        if throttle is None or throttle.share.any() or not _decides(demand, heap):
+            return False
+    return True
+
+
+def _decides(demand: Demand, heap: RateCap) -> bool:
+    """Whether it reports of this limit for all that was read. Where seconds were read too a heap
+    may be of these, of which no provider reports anything."""
+    throttle = _throttle(demand, heap)
+    is_of_minutes = not (demand.is_fine or demand.pieces)
+    return is_of_minutes and throttle is not None and throttle.is_of_all
+
+
+def _throttle(demand: Demand, heap: RateCap) -> ReportedThrottle | None:
+    for throttle in demand.reported:
+        if throttle.limited == heap.counted:
+            return throttle
+    return None

@@ -1,0 +1,121 @@
+"""What a provider reports of the observed disk's limit outranks what its readings look like.
+
+Goal: no larger disk is said to carry what was cut off by a limit that the provider itself names,
+and whoever reads the answer sees whose word it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from orchestrator.analysis.answers.observation import observation_answer
+from orchestrator.analysis.answers.record import Caution
+from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.reported_throttle import ReportedThrottle
+from orchestrator.tier import Limits
+from orchestrator.tier_catalog.candidates import purchases
+from tests.catalog import CATALOG
+from tests.simulated_demand import in_seconds, pieces, seconds_of, summed
+
+GIB = 2**30
+TOLERANCE = 0.01
+DAY_S = 24 * 3600
+FINE = seconds_of("bursts of 10 s", 5, mean=600.0)
+MINUTES = replace(summed(FINE, 60), pieces=pieces(FINE, 40, 300))
+# A heap at 2,000 a second, in minutes: of a limit, or of a load that asks for one rate.
+HEAPED = summed(in_seconds(np.where(np.arange(DAY_S) % 7200 < 3600, 2000.0, 300.0)), 60)
+
+
+def telling(demand: Demand, minutes: int, limited: str = "ios") -> Demand:
+    """With the provider's word: so many minutes at the limit, the first ones."""
+    share = np.zeros(len(demand.begin_s))
+    share[:minutes] = 1.0
+    throttles = [
+        ReportedThrottle("ios", share),
+        ReportedThrottle("bytes", np.zeros_like(share)),
+    ]
+    if limited == "bytes":
+        throttles = [ReportedThrottle("bytes", share)]
+    return replace(demand, reported=tuple(throttles))
+
+
+def observed(demand: Demand, source: Limits | None = None) -> Observed:
+    return Observed.of([demand], TOLERANCE, source)
+
+
+def answers(demand: Demand) -> dict[str, CandidateAnswer]:
+    observation = observed(demand)
+    offers = purchases(CATALOG, 256 * GIB, observation.needs, None, None)
+    judged = observation.against(offers).answers
+    return {answer.purchase.name: answer for answer in judged}
+
+
+def cautions(observation: Observed) -> dict[str, Caution]:
+    found = observation_answer(observation, "", []).cautions
+    return {caution.kind: caution for caution in found}
+
+
+def test_a_limit_that_was_told_hides_what_a_larger_disk_would_have_been_asked() -> None:
+    without = answers(MINUTES)["azure/P80"]
+    told = answers(telling(MINUTES, 60))["azure/P80"]
+    assert (without.word, without.at_least) == ("would have carried", False)
+    assert (told.word, told.at_least) == ("cannot be told", True)
+    assert told.why == "its provider says that the observed disk held its load back"
+
+
+def test_fewer_minutes_than_are_tolerated_leave_the_word() -> None:
+    few = answers(telling(MINUTES, 5))["azure/P80"]
+    assert (few.word, few.at_least) == ("would have carried", True)
+
+
+def test_the_share_and_the_rate_of_told_minutes_stand_beside_the_answer() -> None:
+    demand = telling(MINUTES, 144)
+    observation = observed(demand)
+    highest = (demand.ios / demand.step_s)[:144].max()
+    (cap,) = observation.reported
+    assert (cap.name, cap.base) == ("IOPS", highest)
+    assert observation.reported_share == 0.1
+    text = cautions(observation)["held back"].text
+    assert "By its provider's own word" in text and "in 10 % of the time" in text
+    assert f"IOPS {highest:,.0f}" in text
+
+
+def test_of_bandwidth_the_bytes_are_told() -> None:
+    (cap,) = observed(telling(MINUTES, 144, "bytes")).reported
+    assert cap.name == "bytes/s" and cap.base > 1e6
+
+
+def test_a_heap_that_the_provider_names_is_no_guess_any_more() -> None:
+    guess = observed(HEAPED)
+    assert [cap.name for cap in guess.source if cap.name == "IOPS"] == ["IOPS"]
+    half = len(HEAPED.begin_s) // 2
+    told = observed(telling(HEAPED, half))
+    assert "IOPS" not in [cap.name for cap in told.source]
+    assert [cap.name for cap in told.reported] == ["IOPS"]
+
+
+def test_a_heap_that_the_provider_denies_may_still_be_the_machines() -> None:
+    """The word is about the disk alone, so that the doubt stays and is another one."""
+    guess = cautions(observed(HEAPED))["held back?"]
+    denied = cautions(observed(telling(HEAPED, 0)))["held back?"]
+    assert "Either the disk was at its own cap" in guess.text
+    assert "Either its machine was at a cap" in denied.text
+    assert "by the provider's own word the disk was not" in denied.text
+
+
+def test_a_heap_of_seconds_is_not_denied_by_minutes() -> None:
+    """AWS says both that any moment of a minute counts, and that it must go on."""
+    with_pieces = replace(telling(HEAPED, 0), pieces=MINUTES.pieces)
+    observation = observed(with_pieces)
+    assert observation.denied == ()
+
+
+def test_the_disk_that_was_named_and_what_was_told_do_not_add_up() -> None:
+    """They are the same time: the larger of both counts."""
+    source = Limits(2300, 150_000_000)
+    named = observed(MINUTES, source)
+    both = observed(telling(MINUTES, 144), source)
+    assert both.held_back == named.held_back and both.reported_share == 0.1
