@@ -101,7 +101,7 @@ class Varied:
 
     @property
     def count(self) -> int:
-        """Of what is counted, and of bytes a second; 0 of a word."""
+        """The number of things counted, or of bytes a second; 0 if the figure is a word."""
         return int(self.number or 0)
 
 
@@ -165,7 +165,7 @@ class _Group:
 
     @classmethod
     def read(cls, recorded: object) -> Self:
-        """From a group of a record's facts. What is absent or of another type is left out."""
+        """Reads it from a group of a record's facts. Entries of another type are left out."""
         more: dict[str, Any] = dict(group(recorded))
         values = {}
         for name, kind in cls._types.items():

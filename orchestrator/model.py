@@ -67,8 +67,11 @@ class ClusterSpec:
 
     @property
     def nodes_to_buy(self) -> int:
-        """For how many nodes disks are bought: the profile's, also where a small machine starts
-        fewer; those that are started, where more were asked for."""
+        """For how many nodes disks are bought.
+
+        These are the profile's nodes, even if a small machine starts fewer. If more were asked for,
+        they are those that are started.
+        """
         return max(self.nodes, self.profile_nodes or 0)
 
     @property
@@ -266,7 +269,7 @@ class Plan:
 
     @property
     def placing(self) -> Placing | None:
-        """Of all its profiles."""
+        """The placing that all its profiles have."""
         for profile in self.profiles:
             if profile.placing:
                 return profile.placing
@@ -372,8 +375,10 @@ TLS_IF_OFFERED = Tls()
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where SQL is spoken: `host`/`port` seen from the client, `local_…` seen from here.
-    `maintenance_database`: where its owner asks what the server does, if that is not `database`."""
+    """Where SQL is spoken: `host` and `port` as seen from the client, `local_…` as seen from here.
+
+    `maintenance_database`: where its owner asks what the server does, if that is not `database`.
+    """
 
     host: str
     port: int
@@ -402,7 +407,7 @@ class Cluster:
 
     @property
     def tls(self) -> Tls:
-        """Of all its endpoints; the default if it has none."""
+        """The TLS settings of all its endpoints; the default if it has none."""
         if self.endpoints:
             return self.endpoints[0].tls
         return TLS_IF_OFFERED

@@ -291,8 +291,10 @@ class Images(Protocol):
 
     @property
     def architecture(self) -> str:
-        """Of the machines that run images, as images name it (amd64, arm64); "" where it is not
-        known or machines differ."""
+        """The architecture of the machines that run images, as images name it (amd64, arm64).
+
+        "" if it is not known or machines differ.
+        """
 
     def mismatch(self, tag: str) -> str:
         """Returns how the architecture of an image that is here differs from that of its engine, in

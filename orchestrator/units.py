@@ -101,7 +101,7 @@ def parse_bytes(text: object) -> int:
 
 
 def parse_size(text: object) -> int:
-    """As `parse_bytes`. A bare number is refused: 250 would be 250 bytes."""
+    """A size as `parse_bytes` reads it. A bare number is refused: 250 would be 250 bytes."""
     is_number = isinstance(text, (int, float))
     if is_number or (isinstance(text, str) and text.strip().isdigit()):
         raise ValueError("give the size with its unit, such as 250GiB")

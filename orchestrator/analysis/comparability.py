@@ -77,7 +77,7 @@ _WITH_FACTORS = (Topic.DATA_SET, Topic.OPTION, Topic.WORKLOAD)
 def _beside_factor(
     unlike: Sequence[Difference], runs: Sequence[RunData], factor: str
 ) -> tuple[Difference, ...]:
-    """Those that are not the factor itself and do not follow from it."""
+    """The differences that are neither the factor itself nor follow from it."""
     allowed = _following_from(factor)
     data_sets = {str(run.record.workload.dataset) for run in runs}
     if len(data_sets) > 1:
@@ -237,12 +237,12 @@ def _parts(campaign: Results) -> Iterator[Mapping[str, Any]]:
 
 
 def _first_machines(campaign: Results) -> list[Mapping[str, Any]]:
-    """Of each part the machine from which it was measured."""
+    """For each part of a campaign, the machine from which it was measured."""
     return [group(fingerprint, "host") for fingerprint in _parts(campaign)]
 
 
 def _other_machines(campaign: Results) -> list[Mapping[str, Any]] | None:
-    """Those of all parts; None if a part has not recorded them."""
+    """The other machines of all parts; None if a part has not recorded them."""
     machines: list[Mapping[str, Any]] = []
     for fingerprint in _parts(campaign):
         recorded = fingerprint.get("other_machines")
@@ -255,7 +255,7 @@ def _other_machines(campaign: Results) -> list[Mapping[str, Any]] | None:
 def _unlike_memory(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """By the smallest and the largest machine of each side."""
+    """How memory differs, by the smallest and the largest machine of each side."""
     sizes_before = _kinds(before, _MEMORY)
     sizes_after = _kinds(after, _MEMORY)
     if not sizes_before or not sizes_after:
@@ -302,7 +302,10 @@ def remarks(before: Results, after: Results) -> Iterator[str]:
 
 
 def _other_names(before: Results, after: Results) -> Iterator[str]:
-    """Of machines, which are compared all the same only if that was asked for."""
+    """Differences in the names of machines.
+
+    Such campaigns are compared only if that was asked for.
+    """
     first = _host(before).get("hostname")
     second = _host(after).get("hostname")
     if first and second and first != second:

@@ -128,7 +128,7 @@ def pairs(
 
 
 def _values(side: Sequence[Measured], key: Key) -> tuple[float, ...]:
-    """Of the runs that have the figure."""
+    """The values of the runs that have the figure."""
     return tuple(run[key].value for run in side if key in run)
 
 
@@ -170,7 +170,10 @@ def _by_repetition(runs: Sequence[RunData]) -> _ByRepetition:
 
 
 def _in_blocks(pair: Pair, left: _ByRepetition, right: _ByRepetition) -> Pair:
-    """The same of the repetitions that both sides finished, with an interval of several."""
+    """The comparison of the repetitions that both sides finished.
+
+    Several repetitions give an interval.
+    """
     key = pair.key
     common: list[int] = []
     for number, run in left.items():
@@ -209,7 +212,7 @@ def deltas(
 
 @dataclass(frozen=True)
 class Margins:
-    """In %: how large a change does not matter, of percentiles and of all other figures."""
+    """How large a change does not matter, in %: of percentiles, and of all other figures."""
 
     usual_pct: float
     percentiles_pct: float

@@ -158,7 +158,8 @@ class Offer:
 
 @dataclass(frozen=True)
 class NeighbourTier:
-    """From the tier named to its neighbour in price: what it costs more (or less), and changes."""
+    """A tier next to the named one in price: how much more or less it costs, and how figures
+    change."""
 
     tier: str
     cost_change: float | None

@@ -77,7 +77,7 @@ State = Literal["serves it", "overloaded", "at times"]
 
 
 def state(runs: Sequence[results.RunData]) -> State:
-    """Of a tier at one rate. Proven overloaded are two or more runs without exception."""
+    """The state of a tier at one rate. It is proven overloaded if all of two or more runs are."""
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
         return "serves it"
@@ -100,7 +100,7 @@ class Overload:
         return (*self.always, *self.unproven)
 
     def without_proof_of(self, tiers: Collection[str]) -> Self:
-        """The same where nothing is proven of `tiers`, because the machine held them back."""
+        """The states where nothing is proven of `tiers`, because the machine held them back."""
         proven = tuple(tier for tier in self.always if tier not in tiers)
         more = tuple(tier for tier in self.always if tier in tiers)
         return replace(self, always=proven, unproven=(*self.unproven, *more))
@@ -165,7 +165,10 @@ def between(
     contender: str,
     right: Sequence[results.RunData],
 ) -> LatencyOutcome | None:
-    """None where both serve what they were asked for, or nobody asked."""
+    """How latencies compare if a side is overloaded.
+
+    None if both serve what they were asked for, or if no rate was asked.
+    """
     overload = of_workload({baseline: left, contender: right})
     if not overload.tiers:
         return None
@@ -197,7 +200,7 @@ _STATES: Mapping[State, str] = {
 
 
 def _mean(runs: Sequence[results.RunData], metric: str) -> str:
-    """Of the runs that have the figure, `120/s`; empty if none has."""
+    """The mean of the runs that have the figure, such as `120/s`; empty if none has it."""
     values = [results.value_of(run.record, metric) for run in runs]
     rates = [value for value in values if value is not None]
     if rates:

@@ -129,7 +129,7 @@ class Results:
 
     @cached_property
     def by_number(self) -> Mapping[int, RunData]:
-        """Those that left a record."""
+        """The runs that left a record, by number."""
         return {run.record.run.number: run for run in self.runs}
 
     @cached_property
@@ -419,8 +419,10 @@ def _of_repetitions(runs: Sequence[RunData], numbers: Collection[int]) -> list[R
 def objective_values(
     runs: Sequence[RunData], objective: model.Objective
 ) -> tuple[float, ...]:
-    """As `whole`, of a clause of an SLO: its average of all types together is of the transactions
-    that percentiles are of, without TPC-C's Delivery."""
+    """The values of a clause of an SLO. `whole` says which runs have one.
+
+    The average of all types together leaves out TPC-C's Delivery, as percentiles do.
+    """
     key = objective.metric, objective.scope
     values = whole(runs, key)
     if key != ("latency_avg_s", "all"):
@@ -430,7 +432,7 @@ def objective_values(
 
 
 def _without_delivery(record: Record, average_s: float) -> float:
-    """Of TPC-C; the average of all its transactions is that of each type, by their numbers."""
+    """The average latency without Delivery, made of each type's average and number."""
     if value_of(record, "transactions", NEW_ORDER) is None:
         return average_s
     transactions = value_of(record, "transactions")

@@ -65,7 +65,8 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
 
 
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
-    """Without the claim that a faster disk gives nothing, where one is proven to give more."""
+    """The bottleneck, without the claim that a faster disk gives nothing where it is proven to give
+    more."""
     for change in _worst_changes(bottleneck, decisions):
         is_rate = METRICS[change.metric].direction == "higher"
         if is_rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
@@ -78,7 +79,7 @@ def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottl
 def _worst_changes(
     bottleneck: Bottleneck, decisions: Sequence[Decision]
 ) -> Iterator[Change]:
-    """Of its tier against the others under its workload."""
+    """The worst changes of the bottleneck's tier against the others under its workload."""
     for of_workload in decisions:
         if of_workload.workload != bottleneck.workload:
             continue
@@ -102,12 +103,12 @@ _PLACES = {name: place for place, name in enumerate(METRICS)}
 
 
 def _place(summary: CellSummary) -> int:
-    """That of its metric among METRICS; others stand behind these."""
+    """The place of the summary's metric among METRICS. Other metrics stand behind these."""
     return _PLACES.get(summary.metric, len(_PLACES))
 
 
 def _figures(run: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
-    """Those of its record, and telemetry, computed anew from the samples."""
+    """The figures of the run's record, and those of telemetry, computed anew from the samples."""
     sampled = telemetry_metrics.telemetry_of(run, cpus)
     return (*run.record.measurements, *sampled, *conservation.figures(run))
 
@@ -174,7 +175,7 @@ def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
 
 
 def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, ...]:
-    """Those of the profiles `names` that are not the baseline, against it, where no stage lacks."""
+    """The profiles `names` compared with the baseline, except stages that were taken away."""
     plan = campaign.plan
     pairs: list[comparisons.Pair] = []
     for workload in plan.workloads:

@@ -18,7 +18,10 @@ from orchestrator.system import files
 
 
 def _current_folder() -> Path:
-    """Of one that was removed its name is not known; then `main` refuses every command."""
+    """The current folder.
+
+    If it was removed its name is not known, and `main` refuses every command.
+    """
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -36,8 +39,10 @@ def cache_folder(
     is_checkout: bool = IS_CHECKOUT,
     home: Callable[[], Path] = Path.home,
 ) -> Path:
-    """Where the environment says, else in the checkout, else where XDG says; of a user without a
-    home in the folder of the command."""
+    """The folder of the cache: where the environment says, else in the checkout, else as XDG says.
+
+    For a user without a home it is in the folder of the command.
+    """
     named = environment.get("TIERBENCH_CACHE")
     if named:
         return Path(named)

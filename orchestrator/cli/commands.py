@@ -22,7 +22,7 @@ _MAIN = "main"  # the place of those that are there before one is named
 
 
 def _built_in() -> Iterator[tuple[str, CommandEntry]]:
-    """Those of commands.txt, which are in this folder, by their names."""
+    """The built-in commands by name, from commands.txt."""
     panel = ""
     text = (_HERE / "commands.txt").read_text(encoding="utf-8")
     for line in text.splitlines():

@@ -318,7 +318,7 @@ def main() -> NoReturn:
 
 
 def started(make_app: Callable[[], CampaignApp]) -> int:
-    """The same, of the app that is made now; returns the exit code."""
+    """Runs the command with the app that is made here, and returns the exit code."""
     try:
         _require_current_folder()
         app = make_app()
@@ -388,7 +388,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
 
 
 def _unnamable(error: UnicodeEncodeError) -> errors.UnavailableError:
-    """Of a file whose name the locale has no letters for."""
+    """The error of a file whose name the locale has no letters for."""
     letters = error.object[error.start : error.end]
     return errors.UnavailableError(
         f"no file name can hold {letters!r}, because the locale knows only "
@@ -404,7 +404,7 @@ def _output_lost(why: str) -> errors.UnavailableError:
 
 
 def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
-    """With how to go on with the command of these words."""
+    """The error of a command that a user interrupted, with how to go on with it."""
     if "observe" in words[:1]:
         return errors.InterruptedByUser(
             "interrupted",

@@ -19,8 +19,8 @@ from orchestrator.registry.references import ObjectPlace
 def of_disks(
     machines: Sequence[Machine], exporter_path: str, get: local.Get
 ) -> tuple[Collector, ...]:
-    """Those that read nothing but disks: of a page of node_exporter, and of `machines` without
-    one."""
+    """The collectors that read nothing but disks: of a node_exporter page, and of `machines`
+    without one."""
     by_name = {machine.name: machine for machine in machines}
 
     def machine_of(node: Node) -> Machine:

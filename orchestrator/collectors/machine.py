@@ -33,12 +33,12 @@ class _Ticks(NamedTuple):
 
     @classmethod
     def of(cls, fields: Sequence[str]) -> Self:
-        """Of what stands behind a row's name."""
+        """The times of a CPU, from what stands behind the name of its row."""
         return cls(*[int(field) for field in fields[: len(cls._fields)]])
 
     @property
     def busy(self) -> int:
-        """Without low priority and steal, which are counted apart."""
+        """Time at work, without low priority and steal, which are counted apart."""
         return self.user + self.system + self.irq + self.softirq
 
 

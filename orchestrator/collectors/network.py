@@ -42,7 +42,7 @@ def _interfaces(text: str) -> list[list[str]]:
 
 
 def _tcp(text: str) -> dict[str, str]:
-    """Of two lines that begin alike: names, and then values."""
+    """The TCP counters of two lines that begin alike: names, then values."""
     _, names, values, *_ = text.split("\nTcp: ")
     # Behind the values lines of other protocols follow.
     value_line = values.splitlines()[0]

@@ -158,7 +158,7 @@ def _of_mode(mode: str) -> _Ours:
 
 
 def _memory(memory: Mapping[str, float]) -> Iterator[local.Reading]:
-    """As far as the page has it."""
+    """Readings of memory, as far as the page has them."""
     if "MemTotal" in memory and "MemAvailable" in memory:
         used_bytes = memory["MemTotal"] - memory["MemAvailable"]
         yield "memory_used_bytes", "bytes", used_bytes

@@ -31,8 +31,11 @@ KINDS = ("idle", "running", "reading", "syncing", "locked", "otherwise")
 def session_waits(
     cluster: model.Cluster, connect: sql.Connect = sql.session
 ) -> Iterator[Sequence[parts.Collector]]:
-    """Of the first server of a PostgreSQL, until the block ends. Nothing of YugabyteDB, whose
-    servers do not say there what a statement waits for."""
+    """Collectors of what sessions of a PostgreSQL wait for, on its first server, until the block
+    ends.
+
+    There are none for YugabyteDB, whose servers do not say there what a statement waits for.
+    """
     if cluster.database != _DATABASE or not cluster.endpoints:
         yield ()
         return

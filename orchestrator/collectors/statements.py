@@ -12,8 +12,11 @@ from orchestrator.system import sql
 def statement_counts(
     cluster: Cluster, connect: sql.Connect = sql.session
 ) -> Iterator[sql.Row]:
-    """Of the load's database a row for each statement and server, with the columns of the query in
-    sql/. RunError if a server does not count statements, or does not show them."""
+    """A row for each statement and server of the load's database, with the columns of the query in
+    sql/.
+
+    RunError if a server does not count statements, or does not show them.
+    """
     if cluster.database not in ("postgresql", "yugabytedb"):
         return
     for endpoint in cluster.endpoints:

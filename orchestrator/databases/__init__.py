@@ -29,7 +29,7 @@ _BUILT_IN = {
 
 
 def entries() -> Mapping[str, BroughtEntry[DatabaseEntry]]:
-    """Those that are built in, and behind them those of extensions."""
+    """The entries of built-in databases, and after them those of extensions."""
     return family("databases", _BUILT_IN)
 
 
@@ -41,8 +41,10 @@ def databases() -> Mapping[str, Database]:
 
 
 def measured(names: Collection[str]) -> tuple[str, ...]:
-    """Those of the names that `--db` takes, beside `auto`. A store is an existing cluster with a
-    URL."""
+    """The databases that can be measured: the names that `--db` takes, beside `auto`.
+
+    A store is an existing cluster with a URL, and not among them.
+    """
     return tuple(name for name in names if name not in (NONE, DRY, STORE))
 
 

@@ -61,7 +61,7 @@ def _fastest_per_s(limits: Limits) -> float:
 
 
 def _payload_bytes(load: Workload) -> int:
-    """Of all rows or files once, without indexes; 0 where its parameters do not tell."""
+    """The bytes of all rows or files once, without indexes; 0 if parameters do not tell."""
     parameters = load.dataset.parameters
     size_bytes = parameters.get("bytes")
     if isinstance(size_bytes, int):

@@ -26,7 +26,10 @@ _LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
 
 @dataclass(frozen=True)
 class RentedItem:
-    """So many equal things for so many hours. `price`: of one, a month; None: not known."""
+    """So many equal things that are rented for so many hours.
+
+    `price`: of one of them, a month; None: not known.
+    """
 
     what: str
     count: int
@@ -35,7 +38,7 @@ class RentedItem:
 
     @property
     def amount(self) -> float | None:
-        """In the currency of the price; None if that is not known."""
+        """What they cost, in the currency of the price; None if that is not known."""
         if self.price is None:
             return None
         return self.count * self.price.monthly / prices.HOURS_PER_MONTH * self.hours
@@ -91,7 +94,7 @@ def bought_disks(profile: Profile) -> int:
 
 
 def log_disks_to_buy(profile: Profile) -> int:
-    """As many for each node as those that were measured have."""
+    """How many disks for WAL are bought: for each node as many as measured nodes have."""
     cluster = profile.cluster
     measured = len(node_disks.log_disks(profile.tier))
     return math.ceil(measured * cluster.nodes_to_buy / max(1, cluster.nodes))
@@ -109,9 +112,10 @@ def disks_monthly(profile: Profile) -> float | None:
 
 
 def monthly(profile: Profile, with_vms: bool) -> float | None:
-    """That of the disks, and of the cluster's machines if these count; None as above.
+    """What the profile costs a month: its disks, and the cluster's machines if these count.
 
-    It is of the profile's nodes (`nodes_to_buy`), however few of them were measured.
+    None if a price is not known. It is the cost of the profile's nodes (`nodes_to_buy`), however
+    few of them were measured.
     """
     amount = disks_monthly(profile)
     if amount is None:

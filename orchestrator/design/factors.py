@@ -101,7 +101,7 @@ def _size_read(text: str) -> DataSize:
 
 
 def size_asked(value: Varied) -> DataSize:
-    """That of a value of `data`, as it was read."""
+    """The size that a value of `data` asks for."""
     return DataSize(value.value, value.number or 0.0, value.value.endswith("x"))
 
 
@@ -145,7 +145,7 @@ def _one_of(words: Sequence[str], what: str, text: str) -> None:
 
 
 def _number_or_word(text: str) -> float | None:
-    """Of a key of a workload, which may have any value."""
+    """The number in the text, if it is one. A key of a workload may have any value."""
     try:
         return float(text)
     except ValueError:

@@ -16,7 +16,10 @@ _HOST = re.compile(r"\w+://(?:[^@/]*@)?([^:/]+)")  # of an address
 
 
 def placing(where: str, read: schema.NamedTierYaml, kind: DiskKind) -> Placing | None:
-    """None if the profile names no machines. UsageError for what cannot run on those it names."""
+    """The placing of a profile's nodes; None if it names no machines.
+
+    UsageError for what cannot run on the machines that it names.
+    """
     strict_yaml.raise_all(
         [Mistake(f"{where}: {key}", what) for key, what in _mistakes(read, kind)]
     )
@@ -96,7 +99,10 @@ def check_asked(profile: Profile, platform: str | None) -> None:
 
 
 def check(profiles: Sequence[Profile], platform: str, has_engines: bool) -> None:
-    """As `check_platform`; and UsageError if a profile's machines are too few for its nodes."""
+    """Checks as `check_platform` does.
+
+    UsageError too if profiles name fewer machines than they have nodes.
+    """
     for profile in profiles:
         check_platform(profile, platform, has_engines)
         engines = named(profile)

@@ -101,7 +101,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
 def _disks_by_name(
     declared: Mapping[str, NodeDisks], names: Sequence[str]
 ) -> Mapping[str, NodeDisks]:
-    """As declared, or numbered where one pattern is of all nodes."""
+    """The disks of each node: as declared, or numbered if one pattern stands for all nodes."""
     pattern = declared.get(PATTERN)
     if pattern is None:
         return declared
@@ -147,7 +147,7 @@ def log_disks(tier: Tier) -> set[tuple[str, str]]:
 
 
 def node_names(nodes: int) -> list[str]:
-    """Of the nodes of a cluster."""
+    """The names of a cluster's nodes."""
     return [f"node-{number}" for number in range(1, nodes + 1)]
 
 

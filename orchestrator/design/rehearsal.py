@@ -83,7 +83,7 @@ class Model:
 
     @classmethod
     def of_node(cls, node: Node) -> Self:
-        """Of a node whose database does nothing, and notes the model among the node's sources."""
+        """The model that is noted among the sources of a node whose database does nothing."""
         iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))
 

@@ -205,7 +205,7 @@ def _refuse_partial(url: str, answer: Any) -> None:
 def _refuse_lacking(
     url: str, disks: Iterable[_ServedDisk], columns: Mapping[str, str]
 ) -> None:
-    """Of every node every metric must be there."""
+    """Refuses an answer in which a metric of a node is missing."""
     for disk in disks:
         for metric, column in columns.items():
             if disk.table[column].isna().all():
@@ -226,7 +226,7 @@ def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
 
 
 def _at_once(disks: Sequence[_ServedDisk]) -> list[_ServedDisk]:
-    """Those that were read while another of them was."""
+    """The disks that were read while another of them was read too."""
     at_once = []
     for disk in disks:
         for neighbour in disks:

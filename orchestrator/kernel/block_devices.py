@@ -29,7 +29,7 @@ def _words(text: str) -> str:
 
 
 def _chosen(text: str) -> str:
-    """Of `none [mq-deadline] kyber` the one in brackets."""
+    """The scheduler in use: in `none [mq-deadline] kyber` the one in brackets."""
     return text.partition("[")[2].partition("]")[0] or text.strip()
 
 
@@ -129,7 +129,7 @@ def _array(disk: str, machine: Machine) -> dict[str, Any]:
 
 
 def made_of(device_facts: Mapping[str, Any]) -> str:
-    """In words, what a device is made of, from its `facts`: "raid0 of sdc, sdd"; "" for a disk."""
+    """What a device is made of, from its `facts`: "raid0 of sdc, sdd"; "" for a disk."""
     parts = device_facts.get("members") or {}
     if not parts:
         return ""

@@ -22,7 +22,7 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Server:
-    """Where one server listens. `port` None: where the profile says that all do."""
+    """Where one server listens. `port` is None if it is the port that the profile gives for all."""
 
     host: str
     port: int | None = None

@@ -32,8 +32,11 @@ class Strict(BaseModel):
 
 @dataclass(frozen=True)
 class ReadBy:
-    """Of a field whose record has the fields of `model`: what a file says, checked by the model,
-    becomes the record. An alias in the model is the key of the file."""
+    """For a field whose record has the fields of `model`.
+
+    The model checks what the file says, which then becomes the record. An alias in the model is the
+    key in the file.
+    """
 
     model: type[Strict]
 
@@ -192,7 +195,10 @@ def validate(
 def _mistakes(
     record: type[BaseModel], where: str, wrong: Sequence[Mapping[str, Any]]
 ) -> Iterator[Mistake]:
-    """Of what pydantic says; no missing key for which a misspelt one seems to stand."""
+    """The mistakes that pydantic found.
+
+    A missing key is left out if a misspelt one seems to stand for it.
+    """
     meant = {error["loc"]: _meant(record, error, wrong) for error in wrong}
     for error in wrong:
         place = error["loc"]
@@ -262,8 +268,10 @@ def raise_all(mistakes: list[Mistake]) -> None:
 
 
 def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
-    """The same with the line of its key, or of the nearest above it that its file has. `texts`: of
-    the files, each by the name that mistakes in it begin with."""
+    """The mistake with the line of its key, or of the nearest key above it that its file has.
+
+    `texts`: the files' texts, each by the name that mistakes in it begin with.
+    """
     file, _, path = mistake.where.partition(": ")
     if not path or file not in texts:
         return mistake

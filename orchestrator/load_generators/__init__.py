@@ -34,7 +34,7 @@ _BUILT_IN = {
 
 
 def entries() -> Mapping[str, BroughtEntry[GeneratorEntry]]:
-    """Those that are built in, and behind them those of extensions."""
+    """The entries of built-in load generators, and after them those of extensions."""
     return family("load_generators", _BUILT_IN)
 
 

@@ -88,7 +88,7 @@ def steps(
 
 
 def data_bytes(workload: Workload) -> int | None:
-    """Of all rows once, with their indexes; None where its parameters do not tell."""
+    """The bytes of all rows once, with their indexes; None if parameters do not tell."""
     parameters = workload.dataset.parameters
     size = parameters.get("bytes")
     if isinstance(size, int):
@@ -106,14 +106,14 @@ def data_bytes(workload: Workload) -> int | None:
 
 
 class _PlannedBytes(NamedTuple):
-    """At least and at most."""
+    """The bytes at least and at most."""
 
     least: float
     most: float
 
 
 def _loaded_bytes(profile: Profile, load: Workload) -> _PlannedBytes:
-    """Of all rows once; at most what is on all nodes where that is not told."""
+    """The bytes of all rows once. If it is not told, at most what is on all nodes."""
     all_bytes = data_bytes(load)
     if all_bytes is not None:
         return _PlannedBytes(all_bytes, all_bytes)
@@ -296,7 +296,7 @@ def _writing(profile: Profile, load: Workload) -> Span:
 
 
 def _longer(first: Span, second: Span) -> Span:
-    """Of two things that go on at once."""
+    """How long two things take that go on at once: as long as the longer one."""
     least_s = max(first.least_s, second.least_s)
     most_s = max(first.most_s, second.most_s)
     return Span(least_s, most_s)
@@ -316,7 +316,10 @@ def _restoring(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
 
 
 def _least_restores(plan: Plan, data: Load) -> float:
-    """Where a run may load instead, none may start from a copy."""
+    """How many restores there are at least.
+
+    A run that may load instead may start without a copy.
+    """
     if data.most_times > data.times:
         return 0.0
     return data.restores / most_repetitions(plan)
@@ -357,8 +360,11 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
 
 
 def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
-    """Those of real disks are taken between runs too, if asked, and after the last run
-    without draining."""
+    """How long the disk checks of a tier take.
+
+    Those of real disks are made between runs too, if asked, and after the last run without
+    draining.
+    """
     once = pace.span + _renting(tier)
     runs = len(plan.runs) * stages(plan)
     most_runs = round(runs * most_repetitions(plan))
@@ -377,7 +383,10 @@ def _gates_before(runs: int, plan: Plan, tier: Tier) -> int:
 
 
 def _draining(plan: Plan, tier: Tier) -> Span:
-    """Of the burst bucket; a rented volume is another in each run, and is not drained."""
+    """How long it takes to drain the burst bucket.
+
+    A rented volume is another one in each run, and is not drained.
+    """
     burst = tier.limits.burst
     if not plan.drain or not isinstance(tier.disk, RealDisks) or not burst:
         return Span()

@@ -76,11 +76,11 @@ def _first_disk(tier: Tier) -> str:
 
 @dataclass(frozen=True)
 class _Rule:
-    """Where an option of the command has no effect.
+    """A rule for an option of the command that may have no effect.
 
-    `field`: of the request. `reasons`: the name of each profile or workload that the
-    option is about → why it has no effect there, or an empty text. `is_refused`: an
-    option that has no effect on any of them is refused, not noted.
+    `field`: of the request. `reasons`: the name of each profile or workload that the option is
+    about → why it has no effect there, or an empty text. `is_refused`: an option that has no effect
+    on any of them is refused, not noted.
     """
 
     field: str
@@ -125,7 +125,7 @@ def _rules(
     workloads: Sequence[Workload],
     unpriced: Sequence[Profile],
 ) -> tuple[_Rule, ...]:
-    """In the order in which they are said."""
+    """The rules, in the order in which they are shown."""
     alone = {load.name: _alone(load) for load in workloads}
     of_others = {profile.name: _of_others(profile) for profile in profiles}
     windows_kept = {load.name: _window_stays(load) for load in workloads}
@@ -216,7 +216,10 @@ def _not_rented(profile: Profile) -> str:
 def _same_prices(
     profiles: Sequence[Profile], unpriced: Sequence[Profile]
 ) -> dict[str, str]:
-    """Of a list of prices; `unpriced`: the profiles without it."""
+    """For each profile, why the list of prices has no effect on it; an empty text if it has one.
+
+    `unpriced`: the profiles as they are without the list.
+    """
     prices = {profile.name: profile.tier.price for profile in unpriced}
     reasons = {profile.name: "" for profile in profiles}
     for profile in profiles:

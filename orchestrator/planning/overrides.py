@@ -61,7 +61,7 @@ class Override:
 
     @property
     def place(self) -> str:
-        """Where a mistake in it is."""
+        """The place that a mistake in it names."""
         return _place(self.option, self.text)
 
     def is_of(self, workload: str) -> bool:
@@ -120,7 +120,7 @@ class Overrides:
     def _path(
         self, override: Override, workload: str, content: Mapping[str, Any]
     ) -> Path | None:
-        """Where the key belongs in this workload; None if it has none such."""
+        """Where the key belongs in this workload; None if the workload has no such key."""
         size = ("scales", self.scale)
         if not override.is_of(workload) or not facts.group(content, *size):
             return None
@@ -132,7 +132,7 @@ class Overrides:
         return self._paths(content).get(override.key)
 
     def _paths(self, content: Mapping[str, Any]) -> dict[str, Path]:
-        """Where each key belongs that the file has or the load generator knows."""
+        """For each key that the file has or the load generator knows, where it belongs."""
         size = ("scales", self.scale)
         taken = self.keys_taken(
             str(content.get("generator")), str(content.get("script"))
@@ -236,7 +236,7 @@ def _override(
 
 
 def _place(option: str, text: str) -> str:
-    """As it was given, without a secret."""
+    """The override as it was given, without a secret."""
     if gives_a_secret(text):
         path, _, _ = text.partition("=")
         text = f"{path}={HIDDEN}"
@@ -280,7 +280,7 @@ def _rows(workload: Workload) -> float:
 
 
 def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
-    """At the override in which it lies; as it is if it lies in the file."""
+    """The mistake at the override in which it lies. A mistake in the file stays as it is."""
     file, _, place = mistake.where.rpartition(": ")
     key = _key_at(place, overrides.scale)
     workload = file.rpartition("/")[2].rpartition(".")[0]

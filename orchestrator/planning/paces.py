@@ -48,7 +48,7 @@ class Pace:
 
     @property
     def rate(self) -> str:
-        """Of bytes: how many in a second."""
+        """The pace of bytes in words: how many in a second."""
         slowest = format_number(1e-6 / self.span.most_s)
         if not self.span.least_s:
             return f"{slowest} MB/s or more: {self.source}"
@@ -113,9 +113,10 @@ def kept_as(
 
 
 def pace_of(learnt: Learnt, name: str, default: Pace, amount: float = 1.0) -> Pace:
-    """As seen here; of much more than was seen, no narrower than the default.
+    """The pace that was learnt here, else the default.
 
-    What is much more may not fit a cache in which the little did.
+    For an amount much larger than was seen it is no narrower than the default, because such an
+    amount may not fit a cache in which the smaller one did.
     """
     seen = learnt.get(name)
     if seen is None:

@@ -233,7 +233,7 @@ def followed_by(
 def _names_of(
     cells: Sequence[tuple[Workload, Sequence[Profile]]],
 ) -> set[tuple[str, str]]:
-    """Of each workload and each of its tiers."""
+    """The names of each workload and each of its tiers."""
     names: set[tuple[str, str]] = set()
     for workload, tiers in cells:
         names.update((workload.name, tier.name) for tier in tiers)
@@ -348,7 +348,7 @@ def _not_on_several_engines(profile: str, database: str) -> UsageError:
 def _runs(
     profiles: Sequence[str], workloads: Sequence[Workload], repetitions: int, seed: int
 ) -> list[Run]:
-    """In their order, without numbers."""
+    """The runs in their order, without numbers."""
     dice = random.Random(seed)
 
     def balanced(names: Sequence[str]) -> list[list[str]]:

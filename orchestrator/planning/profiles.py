@@ -178,7 +178,8 @@ def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> 
 
 
 def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
-    """With the list price of its virtual machines, unless it says one: of the disk's region."""
+    """The cluster with the list price of its virtual machines in the disk's region, unless it says
+    one."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
     region: str | None = None
@@ -322,7 +323,8 @@ def _disks_of_nodes(cluster: ClusterYaml, scale: str) -> dict[str, int]:
 
 
 def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
-    """With the most that a node's disk needs, if the tier is a class that says no size."""
+    """The tier with the size that a node's disk needs at most, if it is a class that says no
+    size."""
     disk = tier.disk
     if not isinstance(disk, ClassVolumes):
         return tier

@@ -243,8 +243,11 @@ def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
 
 
 def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | None]:
-    """Of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and the bytes that its disks
-    hold together (None: unknown). UsageError as of `tier`."""
+    """The tier of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and its disks'
+    bytes.
+
+    The bytes are those of all its disks together, None if unknown. UsageError as `tier` raises it.
+    """
     row, _, parameters = text.partition(":")
     changes = [key for key in parameters.split(",") if key]
     chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)

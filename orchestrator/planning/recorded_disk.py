@@ -152,7 +152,7 @@ def _latencies(disk: RecordedDisk) -> Latencies:
 
 
 def _burst(limits: Limits, disk: RecordedDisk) -> Burst | None:
-    """That of the tier, or of the recorded disk if it is more than the tier's limits."""
+    """The burst of the tier, or that of the recorded disk if it is more than the tier's limits."""
     if limits.burst is not None:
         return limits.burst
     burst = disk.burst

@@ -64,13 +64,13 @@ def of_machines(
 
 
 def _cpus_of_node(cpus: int, nodes: int) -> float:
-    """In halves of a processor."""
+    """The CPUs of a node, rounded to halves of a processor."""
     in_halves = math.floor(2 * max(1, cpus) / nodes) / 2
     return max(_LEAST_CPUS, in_halves)
 
 
 def _memory_of_node(memory_bytes: int, nodes: int) -> int:
-    """In whole MiB."""
+    """The memory of a node, rounded to whole MiB."""
     of_node = NODES_MEMORY * memory_bytes / nodes
     return int(of_node) >> 20 << 20
 
@@ -206,7 +206,7 @@ def _most_repeated(
     loads: Sequence[Workload],
     plans: Callable[[Sequence[Workload], int], Plan],
 ) -> Plan:
-    """With more repetitions than a decision needs, as far as time allows."""
+    """The plan with more repetitions than a decision needs, as far as time allows."""
     for repetitions in range(MOST_REPETITIONS, REPETITIONS, -1):
         plan = plans(loads, repetitions)
         if costs.most_s(plan) <= budget_s:

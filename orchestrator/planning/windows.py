@@ -110,7 +110,10 @@ def _run_s(load: Workload) -> float:
 
 
 def _fitted(workload: Workload, interval_s: float) -> Workload:
-    """Of whole intervals, if it writes; what one owes that settles is counted in any case."""
+    """The workload with a window of whole intervals, if it writes.
+
+    What an interval owes is counted in any case if the workload settles.
+    """
     if not workload.writes or workload.settle:
         return workload
     intervals = math.ceil(workload.measure_s / interval_s - 1e-9)

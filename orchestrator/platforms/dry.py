@@ -122,7 +122,8 @@ class UnaskedPlatform(_OnThisComputer):
 
     @property
     def abilities(self) -> PlatformAbilities:
-        """As if it could do all: only a platform that is asked says what it cannot."""
+        """The abilities of a platform that can do everything: only a real one says what it
+        cannot."""
         unanswered: Any = _Unanswered()
         return PlatformAbilities(
             engine_of=unanswered,

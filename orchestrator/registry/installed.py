@@ -79,7 +79,7 @@ def extensions() -> Sequence[Installed]:
 
 
 def origin_of(name: str) -> ExtensionOrigin:
-    """Of an installed extension. KeyError if it is not installed."""
+    """Where an installed extension comes from. KeyError if it is not installed."""
     return {extension.name: extension.origin for extension in extensions()}[name]
 
 

@@ -12,7 +12,7 @@ from orchestrator.registry.installed import Installed, extensions
 
 @dataclass(frozen=True)
 class MemberNames:
-    """Of the members of a run."""
+    """The names of the members of a run."""
 
     database: str
     generator: str
@@ -71,7 +71,7 @@ def recorded(record: Record) -> dict[str, ExtensionFacts]:
 def missing(
     record: Record, among: Sequence[Installed] | None = None
 ) -> dict[str, ExtensionFacts]:
-    """Those that took part in a run and are not installed here."""
+    """The extensions that took part in a run and are not installed here."""
     if among is None:
         among = extensions()
     here = {extension.name for extension in among}

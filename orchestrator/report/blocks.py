@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """Of a table. Numbers stand on the right."""
+    """A column of a table. Numbers stand on the right."""
 
     title: str
     numeric: bool = False
@@ -112,7 +112,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Code:
-    """As a shell takes it."""
+    """Code as a shell takes it."""
 
     text: str
 
@@ -291,7 +291,7 @@ class Document:
 
 
 def labelled(stamps: Sequence[Stamp]) -> tuple[Stamp, ...]:
-    """Those that the brief does not say already."""
+    """The stamps that the brief does not say already."""
     further: list[Stamp] = []
     for stamp in stamps:
         if not stamp.is_in_brief:
@@ -308,7 +308,7 @@ def charts_of(document: Document) -> Iterator[Chart]:
 
 
 def charts_below(document: Document) -> Iterator[Chart]:
-    """Those that are not in sight on the first screen."""
+    """The charts that are not in sight on the first screen."""
     for changes in document.changes:
         yield from changes.rows
     for section in document.sections:

@@ -53,7 +53,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
 
 
 def _sections(index: ReportIndex) -> Iterator[Section]:
-    """In the order of the page: what was found, what it was found with, and how."""
+    """The sections in the order of the page: what was found, with what, and how."""
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)

@@ -59,7 +59,7 @@ class ReportIndex:
 
     @property
     def workloads(self) -> tuple[Workload, ...]:
-        """In the plan's order."""
+        """The workloads in the plan's order."""
         return self.campaign.plan.workloads
 
     @property
@@ -120,7 +120,7 @@ class ReportIndex:
         return True
 
     def transaction_types(self, workload: str) -> tuple[str, ...]:
-        """Those that were counted apart; none if all transactions are of one type."""
+        """The transaction types that were counted apart; none if there is only one type."""
         types: list[str] = []
         for cell in self.verdict.cells:
             is_count = (cell.workload, cell.metric) == (workload, "transactions")
@@ -213,7 +213,7 @@ class ReportIndex:
 
     @property
     def tiers_with_figures(self) -> tuple[str, ...]:
-        """Those of which at least one run counts."""
+        """The tiers of which at least one run counts."""
         with_figures: set[str] = set()
         for run in self.campaign.plan.runs:
             if not self.campaign.lost(run):

@@ -75,7 +75,10 @@ def spread(cell: CellSummary) -> str:
 
 
 def ends(cell: CellSummary) -> tuple[float, float]:
-    """Of the interval of the mean, as charts draw it: not below zero, the mean if there is none."""
+    """The ends of the interval of the mean, as charts draw it.
+
+    They are not below zero. If there is no interval, both are the mean.
+    """
     low = cell.mean
     if cell.ci_low is not None:
         low = max(cell.ci_low, 0.0)

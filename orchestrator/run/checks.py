@@ -291,8 +291,11 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
 
 
 def short_memory(plan: Plan, world: World) -> Iterator[str]:
-    """Where nodes may take more memory than is available now, with head-room for what runs
-    beside them. No reason to refuse: a node need not use all that it is given."""
+    """A warning if nodes may take more memory than is available now, with head-room for other
+    programs.
+
+    It is no reason to refuse: a node need not use all that it is given.
+    """
     machines = world.platform.machines_of_nodes()
     most_bytes = 0
     for profile in plan.profiles:

@@ -19,7 +19,10 @@ _ANSWERS_WITHIN_S = 10.0
 
 
 def compare_clocks(client: Node, world: World) -> ClockOffset | None:
-    """None if the client does not say its time, or not to the millisecond."""
+    """How far the client's clock is off.
+
+    None if the client tells no time, or none to the millisecond.
+    """
     container = world.platform.container(client.container or "")
     tell = script(__package__, "tell")
     offsets: list[ClockOffset] = []
@@ -34,7 +37,7 @@ def compare_clocks(client: Node, world: World) -> ClockOffset | None:
 
 
 def _asked_once(talk: Conversation, clock: Clock) -> ClockOffset | None:
-    """By one question and its reply; None if that is no time."""
+    """The offset by one question and its reply; None if the reply is no time."""
     asked_s = clock.now()
     begin_s = clock.monotonic()
     talk.send("")

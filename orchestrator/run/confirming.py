@@ -132,9 +132,10 @@ def _cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
 def cpus_of_clients(
     clients: Sequence[Node], watched: Sequence[Node], world: World
 ) -> Lever | None:
-    """Of the processors that their containers may use.
+    """A lever on the processors that the clients' containers may use.
 
-    Without a limit, of those of their machines, which the clients on one share.
+    If they have no limit, it is the processors of their machines, which clients on one machine
+    share.
     """
     cores: dict[str, float] = {}
     for host in watched:
@@ -150,7 +151,7 @@ def cpus_of_clients(
 
 
 def _cpus(limited: Sequence[_LimitedCpus]) -> Lever | None:
-    """None if it is not known how many processors each has."""
+    """The lever on these containers' processors; None if it is not known how many each has."""
     if not limited or not all(cpus.most for cpus in limited):
         return None
     levels = LESS
@@ -167,7 +168,7 @@ def _set_all(limited: Sequence[_LimitedCpus], times: float) -> None:
 def sessions(
     generator: LoadGenerator, workload: Workload, clients: Sequence[Node], world: World
 ) -> Lever | None:
-    """So many threads of the load go on; none where it has a pace of its own."""
+    """A lever on how many threads of the load go on; None if the load has a pace of its own."""
     threads = workload.threads
     limit_sessions = generator.abilities.limit_sessions
     if limit_sessions is None or has_pace(workload) or threads < 2:
@@ -184,7 +185,7 @@ def sessions(
 def _live(
     nodes: Sequence[Node], world: World
 ) -> Iterator[tuple[Node, ContainerLimits]]:
-    """Those of `nodes` whose limits can be changed."""
+    """The `nodes` whose limits can be changed, each with what changes them."""
     for node in nodes:
         container = world.platform.container(node.container or node.name)
         if container.limits is not None:
@@ -204,10 +205,10 @@ class LimitChange(NamedTuple):
 def drawn_order(
     levels: Mapping[str, Sequence[float]], lasts_s: float, seed: int
 ) -> list[LimitChange]:
-    """As many changes as there is time for. `levels`: of each limit, two.
+    """As many changes of limits as there is time for, in an order that is drawn.
 
-    In rounds: in each all limits in an order that is drawn, and of each both levels, one right
-    after the other, in an order that is drawn too.
+    `levels`: two of each limit. There are rounds: in each all limits come in a drawn order, and of
+    each limit both levels, one right after the other, in a drawn order too.
     """
     dice = random.Random(seed)
     of_a_round = 2 * len(levels) * LEAST_CHANGE_S

@@ -98,7 +98,7 @@ def unknown(tier: Tier) -> dict[str, Bucket]:
 def _full_or_empty(
     base: int | None, peak: int | None, duration_s: float
 ) -> Bucket | None:
-    """None if it does not burst in that."""
+    """A bucket that may be anything from empty to full; None if the tier does not burst in it."""
     if not base or not peak or peak <= base:
         return None
     size = (peak - base) * duration_s
@@ -175,7 +175,7 @@ def since(buckets: Buckets, before: Seen | None, now: Seen) -> Buckets:
 
 
 def recorded(buckets: Buckets) -> dict[str, dict[str, float | str]]:
-    """As a run's facts keep it."""
+    """The buckets as a run's facts keep them."""
     facts: dict[str, dict[str, float | str]] = {}
     for name, bucket in buckets.items():
         least_pct = round(bucket.least_pct, 1)

@@ -188,7 +188,7 @@ def _used_by(plan: Plan, parts: Parts, world: World) -> set[str | None]:
 
 
 def _bytes_in(folder: Path) -> int:
-    """On the disk, which is less than the files are long: images have holes."""
+    """The bytes on the disk, which are fewer than the files are long: images have holes."""
     total = 0
     for file in folder.rglob("*"):
         if file.is_file():

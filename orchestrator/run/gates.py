@@ -228,11 +228,11 @@ class Gates:
         return _as_one(gates)
 
     def _places(self, tier: Tier) -> tuple[GatePlace, ...]:
-        """Where the gate is taken: once, where the mechanism has its disks, or on each machine
-        that runs some of the nodes.
+        """Where the disk check is made: once, where the mechanism has its disks, or on each node's
+        machine.
 
-        Of several machines the platform decides which: nodes are then started there for a
-        moment, empty.
+        Of several machines the platform decides which: nodes are then started there for a moment,
+        empty.
         """
         of_machines = self._abilities(tier).gates_of_machines
         if of_machines is None:
@@ -250,7 +250,8 @@ class Gates:
         return tuple(places.values())
 
     def _most_nodes(self, tier: Tier) -> int:
-        """Of the clusters of the campaign that have disks of the tier, or of it at some value."""
+        """How many nodes the largest cluster of the campaign has that uses the tier, at any
+        value."""
         if self._schedule is None:
             return self._nodes
         nodes: list[int] = []
@@ -339,7 +340,10 @@ class Gates:
         return replace(gate, tier=tier.name, reused=True)
 
     def _file(self, tier: Tier, place: GatePlace) -> Path | None:
-        """Where the gate is kept. None if it is not: also if the disk of its files is not seen."""
+        """The file in which the disk check is kept.
+
+        None if it is not, as when the disk of its files is not seen.
+        """
         kept_gate = self._abilities(tier).kept_gate
         if kept_gate is None:
             return None
@@ -361,7 +365,7 @@ class Gates:
 
 
 def _machine_identity(machine: powers.Machine, world: powers.World) -> list[Any]:
-    """On another machine, engine or kernel a gate says nothing."""
+    """What identifies the machine. A check says nothing of another machine, engine or kernel."""
     facts = machine.facts()
     return [
         world.platform.facts().get("ID"),

@@ -83,7 +83,7 @@ class JudgedRuns:
         return None
 
     def lines(self, basis: Basis) -> tuple[str, ...] | None:
-        """Those of the decisions; None if they were made from other files."""
+        """The lines of the decisions; None if they were made from other files."""
         if self.digest and self.digest == basis.decisions:
             return self.decisions
         return None
@@ -96,7 +96,7 @@ class JudgedRuns:
 
 
 class Digest(Protocol):
-    """Of hashlib, which does not export its type."""
+    """The type of a hash, which hashlib does not export."""
 
     def update(self, content: bytes, /) -> None: ...
 
@@ -141,7 +141,7 @@ def keep(
 
 
 def basis_of(campaign: Path) -> Basis:
-    """Of the campaign in a folder, as its files are now."""
+    """The basis of the campaign in a folder, as its files are now."""
     runs: dict[str, str] = {}
     decisions = hashlib.sha256(_digest_of_program().encode())
     for pattern in _OF_DECISIONS:
@@ -199,8 +199,10 @@ def _digest_of_program() -> str:
 
 
 def digest_of_code(among: Iterable[Installed]) -> str:
-    """Of this program and of the extensions beside it: another version may judge otherwise, and an
-    extension may doubt what it did not."""
+    """A digest of the code of this program and of the extensions beside it.
+
+    Another version may judge otherwise, and an extension may have a doubt that it did not have.
+    """
     digest = hashlib.sha256()
     places = [Path(__file__).parents[1]]
     for extension in among:

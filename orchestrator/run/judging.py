@@ -88,7 +88,8 @@ def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
 
 
 def decision_lines(campaign: results.Results) -> tuple[str, ...]:
-    """Of each workload, as the finished runs have it; none of a single tier."""
+    """The decision on each workload in a line, as the finished runs have it; none of a single
+    tier."""
     if len(campaign.plan.tiers) < 2:
         return ()
     by_workload, cluster = decisions_so_far(campaign)
@@ -100,7 +101,8 @@ _BY_RECORDS = "(its telemetry is not read yet)"
 
 
 def decided_by_records(campaign: results.Results) -> tuple[str, ...]:
-    """The same of a campaign without its tables, as of one that goes on: each line says so."""
+    """The decisions by records alone, without tables, as while a campaign goes on: each line says
+    so."""
     lines: list[str] = []
     for line in decision_lines(campaign):
         lines.append(f"{line} {_BY_RECORDS}")

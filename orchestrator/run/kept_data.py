@@ -96,10 +96,10 @@ def content(file: Path) -> dict[str, Any]:
 
 
 def is_complete(data: DataSet, world: World) -> bool:
-    """As far as that is told at once: `KeptData.are_on_nodes` takes longer.
+    """Whether the data set is complete, as far as that is known at once: `KeptData.are_on_nodes` is
+    slow.
 
-    A data set without `addresses` (tierbench once kept the network's prefix) is loaded
-    anew.
+    A data set without `addresses` (tierbench once kept the network's prefix) is loaded anew.
     """
     if "addresses" not in content(folder_of(data.snapshots, world) / DATASET):
         return False

@@ -82,4 +82,4 @@ Hear = Callable[[LiveEvent], None]
 
 
 def heard_by_nobody(_event: LiveEvent) -> None:
-    """Of a campaign on which nobody looks."""
+    """Does nothing: nobody looks on at the campaign."""

@@ -118,7 +118,7 @@ class LiveFeed:
         self._begin_phase("")
 
     def _keep_rates(self) -> None:
-        """Those of the run before, as the newest of its workload and profile."""
+        """Keeps the rates of the run that has ended, as the newest of its workload and profile."""
         if self._run is None or not self._rates:
             return
         run = self._run.run
@@ -127,7 +127,7 @@ class LiveFeed:
         of_workload[run.profile] = RecentRates(run.profile, tuple(self._rates))
 
     def state(self) -> PanelState | None:
-        """None before the campaign has a folder."""
+        """The state of the panel; None before the campaign has a folder."""
         with self._lock:
             if self.campaign is None or self._plan is None:
                 return None
@@ -191,7 +191,7 @@ class LiveFeed:
         return RecentRates(self._run.run.profile, tuple(self._rates))
 
     def _before(self) -> RecentRates | None:
-        """Of the same workload on the tier that was measured last, of all but this one."""
+        """The rates of the same workload on another tier, the one that was measured last."""
         if self._run is None:
             return None
         run = self._run.run

@@ -43,7 +43,7 @@ class RecentRates:
 
 @dataclass(frozen=True)
 class DiskAtCap:
-    """Of the node whose disk was at a cap most: in how many % of the last seconds it was."""
+    """The node whose disk was at a cap most, and in how many % of the last seconds it was."""
 
     node: str
     cap: CapName

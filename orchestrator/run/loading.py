@@ -76,11 +76,11 @@ class _Before:
 
     @contextmanager
     def going_on(self, addresses: tuple[str, ...]) -> Iterator[None]:
-        """From here on the disks change: they are not started from again, unless a failed
-        load writes so.
+        """In the block the disks change. They are not started from again unless a failed load
+        writes so.
 
-        UnavailableError if the nodes would be at other addresses, at which some databases
-        do not start.
+        UnavailableError if the nodes would be at other addresses, at which some databases do not
+        start.
         """
         if self.resumed and addresses != self.addresses:
             raise _addresses_taken(self.addresses, self.folder)
@@ -91,7 +91,8 @@ class _Before:
     def at_work(
         self, generator: LoadGenerator, addresses: tuple[str, ...]
     ) -> Iterator[None]:
-        """In the block the loader works. If that is where this program is ended, it goes on."""
+        """In the block the loader works. If this program ends there, the next one goes on with the
+        load."""
         if generator.abilities.loading_goes_on:
             self.keep(addresses, _ENDED)
         try:

@@ -129,8 +129,10 @@ def _note_credit(here: RunContext, start_s: float) -> None:
 
 
 def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> None:
-    """For what is not measured, loads of the run included: those of a data set have none either.
-    `nodes` may then take all processors and memory too, for the check of all data."""
+    """Lifts limits for what is not measured, also for loads of the run, as for those of a data set.
+
+    `nodes` may then take all processors and memory too, for the check of all data.
+    """
     with suppress(TierbenchError):  # what keeps its limits only takes longer
         limits = here.mechanism.abilities.limits
         if limits is not None:

@@ -22,7 +22,7 @@ _Number = Annotated[float, Field(gt=0, lt=1e15)]
 
 @dataclass(frozen=True)
 class _Seen:
-    """So many bytes, or so many times of one thing, and the Unix time."""
+    """So many bytes, or so many times of one thing; how long they took, and when (Unix time)."""
 
     amount: _Number
     took_s: _Number
@@ -33,7 +33,7 @@ _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 
 def learnt(cache: Path) -> dict[str, Pace]:
-    """By `paces.kept_as`."""
+    """The paces that were learnt, by `paces.kept_as`."""
     paces = {}
     for name, times in _read(cache).items():
         most = max(seen.amount for seen in times)

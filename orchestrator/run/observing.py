@@ -88,7 +88,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
 
 
 def _devices(node: Node) -> list[str]:
-    """Those that hold its data and its log."""
+    """The devices that hold the node's data and its log."""
     devices = node.sources.get(DISK_DEVICE, "").split()
     if node.wal_device:
         devices.append(node.wal_device)

@@ -44,7 +44,7 @@ class OtherCache:
 
 
 def found(cache: Path) -> Iterator[OtherCache]:
-    """Those beside the `cache` of this machine that hold something."""
+    """Other caches beside the `cache` of this machine that hold something."""
     shared = cache
     if cache.parent.name == machine_caches.PARTS:
         shared = cache.parent.parent

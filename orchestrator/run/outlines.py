@@ -48,7 +48,7 @@ class CampaignOutline:
 
 
 def of_campaign(campaign: results.Results) -> CampaignOutline:
-    """From its records."""
+    """The outline of a campaign, from its records."""
     runs: list[RunOutline] = []
     for run in campaign.runs:
         runs.append(of_record(run.record))

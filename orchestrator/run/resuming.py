@@ -85,8 +85,11 @@ class Resumption:
         return frozenset(numbers)
 
     def read_again(self, plan: Plan) -> "Resumption":
-        """As the folder is now, while this program alone may write to it. UsageError if that is not
-        `plan` any more, as another program has gone on with it since this one read it."""
+        """The campaign in the folder as it is now, while only this program may write to it.
+
+        UsageError if its plan is not `plan` any more: another program has resumed it since it was
+        read.
+        """
         now = replace(self)
         if now.plan != plan:
             raise UsageError(
@@ -260,7 +263,8 @@ class Resumption:
                 yield f"{name} does not say what measured part {part}"
 
     def _plan_differences(self) -> Iterator[tuple[str, str]]:
-        """Of the profiles and workloads as run, against those of the plan that stands now."""
+        """What differs between the profiles and workloads as run, and those of the plan that stands
+        now."""
         unlike_profiles: set[str] = set()
         unlike_workloads: set[str] = set()
         for data in self.before.runs:
@@ -282,7 +286,7 @@ class Resumption:
         return True
 
     def _profile_differs(self, record: Record) -> bool:
-        """As that workload uses it, which is the same."""
+        """Whether the profile differs from that of the record, as this workload uses it."""
         for profile in self.plan.profiles:
             if profile.name == record.run.profile:
                 return as_used(profile, record.workload) != record.profile

@@ -62,7 +62,10 @@ def _bytes_at_set_rates(plan: Plan, finished: Container[int]) -> float:
 
 
 def _transactions(workload: Workload) -> float:
-    """At its set rate, the longest warm-up included; 0 where no rate is set."""
+    """How many transactions there are at the set rate, the longest warm-up included.
+
+    0 if no rate is set.
+    """
     rate_per_s = float(workload.options.get(RATE_OPTION) or 0.0)
     warmup_s = workload.warmup_most_s or workload.warmup_s
     return rate_per_s * (warmup_s + workload.measure_s)

@@ -63,7 +63,7 @@ class Schedule:
         return tuple(run for run in self.plan.runs if run.number not in self.recorded)
 
     def after(self, run: Run) -> None:
-        """To be called when `run` has its record: lets the plan grow if it was the last."""
+        """Is called when `run` has its record. After the last run it lets the plan grow."""
         if self.is_last(run):
             self._grow()
 
@@ -246,7 +246,7 @@ def _failed(campaign: Results) -> set[int]:
 
 
 def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
-    """Of each run that may be made once more, because its last attempt failed."""
+    """For each run that may be made once more, its last attempt, which failed."""
     most = plan.retry_failed * (1 + interruptions(plan))
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     again: list[Run] = []

@@ -49,7 +49,7 @@ class _RecordedRun:
 
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
-    """Of a whole campaign, for who was away: every run that has ended, then that in progress."""
+    """The status of a whole campaign: every run that has ended, then the one in progress."""
     basis = judged_runs.basis_of(folder)
     campaign = store.load_without_runs(folder)
     planned = campaign.plan.runs
@@ -87,7 +87,7 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
 def _recorded_runs(
     folder: Path, campaign: results.Results, kept: JudgedRuns, basis: Basis
 ) -> Iterator[_RecordedRun]:
-    """As they were kept, else from their records."""
+    """The runs as they were kept, else from their records."""
     cpus = results.machine_cpus(campaign)
     for run_folder in run_folders.present(folder, campaign.plan, []):
         judged = kept.of_run(run_folder.path.name, basis, cpus)

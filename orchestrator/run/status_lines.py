@@ -23,7 +23,7 @@ def line_of_run(judged: JudgedRun, runs: int) -> str:
 
 
 def line_of_unjudged_run(outline: RunOutline, runs: int) -> str:
-    """The same of a run of which only the record is known: without its limit and its notes."""
+    """The line of a run of which only the record is known: without its limit and its notes."""
     return _line(outline, ["not judged yet"], runs)
 
 
@@ -37,8 +37,8 @@ def _line(outline: RunOutline, found: Sequence[str], runs: int) -> str:
 
 
 def not_judged(unjudged: int, finished: int, folder: Path) -> str:
-    """Of how many finished runs nothing is judged, or only not what all of them decide; and what
-    judges it."""
+    """How many finished runs are not judged, or not with all others, and which command judges
+    them."""
     command = f"`tierbench analyze {shlex.quote(str(folder))}`"
     if unjudged:
         runs = counted(finished, "finished run")
@@ -76,7 +76,7 @@ def cost_so_far(plan: Plan, elapsed_s: float) -> str:
 
 
 def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
-    """None after the last run."""
+    """How many seconds the campaign still takes; None after the last run."""
     plan = campaign.plan
     recorded = {outline.run.number for outline in campaign.runs}
     ahead = [run for run in plan.runs if run.number not in recorded]

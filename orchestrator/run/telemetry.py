@@ -138,7 +138,7 @@ class Readings:
         yield last
 
     def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
-        """In the order in which they were added; without `metrics` those of all."""
+        """The samples of these `metrics`, else all, in the order in which they were added."""
         for table in self._parts():
             if metrics is not None:
                 table = table[table["metric"].isin(list(metrics))]

@@ -79,9 +79,9 @@ def _end(disk: ServedDisk) -> None:
 
 @dataclass
 class Follower:
-    """For what follows a window, on a thread of its own, while a load runs.
+    """Waits for moments of a window on a thread of its own, while a load runs.
 
-    `stop`: is set when the load has ended. `late_s`: how long its end is waited for then.
+    `stop`: is set when the load has ended. `late_s`: how long the thread is waited for then.
     """
 
     clock: Clock
@@ -141,11 +141,11 @@ def _asked(
     follower: Follower,
     world: World,
 ) -> Iterator[World]:
-    """As `followed`. What `ask` returns goes to `facts[name]` and `raw/<name>.json`, or why it is
-    not known.
+    """Asks servers when `followed` says so.
 
-    The thread itself writes neither: servers that answer late would otherwise change a record that
-    is written, or that of the next run.
+    What `ask` returns goes to `facts[name]` and `raw/<name>.json`, or why it is not known. The
+    thread itself writes neither: servers that answer late would otherwise change a record that is
+    written, or that of the next run.
     """
     began: list[float] = []
     answers: list[_Asked] = []
@@ -189,9 +189,9 @@ def statements_counted(
     world: World,
     late_s: float = LATE_S,
 ) -> AbstractContextManager[World]:
-    """As `followed`. Servers' counts of statements when the window begins, and at its end.
+    """Asks for the servers' counts of statements when the window begins, and at its end.
 
-    They go to `raw/statements.json`, what they say, or why there are none, to the facts
+    They go to `raw/statements.json`. What they say, or why there are none, goes to the facts
     "statements".
     """
     follower = Follower(world.clock, late_s=late_s)
@@ -221,8 +221,10 @@ def waits_sampled(
     world: World,
     late_s: float = LATE_S,
 ) -> AbstractContextManager[World]:
-    """As `followed`. What sessions waited for, as servers sampled it themselves, is asked when the
-    window is over, and goes to the facts "waits", or why it is not known."""
+    """Asks what sessions waited for, as servers sampled it themselves, when the window is over.
+
+    The answer, or why there is none, goes to the facts "waits".
+    """
     follower = Follower(world.clock, late_s=late_s)
 
     def ask(begin_s: float) -> _Asked:

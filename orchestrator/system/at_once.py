@@ -46,7 +46,7 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
 
 @contextmanager
 def hearing_signals() -> Iterator[None]:
-    """In the block this thread hears signals too, and what is begun in it inherits that."""
+    """In the block this thread hears signals too, and threads that are begun in it inherit that."""
     before = signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
     try:
         yield

@@ -29,7 +29,7 @@ def path_of(shown: str) -> Path:
 
 
 def _escaped(half: re.Match[str]) -> str:
-    """With two backslashes: JSON has one of them for itself."""
+    """The escape with two backslashes: JSON needs one of them for itself."""
     code = ord(half[0])
     if _LEAST <= code <= _MOST:
         return f"\\\\x{code & 0xFF:02x}"

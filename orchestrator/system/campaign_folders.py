@@ -21,7 +21,7 @@ def present(results: Path) -> list[Path]:
 
 
 def begun(results: Path) -> list[Path]:
-    """Those, and the folders that are named as a campaign's but have no plan."""
+    """Folders with a plan, and those that are named as a campaign's but have none."""
     folders: list[Path] = []
     for path in _below(results):
         if clock.from_stamp(path.name) is not None or _may_have_plan(path):
@@ -49,7 +49,7 @@ def _below(results: Path) -> list[Path]:
 
 
 def _may_have_plan(folder: Path) -> bool:
-    """Of a folder that is closed to this user its name must do."""
+    """Whether a folder may have a plan. If it is closed to this user, its name decides."""
     try:
         return plain_files.kind_of(folder / "plan.json") != "nothing"
     except NotReadableError:

@@ -60,7 +60,10 @@ def wait_while(
     clock: Clock,
     every_s: float = 0.1,
 ) -> Answer:
-    """As `wait_until`, of an answer that says what is lacking: until there is none."""
+    """Waits as `wait_until` does, until nothing is lacking any more.
+
+    `lacking` says what still is.
+    """
     end_s = clock.monotonic() + deadline_s
     answer = lacking()
     while answer and clock.monotonic() < end_s:

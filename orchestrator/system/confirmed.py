@@ -15,7 +15,7 @@ from orchestrator.system import files
 
 
 def folder(home_of_user: Callable[[], Path] = Path.home) -> Path:
-    """Where it lies; nothing is made."""
+    """The folder in which it lies; nothing is made."""
     named = os.environ.get("XDG_STATE_HOME", "")
     if Path(named).is_absolute():
         return Path(named) / "tierbench"

@@ -10,8 +10,11 @@ from orchestrator.system import stored_json
 
 
 def not_shown(file: Path) -> Iterator[str]:
-    """That the extension is not installed here which made the file; nothing without the file. One
-    that cannot be read is told where its content is read."""
+    """A sentence if the extension that made the file is not installed here; nothing without the
+    file.
+
+    A file that cannot be read is reported where its content is read.
+    """
     try:
         content = stored_json.facts(file, [])
     except (CutError, NotReadableError):

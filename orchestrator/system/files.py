@@ -134,7 +134,7 @@ def write_text(file: Path, text: str, private: bool = True) -> None:
 
 
 def write_json(file: Path, content: Any) -> None:
-    """The same for any JSON. Passwords in URLs and connection strings are left out."""
+    """Writes any JSON. Passwords in URLs and connection strings are left out."""
     write_text(file, json_text(content, indent=1) + "\n")
 
 
@@ -170,7 +170,7 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
 
 
 def free_bytes(folder: Path) -> int:
-    """Of the file system of a folder, or of the nearest above it that is there already."""
+    """The free bytes on the file system of a folder, or of the nearest existing one above it."""
     existing = folder.absolute()
     while not existing.exists():
         existing = existing.parent

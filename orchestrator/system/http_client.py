@@ -184,7 +184,7 @@ def _words_of(error: urllib.error.HTTPError) -> str:
 
 
 def _explanation(text: str) -> str:
-    """In a line of signs that can be shown; empty of a page for people."""
+    """The explanation in a line of signs that can be shown; empty if it is a page for people."""
     with suppress(ValueError):
         content = json.loads(text)
         text = ""
@@ -197,7 +197,7 @@ def _explanation(text: str) -> str:
 
 
 def _text_in(explanation: object) -> str:
-    """Of Google's and Azure's errors the message within."""
+    """The message within errors of Google's and Azure's."""
     if isinstance(explanation, dict):
         explanation = explanation.get("message")
     if isinstance(explanation, str):
@@ -275,8 +275,11 @@ def get_history(
 def history_opener(
     url: str, headers: Mapping[str, str] | None
 ) -> urllib.request.OpenerDirector:
-    """With a user in the address, or headers that sign in, it may be a public service, behind the
-    machine's proxy."""
+    """An opener for the service that has a history.
+
+    One with a user in the address, or with headers that sign in, may be a public service: it is
+    reached through the machine's proxy, if there is one.
+    """
     if headers or names_a_user(url):
         return _signed_in
     return _opener
@@ -293,5 +296,5 @@ def understood(page: str) -> Iterator[None]:
 
 
 def get_public_json(url: str, question: Mapping[str, str] | None = None) -> Any:
-    """As `get_json`, from a public service: through the machine's proxy, if it has one."""
+    """JSON of a public service, as from `get_json`, through the machine's proxy if it has one."""
     return get_json(url, PUBLIC_TIMEOUT_S, _public, question)

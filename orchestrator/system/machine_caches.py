@@ -47,7 +47,7 @@ def parsed(text: str) -> MachineIdentity:
 
 
 def here(root: Path = Path("/")) -> MachineIdentity:
-    """That of this computer. `root` is "/" except in tests."""
+    """The identity of this computer. `root` is "/" except in tests."""
     for file in _FILES:
         with suppress(OSError, ValueError):
             text = (root / file).read_text(encoding="ascii").strip()

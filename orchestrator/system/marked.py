@@ -36,7 +36,7 @@ def owner(cache: Path, campaign: str) -> str:
 
 
 def owned_by(name: str, machine: str, cache: Path, campaign: str) -> str:
-    """The same of the computer with this name and this hash of its /etc/machine-id."""
+    """The owner's mark of a computer with this name and this hash of its /etc/machine-id."""
     mark = {"host": name, "cache": str(cache.resolve()), "campaign": campaign}
     if machine:
         mark["machine"] = machine

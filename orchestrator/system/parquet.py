@@ -34,7 +34,7 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
 
 
 def _opened(file: Path) -> pa.OSFile:
-    """By the bytes of its name, which may not be UTF-8."""
+    """The file, opened by the bytes of its name, which may not be UTF-8."""
     return pa.OSFile(os.fsencode(file), mode="rb")
 
 

@@ -44,7 +44,7 @@ def _is_remarkable(secret: str) -> bool:
 
 
 def _encoded(secret: str) -> Iterator[str]:
-    """As URLs, JSON, and Kubernetes' secrets have it."""
+    """The forms of a secret in URLs, JSON, and Kubernetes' secrets."""
     in_url = ""
     for byte in secret.encode(errors="surrogateescape"):
         character = chr(byte)
@@ -86,7 +86,10 @@ def hidden(text: str) -> str:
 
 
 def hidden_in(content: Any) -> Any:
-    """The same of all texts in nested mappings and lists, and of each entry that is a secret."""
+    """The content with secrets hidden in all texts of nested mappings and lists.
+
+    Entries that are secrets by their names are hidden too.
+    """
     if isinstance(content, str):
         return hidden(content)
     if isinstance(content, Mapping):

@@ -56,5 +56,5 @@ def intervals(file: Path) -> pd.DataFrame:
 
 
 def no_intervals() -> pd.DataFrame:
-    """Of a run that left none."""
+    """The intervals of a run that left none."""
     return pd.DataFrame(columns=list(INTERVAL_COLUMNS))

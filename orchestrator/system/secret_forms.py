@@ -28,12 +28,12 @@ def _form(pattern: str, shown: str = HIDDEN) -> _Form:
 
 
 def _in_any_case(pattern: str, shown: str) -> _Form:
-    """Of which capital letters are no other than small ones."""
+    """A form in which capital and small letters are the same."""
     return _Form(re.compile(pattern, re.VERBOSE | re.IGNORECASE), shown)
 
 
 def _of_lines(pattern: str, shown: str) -> _Form:
-    """The same, where `^` and `$` are the ends of a line."""
+    """A form as of `_in_any_case`, in which `^` and `$` are the ends of a line."""
     flags = re.VERBOSE | re.IGNORECASE | re.MULTILINE
     return _Form(re.compile(pattern, flags), shown)
 

@@ -62,7 +62,7 @@ def local(endpoint: model.Endpoint) -> Address:
 
 
 def of_libpq(tls: model.Tls) -> dict[str, Any]:
-    """As keywords of libpq; its variables are called PG and the same."""
+    """The TLS settings as keywords of libpq. Its variables have the same names after PG."""
     options: dict[str, Any] = {"sslmode": tls.mode}
     if tls.mode == "off":
         options["sslmode"] = "disable"
@@ -76,7 +76,7 @@ def of_libpq(tls: model.Tls) -> dict[str, Any]:
 
 
 def keywords(address: Address) -> dict[str, Any]:
-    """Where a session goes, and as whom, without the password; as `of_libpq`."""
+    """Where a session goes, and as whom, as keywords of libpq without the password."""
     return {
         "host": address.host,
         "port": address.port,

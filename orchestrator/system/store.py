@@ -103,7 +103,7 @@ def save_fingerprint(campaign: Path, part: int, facts: Mapping[str, Any]) -> Non
 
 
 def fingerprint_name(part: int) -> str:
-    """Of the file of a part, counted from 1."""
+    """The name of the file with the fingerprint of a part, counted from 1."""
     if part == 1:
         return "fingerprint.json"
     return f"fingerprint-{part:02d}.json"
@@ -150,7 +150,7 @@ def put_aside(campaign: Path, run: Run) -> Path | None:
 
 
 def _numbers_aside(aside: Path, run: Run) -> Iterator[int]:
-    """Those behind the names of what was put aside of a run before."""
+    """The numbers in the names of what was put aside of a run before."""
     pattern = re.compile(re.escape(run.slug) + r"-(\d{1,9})")
     for path in aside.iterdir():
         match = pattern.fullmatch(path.name)
@@ -393,7 +393,8 @@ def _kept_tuple(
 
 
 def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
-    """With a note of each file that was passed over or changed, unless the plan has it already."""
+    """The plan with a note of each file that was passed over or changed, unless it has it
+    already."""
     notes = []
     for text in remarks.texts():
         note = Note("other", text.replace(f"{campaign}/", ""))

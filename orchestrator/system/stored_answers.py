@@ -49,7 +49,7 @@ class _Predictions:
 
 
 def observation_folders(results: Path) -> tuple[Path, ...]:
-    """Those below a results folder, also of observations that have not ended."""
+    """The folders of observations below a results folder, also of those that have not ended."""
     if plain_files.kind_of(results) == "nothing":
         return ()
     folders: list[Path] = []

@@ -40,7 +40,10 @@ class KeptConclusions:
 
 
 def kept_conclusions(campaign: Path) -> KeptConclusions:
-    """Those of verdict.json as it stands. UsageError or CutError if it has another form."""
+    """The conclusions in verdict.json as it stands.
+
+    UsageError or CutError if it has another form.
+    """
     file = campaign / store.VERDICT
     if plain_files.kind_of(file) == "nothing":
         return KeptConclusions()

@@ -59,7 +59,7 @@ def text_of(file: Path, content: Mapping[str, Any]) -> str:
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
-    """Of the content alone, however it is laid out."""
+    """A checksum of the content alone, however it is laid out."""
     text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -163,7 +163,10 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _without_nan(constant: str) -> float | None:
-    """Of what JSON does not have and Python writes; what is no number is not known."""
+    """The value of a constant that Python writes and JSON does not have.
+
+    NaN, which means that a value is not known, becomes None.
+    """
     if constant == "NaN":
         return None
     return float(constant)

@@ -44,7 +44,7 @@ class Burst:
 
 
 def times(limit: int | None, count: int) -> int | None:
-    """That of so many together."""
+    """The limit of so many disks together."""
     if limit is None:
         return None
     return limit * count
@@ -60,7 +60,7 @@ def lower(first: int | None, second: int | None) -> int | None:
 
 
 def _sum(first: int | None, second: int | None) -> int | None:
-    """Of two limits together; None if either is not limited."""
+    """The sum of two limits; None if either is not limited."""
     if first is None or second is None:
         return None
     return first + second
@@ -88,11 +88,12 @@ class Limits:
 
     @property
     def total_iops(self) -> int | None:
-        """For one total of reads and writes: the lower of the two where they are apart."""
+        """The limit if reads and writes have one in common: the lower of the two where they are
+        apart."""
         return lower(self.iops, self.write_iops)
 
     def times(self, disks: int) -> Limits:
-        """Those of so many equal disks together."""
+        """The limits of so many equal disks together."""
         burst = self.burst
         if burst:
             burst = replace(
@@ -135,11 +136,12 @@ class LatencyModel:
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of one I/O at queue depth 1 on an idle disk. None: not declared.
+    """The latency of one I/O at queue depth 1 on an idle disk. None: not declared.
 
     `assumed`: directions ("read", "write") of which nobody promises one. `read_measured`,
     `write_measured`: whose published measurement of the real disk they follow; empty: nobody's.
-    `model`: what they are drawn from, `read_s` and `write_s` being its medians; None: constant.
+    `model`: what they are drawn from, with the medians `read_s` and `write_s`; None: they are
+    constant.
     """
 
     read_s: float | None = None
@@ -150,7 +152,7 @@ class Latencies:
     write_measured: str = ""
 
     def seconds(self, way: Way) -> float | None:
-        """Of one I/O in that direction."""
+        """The latency of one I/O in that direction."""
         return {"read": self.read_s, "write": self.write_s}[way]
 
     def is_assumption(self, way: Way) -> bool:
@@ -182,8 +184,9 @@ class Price:
 class Origin:
     """Where a tier's figures are from, and what is to be said about them.
 
-    `catalog_type`: that of its row, if it has one. `vm_caps`: a sentence for each limit that the
-    machine sets, not the disk. `size_bytes`: what each disk holds, as bought; None: not known.
+    `catalog_type`: the type of its catalog row, if it has one. `vm_caps`: a sentence for each limit
+    that the machine sets, not the disk. `size_bytes`: what each disk holds, as bought; None: not
+    known.
     """
 
     catalog_type: str = ""

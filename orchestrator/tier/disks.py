@@ -26,8 +26,10 @@ class Snapshots:
 
 @dataclass(frozen=True)
 class NodeDisks:
-    """Where a node's disk is mounted, and where that of its WAL, if it has one of its own.
-    `machine`: which of the profile's `machines` has them; "" if it names none."""
+    """Where a node's disk is mounted, and its disk for WAL, if it has one of its own.
+
+    `machine`: which of the profile's `machines` has them; "" if it names none.
+    """
 
     data: str
     wal: str | None = None
@@ -149,7 +151,7 @@ class ClassVolumes(Disk):
 
 @dataclass(frozen=True, kw_only=True)
 class OthersDisks(Disk):
-    """Those of a cluster that others run."""
+    """The disks of an existing cluster, which others run."""
 
     kind: Literal["existing"] = "existing"
     enforcement: str = "existing"
@@ -168,7 +170,7 @@ class Unlimited(Disk):
 
 @dataclass(frozen=True, kw_only=True)
 class NoDisk(Disk):
-    """Of rehearsals: none is made."""
+    """The disk of a rehearsal: none is made."""
 
     kind: Literal["dry"] = "dry"
     enforcement: str = "dry"

@@ -10,10 +10,10 @@ from orchestrator.errors import UsageError
 
 
 class _Place(NamedTuple):
-    """Where a tier has what a key of its file says.
+    """Where in a tier the value of a key of its file is.
 
-    `part`: of the tier; empty if it has it itself. `unused`: what the file says where
-    the part does not have it, as disks of other kinds.
+    `part`: the part of the tier; empty if it is the tier itself. `unused`: what the file says if
+    the tier has no such part, as with disks of other kinds.
     """
 
     part: str

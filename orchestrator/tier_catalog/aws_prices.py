@@ -126,7 +126,7 @@ def _columns(rows: Iterable[list[str]]) -> list[str]:
 
 
 def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str, str]]:
-    """Those of disks and of these machines, by column: a few of hundreds of megabytes."""
+    """The rows of disks and of these machines, by column: a few of hundreds of megabytes."""
     rows = csv.reader(lines)
     columns = _columns(rows)
     usage = columns.index("usageType")

@@ -131,7 +131,7 @@ def _priced_steps(steps: Steps) -> list[dict[str, float]]:
 
 
 def _of_machine(meters: Meters, vm: str) -> Steps | None:
-    """That with Linux; None unless there is exactly one."""
+    """The price of the machine with Linux; None unless there is exactly one."""
     meter_name = vm.removeprefix("Standard_").replace("_", " ")
     of_linux: list[Steps] = []
     for meter, steps in meters.items():

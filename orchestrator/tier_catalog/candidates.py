@@ -62,10 +62,10 @@ def purchases(
     region: str | None,
     vm: str | None,
 ) -> list[Purchase]:
-    """From cheap to dear, those of unknown price last.
+    """What can be bought, from cheap to dear, with unknown prices last.
 
-    `needs`: IOPS and bytes/s. `vm`: the name of a VM size: only disks of its provider.
-    UsageError for one, or a region, that the catalog does not have.
+    `needs`: IOPS and bytes/s. `vm`: the name of a VM size, so only disks of its provider count.
+    UsageError if the catalog does not have this size or region.
     """
     host = _Host()
     if vm:
@@ -151,7 +151,7 @@ def _monthly(purchase: Purchase) -> float:
 
 
 def text(keys: Mapping[str, Any]) -> str:
-    """As an option names it: `azure/premium-v2:size=64GiB,iops=4200,throughput=125MB/s`."""
+    """The row as an option names it: `azure/premium-v2:size=64GiB,iops=4200,throughput=125MB/s`."""
     parameters: list[str] = []
     for key, value in keys.items():
         if key not in ("type", "region"):
@@ -194,7 +194,7 @@ def _parameters(
 
 
 def _of_fixed_size(disk_bytes: int, needed_bytes: int) -> Iterator[dict[str, Any]]:
-    """Of a disk far larger than the data nobody buys several."""
+    """Numbers of disks of a fixed size. Of a disk far larger than the data nobody buys several."""
     counts: Sequence[int] = COUNTS
     if disk_bytes > STEPS[-1] * needed_bytes:
         counts = COUNTS[:1]
@@ -215,7 +215,7 @@ def _gib(size_bytes: float) -> int:
 
 
 class _BuyablePoint(NamedTuple):
-    """So many disks, each with so many IOPS, and throughput in the rule's unit."""
+    """So many disks, each with so many IOPS, and with throughput in the rule's unit."""
 
     disks: int
     iops: float

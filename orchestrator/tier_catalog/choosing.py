@@ -81,7 +81,7 @@ class _Row:
 
     @property
     def name(self) -> str:
-        """As the catalog calls the fixed size, or the type."""
+        """The name as the catalog has it: that of the fixed size, or of the type."""
         if self.size is None:
             return self.full_name
         return f"{provider_of(self.full_name)}/{self.size_name}"

@@ -167,7 +167,7 @@ def _peak(base: Cap, burst: Cap) -> Cap | None:
 
 
 def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
-    """That of both peaks, if one of them ends."""
+    """The burst of both peaks as one, if one of them ends."""
     iops_peak: int | None = None
     rate_peak: int | None = None
     durations_s: list[float] = []

@@ -88,7 +88,8 @@ def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
 
 
 def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
-    """Of these IOPS and this throughput, in the rule's unit, or the one that follows from them."""
+    """The limits with these IOPS and this throughput, in the rule's unit, or the one that
+    follows."""
     given = rule.throughput
     unit_bytes = UNIT_BYTES[given.unit]
     if given.follows == "aws-io1":

@@ -108,7 +108,7 @@ def conflicts(
 
 
 def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
-    """That of the region; without one the first, which is of the catalog's usual region."""
+    """The row of the region; without a region the first, which is of the catalog's usual one."""
     for row in rows:
         if region in (None, row.region):
             return row

@@ -78,7 +78,7 @@ Cited = Annotated[Source, BeforeValidator(_cited)]
 
 
 class Latency(Strict):
-    """As documented, and the bound that the words imply (for filtering)."""
+    """The latency as documented, and the bound that the words imply (for filtering)."""
 
     documented: Text
     below_s: Seconds | None = Field(None, alias="below")
@@ -352,7 +352,7 @@ class Caps(Strict):
     burst: BurstRow | None = None
 
     def limits(self, disks: int | None) -> Limits:
-        """With so many disks; None: unknown how many."""
+        """The limits with so many disks; None: it is not known how many."""
         iops_of_disks = None
         if disks:
             iops_of_disks = times(self.iops_per_disk, disks)

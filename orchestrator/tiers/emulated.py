@@ -182,7 +182,7 @@ class EmulatedTier:
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False
     ) -> Gate:
-        """Without burst and slow epochs: a gate is shorter than the one and the others."""
+        """Checks the disk without burst and slow epochs, because a check is shorter than these."""
         calm = _without_slow_epochs(tier.without_burst())
         (file,) = disk_files.of_gate(placement, world)
         with _on_files(replace(calm, shared=None), [file], world) as disks:

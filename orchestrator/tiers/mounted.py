@@ -73,7 +73,7 @@ class MountedTier:
     def _about(
         self, tier: Tier, world: World, disks: _AtPaths
     ) -> cloud_metadata.MetadataAnswer:
-        """Of the disks of another machine, the service that answers here knows nothing."""
+        """What the cloud says about the disks. It knows nothing of disks of another machine."""
         asking = self._ask
         if not world.is_here:
             asking = cloud_metadata.asked_there(world)
@@ -102,7 +102,7 @@ class MountedTier:
     def gate(
         self, tier: Tier, world: World, thorough: bool = False, drained: bool = False
     ) -> Gate:
-        """On every disk that a tier names, each once, under its name, one after another."""
+        """Checks every disk that a tier names, once each and one after another, under its name."""
         needed_bytes = QUICK_GATE_BYTES
         if thorough:
             needed_bytes = GATE_BYTES

@@ -179,7 +179,7 @@ class StorageClassTier:
 
 
 def _claims(needed_by: str, world: World) -> Claims:
-    """By which the platform rents volumes. UnavailableError if it rents none."""
+    """What the platform rents volumes by. UnavailableError if it rents none."""
     claims = world.platform.abilities.claims
     if claims is None:
         raise UnavailableError(

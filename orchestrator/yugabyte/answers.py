@@ -104,7 +104,7 @@ def _page(name: str, url: str, path: str, kind: str) -> ServerAnswer:
 
 
 def _metrics(kind: str, urls: Mapping[str, str]) -> Iterator[ServerAnswer]:
-    """Of the first server of this kind the names of its metrics, by whose they are."""
+    """The names of metrics of the first server of this kind, by whose they are."""
     for node, url in urls.items():
         address = f"{url}{_METRICS}?reset_histograms=false"
         name = f"{node} {kind} metrics"

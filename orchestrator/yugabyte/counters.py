@@ -93,7 +93,7 @@ def _is_others(entity: Mapping[str, Any], ours: Collection[str]) -> bool:
 
 
 def _readings_of(entity: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Of a server only what its tablets do not have."""
+    """The counters of a server or a tablet. Of a server only those that its tablets do not have."""
     is_server = entity.get("type") == "server"
     for metric in entity.get("metrics", ()):
         is_of_server = _name(metric).startswith(_NAMES["of_server"])
@@ -154,7 +154,7 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _factor(name: str) -> float:
-    """To base units."""
+    """The factor that makes base units of it."""
     if name.endswith("_micros"):
         return _MICRO
     return 1.0
@@ -257,7 +257,7 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
 
 
 def _growth(before: Counters, after: Counters) -> Iterator[tuple[str, float]]:
-    """Of one that is new no growth is known, and one that fell was reset."""
+    """By how much counters grew. A new one has no known growth, and one that fell was reset."""
     for counter, value in after.items():
         if counter.endswith("_total") and value >= before.get(counter, math.inf):
             yield counter, value - before[counter]

@@ -87,7 +87,7 @@ def _tablet_server(address: str, row: Any) -> TabletServer:
 
 
 def _host_of(address: str) -> str:
-    """Of `host:port`."""
+    """The host in `host:port`."""
     return address.rsplit(":", 1)[0]
 
 
@@ -162,7 +162,7 @@ def _leader(tablet: Any) -> str:
 
 
 def few_tablets(masters: Sequence[str], database: str) -> dict[str, int]:
-    """As `fewer_than_nodes`, of a database as the masters list it."""
+    """The tables of a database with fewer tablets than nodes, as the masters list them."""
     nodes = len(tablet_servers(masters))
     return fewer_than_nodes(tablet_leaders(masters, database), nodes)
 

@@ -53,9 +53,11 @@ def newest_long_term() -> ReleaseSeries:
 
 
 def end_of_support(release: str, today: date) -> str:
-    """That the series of a release is past its end of life, or near it, and which one is not;
-    also of one that is not listed and older than the newest that is: a preview, or one that ended
-    long ago. "" for any other."""
+    """A sentence if the series of a release is past its end of life, or near it.
+
+    It names a series that is supported. A release that is not listed gets it too if it is older
+    than the newest that is: a preview, or one that ended long ago. "" for any other.
+    """
     row = _series_of(release)
     if row is None:
         if _is_newer_than_listed(release):

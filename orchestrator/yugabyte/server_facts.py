@@ -121,7 +121,8 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
 
 
 def _data_facts(servers: Sequence[pages.TabletServer]) -> dict[str, int]:
-    """Of the node that holds most, because it is compared with the cache of one node."""
+    """The facts of the node that holds most data, because it is compared with the cache of one
+    node."""
     data_bytes = [server.sst_bytes for server in servers]
     uncompressed_bytes = [server.raw_bytes for server in servers]
     return {

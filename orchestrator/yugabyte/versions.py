@@ -47,7 +47,7 @@ class Version(NamedTuple):
 
     @property
     def place_in_time(self) -> tuple[int, ...]:
-        """By which releases are compared: the number, of a preview behind the series before it."""
+        """What releases are compared by: the number, with a preview behind the series before it."""
         before = _PREVIEWS.get(self.number[:2])
         if before is None:
             return self.number

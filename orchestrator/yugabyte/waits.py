@@ -66,7 +66,8 @@ def covered_s(sessions: Iterable[Session], window_s: float) -> float:
 
 
 def sampled(session: Session, database: str, last_s: float) -> list[Row]:
-    """Of one node, of the last seconds: component, type and name of an event, and its samples."""
+    """What one node sampled in the last seconds: component, type and name of an event, and
+    samples."""
     seconds = max(1, int(last_s))
     return session.rows(
         query(__package__, "history", seconds=seconds, database=database)

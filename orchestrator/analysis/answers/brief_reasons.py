@@ -32,8 +32,12 @@ def why(asked: Asked, answer: Answer) -> str:
 
 
 def _nearest(asked: Asked, answer: Answer) -> str:
-    """Of tiers that all miss an SLO the one that comes nearest to the clause that all miss: `ultra
-    comes nearest: 469/s (461/s to 477/s), for 780.00 USD a month`; empty if there is none."""
+    """Which of several tiers that all miss an SLO comes nearest to the clause that all of them
+    miss.
+
+    For example `ultra comes nearest: 469/s (461/s to 477/s), for 780.00 USD a month`. Empty if
+    there is no such tier.
+    """
     for part in answer.parts:
         decision = asked.decision(part.subject)
         if decision is None or not asked.is_met_by_none(part.subject):
@@ -50,7 +54,10 @@ def _nearest(asked: Asked, answer: Answer) -> str:
 
 
 def _nearest_to(decision: Decision, objective: str) -> Offer | None:
-    """None if one of the tiers does not miss this clause, or has no figure of it."""
+    """The offer that comes nearest to this clause.
+
+    None if one of the tiers does not miss the clause, or has no figure of it.
+    """
     values: dict[str, float] = {}
     for offer in decision.offers:
         for result in offer.slo:
@@ -102,7 +109,10 @@ def _is_of_single_runs(asked: Asked, answer: Answer) -> bool:
 
 
 def _first_in_question(answer: Answer) -> PartAnswer:
-    """That of the whole; where nothing is bought the first for which no tier is named."""
+    """The answer for all workloads.
+
+    If nothing is to be bought, the first part for which no tier is named.
+    """
     if answer.purchase is None:
         for part in answer.all_parts:
             if part.tier is None:
@@ -111,7 +121,7 @@ def _first_in_question(answer: Answer) -> PartAnswer:
 
 
 def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
-    """In what the next cheaper tier is proven not to be enough, where that was most."""
+    """What is proven against the next cheaper tier: it misses a clause, or is the slower one."""
     offer = _neighbour(asked, tier, cheaper=True)
     if offer is None:
         return
@@ -164,7 +174,10 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
 
 
 def _has_slo(asked: Asked) -> bool:
-    """Of one workload at least: in that a tier may be many times as fast as it must be."""
+    """Whether at least one workload has an SLO.
+
+    A tier may then be many times as fast as it must be.
+    """
     clauses: list[str] = []
     for decision in asked.verdict.decisions:
         clauses += decision.slo
@@ -195,7 +208,7 @@ def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
 
 
 def _dearer_by(offer: Offer, other: Offer) -> float:
-    """By how much a month it costs more; 0 if that is not known, or is in two currencies."""
+    """By how much more it costs in a month. 0 if that is not known, or if currencies differ."""
     if offer.monthly_cost is None or other.monthly_cost is None:
         return 0.0
     if offer.currency != other.currency:

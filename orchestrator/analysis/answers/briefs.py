@@ -49,7 +49,8 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
 
 
 def _opening(asked: Asked, text: str) -> str:
-    """With a capital at the start, unless the name of a tier or of a workload stands there."""
+    """The text with a capital letter at the start, unless it begins with the name of a tier or a
+    workload."""
     names = [profile.name for profile in asked.campaign.plan.profiles]
     return opening(text, [*names, *asked.subjects])
 
@@ -88,7 +89,7 @@ def _overload(asked: Asked) -> Iterator[str]:
 
 
 def _times_measured(answer: Answer) -> Iterator[str]:
-    """By the workload with the fewest runs that count."""
+    """How often tiers were measured, by the workload with the fewest runs that count."""
     if answer.is_example or _is_untested(answer, "any measurement"):
         return
     counts: list[int] = []
@@ -103,7 +104,7 @@ def _times_measured(answer: Answer) -> Iterator[str]:
 
 
 def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
-    """Of its disks at list price; None if that is not known."""
+    """What the disks of the only profile cost a month at list price; None if that is not known."""
     profile = asked.campaign.plan.profile(asked.verdict.baseline)
     amount = costs.disks_monthly(profile)
     listed = profile.tier.price

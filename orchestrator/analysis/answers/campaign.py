@@ -89,7 +89,10 @@ def has_lost_runs(answer: Answer) -> bool:
 
 
 def _together(asked: Asked) -> PartAnswer | None:
-    """Of all workloads, for one cluster; None if no tier was looked for that is enough for all."""
+    """The answer for all workloads on one cluster.
+
+    None if no tier was sought that is enough for all.
+    """
     decision = asked.verdict.cluster
     if decision is None:
         return None
@@ -112,7 +115,7 @@ def _together(asked: Asked) -> PartAnswer | None:
 
 
 def _part(asked: Asked, subject: str) -> PartAnswer:
-    """Of a workload, or of the loads of a sweep."""
+    """The answer for one workload, or for the loads of a sweep."""
     decision = asked.decision(subject)
     if not asked.contenders:
         return answer_of_one_profile(asked, subject, decision)

@@ -129,7 +129,8 @@ def _brief(
 
 
 def _capitalized(text: str) -> str:
-    """Without a full stop, which would be copied with a command that stands at the end."""
+    """The text with a capital letter at its start. It has no full stop, which would be copied with
+    a command at its end."""
     return text[:1].upper() + text[1:]
 
 
@@ -242,7 +243,7 @@ def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
 
 
 def _price(listed: Price | None) -> MonthlyPrice | None:
-    """Of one node's disk, as the catalog has it."""
+    """What one node's disk costs, as the catalog has it."""
     if listed is None:
         return None
     return MonthlyPrice(
@@ -289,7 +290,7 @@ def _cautions(
 
 
 def _unseen(observed: Observed) -> Iterator[Caution]:
-    """Where seconds are those of a few pieces, and not of the whole time."""
+    """A caution if one-second values are known only of a few pieces of the time."""
     counts: list[int] = []
     for demand in observed.demands:
         if not demand.is_fine:
@@ -349,7 +350,7 @@ def _reported_held_back(observed: Observed) -> Caution:
 
 
 def _beyond_source(observed: Observed) -> Iterator[Caution]:
-    """Where the observed disk did what the one that it is said to be cannot."""
+    """A caution if the observed disk did what the disk that it is said to be cannot do."""
     if observed.beyond:
         share = percent_in_words(observed.beyond)
         yield Caution(

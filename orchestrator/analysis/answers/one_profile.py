@@ -148,7 +148,7 @@ def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
 
 
 def _results(asked: Asked, subject: str) -> Iterator[ObjectiveResult]:
-    """Of all clauses of the decision on one workload."""
+    """The results of all clauses of the SLO of one workload."""
     for decision in asked.verdict.decisions:
         if decision.workload == subject:
             for offer in decision.offers:
@@ -203,7 +203,10 @@ def _what_it_did(
 
 
 def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:
-    """None if no run left a throughput, and for a sweep, which has figures at each load."""
+    """The figures of the only profile under one workload.
+
+    None if no run left a throughput. None for a sweep too, which has figures at each load.
+    """
     figures = asked.figures
     profile = asked.verdict.baseline
     names = [load.name for load in asked.campaign.plan.workloads]
@@ -221,7 +224,8 @@ def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:
 
 
 def _proof_of_one_profile(decision: Decision | None) -> ProofWord:
-    """Of its SLO alone, as there is nothing to compare it with."""
+    """What is proven of the only profile: its SLO alone, because there is no tier to compare it
+    with."""
     if decision is None:
         return "not judged"
     if decision.slo or decision.tier is not None:

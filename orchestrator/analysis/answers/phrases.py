@@ -106,7 +106,7 @@ def price_in_words(price: MonthlyPrice | None) -> str:
 
 
 def listed_price_in_words(price: MonthlyPrice | None) -> str:
-    """The same, and where and when the price was read."""
+    """The list price in words, with the place and the date at which it was read."""
     if price is None:
         return "not known"
     # Whether it was verified stands with its source.
@@ -130,12 +130,15 @@ def machines_in_words(purchase: DisksToBuy) -> str:
 
 
 def where_read(price: MonthlyPrice) -> str:
-    """Where, when and by whom the price was told: `(westus2, as of 2026-01-01; price list)`."""
+    """Where, when and by whom a price was read: `(westus2, as of 2026-01-01; price list)`."""
     return place_in_words(price.region, price.as_of, price.source, price.verified)
 
 
 def place_in_words(region: str, as_of: str, source: str, verified: bool | None) -> str:
-    """The same of its parts; one that nobody read at the provider's says so."""
+    """Where and when a price was read, in words.
+
+    A price that nobody read at the provider's says so.
+    """
     words = f"{region}, as of {as_of}; {source}"
     if verified is False:
         words += f"; {NOT_VERIFIED}"

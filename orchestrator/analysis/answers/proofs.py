@@ -76,9 +76,10 @@ def _as_decided(
 
 
 def _clause_of_a_sweep(decision: Decision, tier: str, objective: str) -> ClauseWord:
-    """For a decision of a sweep, which has no offers.
+    """What is proven of a clause for a tier of a sweep, whose decision has no offers.
 
-    The tier that is proven for a sweep meets all clauses at its loads."""
+    The tier that is proven for a sweep meets all clauses at its loads.
+    """
     if decision.tier == tier:
         return "met"
     if decision.missed.get(tier) == objective:

@@ -399,7 +399,7 @@ class Answer:
 
     @property
     def all_parts(self) -> tuple[PartAnswer, ...]:
-        """That for all workloads first, then each."""
+        """The answer for all workloads together first, then the answer for each."""
         if self.together is None:
             return self.parts
         return (self.together, *self.parts)

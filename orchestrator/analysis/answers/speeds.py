@@ -36,9 +36,10 @@ def speed_comparisons(
 
 
 def compared(deltas: Sequence[Delta]) -> SpeedComparison:
-    """By the first of throughput, average and p99 latency that was judged better or worse.
+    """How much faster a tier is, by the first figure that was judged better or worse.
 
-    `deltas`: of one workload and contender, in that order; at least one.
+    `deltas`: the changes of one workload and contender, at least one, in the order throughput,
+    average latency, p99 latency.
     """
     for delta in deltas:
         if delta.verdict in ("better", "worse"):
@@ -108,10 +109,10 @@ def _interval(delta: Delta) -> tuple[float, ...]:
 
 
 def _times_as_fast(change_pct: float, delta: Delta) -> float | None:
-    """Of a change of `delta`'s metric: how many times as fast the faster tier is by it.
+    """How many times as fast the faster tier is, by a change of this metric.
 
-    A throughput that grows and a latency that falls say the same, and so does the inverse of the
-    slower tier's change. None: without bound, because JSON has no infinity.
+    A throughput that grows and a latency that falls mean the same, and so does the inverse of the
+    slower tier's change. None if there is no bound, because JSON has no infinity.
     """
     ratio = 1 + change_pct / 100
     is_latency = delta.direction == "lower"
@@ -141,8 +142,11 @@ def in_words(comparison: SpeedComparison) -> str:
 
 
 def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
-    """Those of one workload beside a picture of all intervals: `premium-v2 was 2.74 and ultra 2.72
-    times as fast as premium`; tiers that are alike together."""
+    """The comparisons of one workload in short, beside a picture of all intervals.
+
+    For example `premium-v2 was 2.74 and ultra 2.72 times as fast as premium`. Tiers that are alike
+    are named together.
+    """
     faster: list[SpeedComparison] = []
     alike: list[str] = []
     others: list[SpeedComparison] = []

@@ -102,7 +102,7 @@ def _none_for_all(asked: Asked) -> bool:
 
 
 def _is_cheaper_open(asked: Asked) -> bool:
-    """Of a workload or of all together."""
+    """Whether a cheaper tier is still open, for one workload or for all together."""
     if any(decision.cheaper_open for decision in asked.verdict.decisions):
         return True
     cluster = asked.verdict.cluster

@@ -61,8 +61,12 @@ class Entry:
         database: str | None,
         since_s: float | None,
     ) -> bool:
-        """None: any; `since_s`: Unix seconds. A broken folder is of all unless it is too old: what
-        is in it cannot be known."""
+        """Whether the campaign has this profile, workload and database and began since then (Unix
+        seconds).
+
+        None means any. A broken folder matches unless it is too old, because its content cannot be
+        known.
+        """
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
         if self.fault:
@@ -75,7 +79,7 @@ class Entry:
 
 
 def _is_among(asked: str | None, names: Sequence[str]) -> bool:
-    """None: any name will do."""
+    """Whether the name asked for is among `names`. None means any name."""
     return asked is None or asked in names
 
 
@@ -87,7 +91,10 @@ def entry(
     baselines: Sequence[str],
     answer: Answer | None = None,
 ) -> Entry:
-    """Of a campaign. `decisions`, `answer`: those that its verdict has, if it was judged."""
+    """The entry of a campaign in the list.
+
+    `decisions` and `answer` are those of its verdict, if it has one.
+    """
     plan = campaign.plan
     numbers = {run.number for run in plan.runs}
     return Entry(
@@ -133,7 +140,7 @@ def _by_another_slo(
 
 
 def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
-    """Of the workload of that name, or of all that vary it: the clauses of each."""
+    """For each load of that workload, variations included, the clauses of its SLO."""
     slos: list[tuple[str, ...]] = []
     for load in plan.workloads:
         varied = load.varied
@@ -174,7 +181,7 @@ def _named(several: Sequence[Profile | Workload]) -> str:
 
 
 def _with_its_slo(plan: Plan) -> str:
-    """Of all workloads, each clause once; "" without any."""
+    """Each clause of the SLOs of all workloads, once; empty if there is none."""
     clauses: dict[str, None] = {}
     for load in plan.workloads:
         for objective in load.slo:

@@ -102,7 +102,7 @@ def compare(
 
 
 def _limited_by_machine(campaign: Results) -> Iterator[str]:
-    """Of whose figures the machine was the limit, as far as its records have telemetry."""
+    """A sentence on the cells that the machine limited, as far as records have telemetry."""
     cells: list[str] = []
     for cell in bottlenecks(campaign):
         if cell.cause in HARNESS_CAUSES:
@@ -233,7 +233,8 @@ def _sound(runs: Sequence[RunData]) -> list[results.Measured]:
 def _over_days(
     pair: comparisons.Pair, days: Sequence[tuple[float, ...]]
 ) -> comparisons.Pair:
-    """With an interval that holds what differs between days too, where enough of them say it."""
+    """The comparison with an interval that includes differences between days, if enough days are
+    known."""
     if len(days) < FEWEST_HISTORY:
         days = ()
     ratio = pair.ratio
@@ -281,10 +282,10 @@ def _judged(
     margin_pct: float,
     p99_margin_pct: float,
 ) -> list[Delta]:
-    """In the order of `figures`.
+    """The judged changes, in the order of `figures`.
 
-    Those with enough history and those without are a family each: chances that prove nothing
-    ease no others.
+    Figures with enough history and figures without it are corrected for number apart, because tests
+    that can prove nothing must not make others stricter.
     """
     deltas: dict[int, Delta] = {}
     for has_history in (True, False):
@@ -298,7 +299,8 @@ def _judged(
 
 
 def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:
-    """Without enough history no word is proven, because days may differ by more than runs do."""
+    """The change, without a verdict if there is too little history: days may differ more than runs
+    do."""
     is_judged = not figure.pair.obstacle and delta.ci_low_pct is not None
     if figure.has_history or not is_judged:
         return ProfileDelta(figure.profile, delta, figure.history)

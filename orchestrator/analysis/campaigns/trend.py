@@ -93,7 +93,10 @@ def trend(
     workload: str,
     across: Collection[str] = (),
 ) -> Trend | None:
-    """Of the campaigns with finished runs of that cell and the newest one's rate; None if none."""
+    """The trend of the campaigns that have finished runs of this cell at the newest one's rate.
+
+    None if there are no such campaigns, or if the newest has no rate.
+    """
     cell = (profile, workload)
     in_time = _in_time(campaigns, cell)
     if not in_time:
@@ -135,8 +138,10 @@ def trend(
 
 
 def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:
-    """Those with finished runs of the cell, in the order in which they began, each once: of one and
-    its copies the first by name."""
+    """The campaigns with finished runs of the cell, in the order in which they began.
+
+    A campaign that was copied is there once, under the first name.
+    """
     by_begin: dict[float, Results] = {}
     for campaign in sorted(campaigns, key=attrgetter("name")):
         began_s = results.began_s(campaign)
@@ -216,7 +221,7 @@ def _levels(
 
 
 def _word(change_pct: float, margin_pct: float) -> VerdictWord:
-    """Of a proven change of a rate, of which more is better."""
+    """The verdict on a proven change of a rate. More is better."""
     if abs(change_pct) <= margin_pct:
         return "same"
     if change_pct > 0:

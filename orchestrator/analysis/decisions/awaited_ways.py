@@ -16,7 +16,10 @@ _WAITS: Mapping[Way, tuple[str, ...]] = {
 
 
 def awaited_ways(evidence: Mapping[str, float]) -> tuple[Way, ...]:
-    """Those that are not known to be waited for next to never; `evidence`: of a bottleneck."""
+    """The directions for which sessions may wait, as far as the evidence of a bottleneck tells.
+
+    A direction is left out only if it is known that sessions hardly ever wait for it.
+    """
     awaited: list[Way] = []
     for way in WAYS:
         waits_pct = [evidence[name] for name in _WAITS[way] if name in evidence]

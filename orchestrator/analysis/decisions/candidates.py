@@ -133,7 +133,7 @@ class Candidate:
         clauses: Iterable[model.Objective] = (),
         cause: str = "",
     ) -> Self:
-        """With the criteria and the clauses of which each of its runs has a figure."""
+        """A candidate with those criteria and clauses of which each of its runs has a figure."""
         values: dict[Criterion, tuple[float, ...]] = {}
         for criterion in criteria:
             figures = results.whole(runs, criterion.key)
@@ -153,7 +153,10 @@ class Candidate:
 
     @property
     def price(self) -> tier.Price | None:
-        """That of a disk for data; None too if those for WAL have another that is not known."""
+        """The price of a disk for data.
+
+        None too if disks for WAL have another price that is not known.
+        """
         if costs.disks_monthly(self.profile) is None:
             return None
         return self.profile.tier.price
@@ -171,7 +174,7 @@ class Candidate:
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Of its repetitions."""
+        """The numbers of its repetitions."""
         if self.repetitions:
             return self.repetitions
         return _counted_from_1(max(len(figures) for figures in self.values.values()))

@@ -23,7 +23,7 @@ MOST_WORKLOADS = 19
 def standings(
     contests: Sequence[Contest], tiers: Sequence[Candidate]
 ) -> dict[str, Standing]:
-    """Of each tier for all workloads together."""
+    """The standing of each tier for all workloads together."""
     p_values: dict[str, float] = {}
     refused: set[str] = set()
     for tier in tiers:
@@ -41,7 +41,8 @@ def standings(
 def _without_level(
     p_values: Mapping[str, float], refused: set[str]
 ) -> dict[str, Standing]:
-    """Those that are refused; nothing can be proven in favour of the others."""
+    """The standings if no level is left: refused tiers are not enough, the others cannot be proven
+    enough."""
     of_tiers: dict[str, Standing] = {}
     for name in p_values:
         of_tiers[name] = standing_of(1.0, 0.0, refused=name in refused)
@@ -49,7 +50,7 @@ def _without_level(
 
 
 def _standing(tier: str, contest: Contest) -> Standing:
-    """Of a tier in one workload; open where that has no answer."""
+    """The standing of a tier in one workload; open if the workload has no answer."""
     if tier in contest.overload.always:
         return "not enough"
     if no_contest(contest):

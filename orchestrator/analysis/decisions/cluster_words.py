@@ -91,7 +91,10 @@ def basis(contests: Sequence[Contest]) -> str:
 
 
 def confidence(contests: Sequence[Contest], usual: float) -> float:
-    """That of the workload which is judged most strictly, where `usual` is that of one look."""
+    """The confidence of the workload that is judged most strictly.
+
+    `usual`: the confidence if there is a single look.
+    """
     share = min(contest.share for contest in contests)
     return looks.confidence(usual, share)
 

@@ -74,7 +74,7 @@ class Contest:
     judged_runs: frozenset[int] = frozenset()
 
     def margin_of(self, criterion: Criterion) -> float:
-        """In %: how much worse a tier may be in it and still be enough."""
+        """How much worse, in %, a tier may be in this criterion and still be enough."""
         if criterion.is_tail and self.p99_margin_pct is not None:
             return self.p99_margin_pct
         return self.margin_pct
@@ -125,7 +125,8 @@ class Contest:
         return self._lacking() or self._held_back(candidate)
 
     def _lacking(self) -> str:
-        """That only some tiers have a criterion, so that they cannot be compared in it."""
+        """A sentence if only some tiers have a criterion, because then they cannot be compared in
+        it."""
         for criterion in self.left_out:
             without = [
                 tier.name for tier in self.candidates if criterion not in tier.values
@@ -137,8 +138,11 @@ class Contest:
         return ""
 
     def _held_back(self, candidate: Candidate) -> str:
-        """That this machine, its load generator or a slow node limited another tier: what the best
-        tier can do is not known then."""
+        """A sentence if something else than the disk limited another tier.
+
+        That is this machine, its load generator or a slow node. It is then not known what the best
+        tier can do.
+        """
         if self.overload.asked:
             return ""  # a rate that was asked for does not depend on the tier
         causes: list[str] = []
@@ -277,7 +281,7 @@ def _all_have(criterion: Criterion, candidates: Sequence[Candidate]) -> bool:
 
 
 def _in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candidate]:
-    """From the tier that is preferred most. Sorting keeps the order of equals."""
+    """The tiers from the most preferred on. Sorting keeps the order of equals."""
     from_least = sorted(candidates, key=declared_limits)
     if not by_price:
         return from_least
@@ -286,7 +290,7 @@ def _in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candid
 
 
 def cost_or_zero(candidate: Candidate) -> float:
-    """For an order by cost: what a tier costs a month, and nothing if that is not known."""
+    """What a tier costs a month, to sort by; 0 if that is not known."""
     return candidate.monthly_cost or 0.0
 
 
@@ -358,7 +362,7 @@ def standing_of(p_value: float, level: float, *, refused: bool) -> Standing:
 
 
 def _comparisons_of(tier: Candidate, contest: Contest) -> tuple[Comparison, ...]:
-    """With each other tier in each criterion."""
+    """The comparisons of the tier with each other tier in each criterion."""
     comparisons: list[Comparison] = []
     for criterion in contest.criteria:
         for other in contest.others(tier):
@@ -439,7 +443,8 @@ def _compared(
 def _ratio(
     candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
 ) -> stats.Ratio:
-    """With an interval where both finished several repetitions of one number."""
+    """The ratio of two tiers, with an interval if both finished several repetitions of equal
+    numbers."""
     common = in_common(candidate, other, criterion)
     if not common.candidate:
         return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])

@@ -36,7 +36,7 @@ from orchestrator.model import Doubt, Workload
 def decisions_so_far(
     campaign: Results,
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
-    """As `decide_all`, by the runs that have finished."""
+    """The decisions as `decide_all` makes them, but by the runs that have finished so far."""
     return decide_all(campaign, bottlenecks.bottlenecks(campaign), kinds.find(campaign))
 
 

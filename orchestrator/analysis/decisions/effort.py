@@ -16,8 +16,11 @@ from orchestrator.units import format_seconds
 
 @dataclass(frozen=True)
 class RepetitionEffort:
-    """Of a contest. `repetition_s`: on all its tiers, 0 if that is not known. `looks`: as of the
-    plan. `rented`: what costs by the hour, for `rented_s` of it."""
+    """What another repetition of a contest takes.
+
+    `repetition_s`: its length on all tiers together, 0 if that is not known. `looks`: the looks in
+    the plan. `rented`: what is paid by the hour, for `rented_s` of the repetition.
+    """
 
     repetition_s: float = 0.0
     looks: Mapping[int, float] = field(default_factory=dict)
@@ -26,7 +29,7 @@ class RepetitionEffort:
 
     @classmethod
     def of_campaign(cls, campaign: Results, loads: Sequence[Workload]) -> Self:
-        """By the time from the begin of one run to that of the next, as it was in the median."""
+        """The effort, by the median time from the begin of one run to the begin of the next."""
         plan = campaign.plan
         runs = len(plan.profiles) * len(loads)
         return cls(
@@ -37,7 +40,10 @@ class RepetitionEffort:
         )
 
     def share(self, repetitions: int, usual: float) -> float:
-        """Of the usual level, at a look after so many; the last one's if there are more."""
+        """The share of the usual level at a look after so many repetitions.
+
+        Without planned looks it is `usual`; where no look is planned, that of the last one.
+        """
         if not self.looks:
             return usual
         return self.looks.get(repetitions, self.looks[max(self.looks)])

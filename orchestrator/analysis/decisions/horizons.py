@@ -19,8 +19,11 @@ _MORE_READS = 1.5
 def horizons(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> Iterator[str]:
-    """Of each tier but the dearest, or of all with an SLO: how far it is proven enough. Values are
-    tested from the least upwards, as loads of a sweep are, so each at the level of one."""
+    """For each tier, up to which value it is proven enough.
+
+    The dearest tier is left out unless there is an SLO. Values are tested from the least upwards,
+    as loads of a sweep are, so each is tested at the level of a single one.
+    """
     if not values.numbers:
         return
     at_values: list[Decision] = []
@@ -39,7 +42,7 @@ def _standings(decision: Decision) -> dict[str, Standing]:
 
 
 def _tiers(standings: Sequence[Mapping[str, Standing]]) -> list[str]:
-    """From cheap to dear, as the first value with an answer has them."""
+    """The tiers from cheap to dear, in the order of the first value with an answer."""
     for at_value in standings:
         if at_value:
             return list(at_value)
@@ -145,7 +148,7 @@ def _change(
 
 
 def _cause(values: Values, tier: str, causes: Causes, place: int) -> str:
-    """In words; empty if none was told or could be attributed."""
+    """The cause in words; empty if none was found or none could be attributed."""
     cause = causes.get((tier, values.workloads[place]), "unattributed")
     if cause == "unattributed":
         return ""
@@ -153,7 +156,7 @@ def _cause(values: Values, tier: str, causes: Causes, place: int) -> str:
 
 
 def _disk_reads(values: Values, tier: str, place: int) -> float:
-    """From all disks, a transaction; 0 if not known."""
+    """Reads from all disks for a transaction; 0 if not known."""
     rate_per_s = values.means(tier, "throughput_per_s").get(place)
     if not rate_per_s:
         return 0.0

@@ -29,8 +29,10 @@ _NO_SPREAD = 1e-12
 
 
 def of_tier(values: Values, tier: str) -> Iterator[Law]:
-    """Of each figure, and of rates for each node where nodes are added; none of words, nor of one
-    repetition."""
+    """The laws of the tier's figures; where nodes are added, also of rates for each node.
+
+    There are none if values are words or if there is one repetition.
+    """
     numbers = values.numbers
     if min(numbers, default=0) <= 0:
         return

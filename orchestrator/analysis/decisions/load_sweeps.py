@@ -67,7 +67,7 @@ class Loads(Values):
 
     @cached_property
     def level(self) -> float:
-        """Of each test: the clauses on rates take their half, if there are any."""
+        """The level of each test. Clauses on rates take half of it, if there are any."""
         families = 1
         if self.rates:
             families = 2
@@ -75,12 +75,12 @@ class Loads(Values):
 
     @cached_property
     def usable(self) -> Mapping[str, UsableLoad]:
-        """By tier."""
+        """The load that each tier can carry."""
         tiers = self.campaign.plan.tiers
         return {profile.name: _usable(self, profile.name) for profile in tiers}
 
     def taken(self, values: TierValues) -> TierValues:
-        """With the load that the tier takes."""
+        """The tier's values with its peak, its knee and the load at which it meets the SLO."""
         rates = self.means(values.tier, "throughput_per_s")
         usable = self.usable[values.tier]
         at_slo: float | None = None
@@ -315,7 +315,7 @@ def _taken(loads: Loads, tier: str) -> str:
 
 
 def _none(loads: Loads, contest: contests.Contest) -> str:
-    """That no tier is enough, and in what."""
+    """A sentence: no tier is enough, and in which figure."""
     if not loads.latencies:
         clauses = units.listed([format_objective(clause) for clause in loads.slo])
         return f"no tier is proven to meet {clauses}{_where(loads)}"
@@ -328,7 +328,7 @@ def _none(loads: Loads, contest: contests.Contest) -> str:
 
 
 def _where(loads: Loads) -> str:
-    """At which loads the SLO is met; empty where a rate says which load is needed."""
+    """At which loads the SLO is met; empty if an arrival rate says which load is needed."""
     highest = loads.words[-1]
     if not loads.latencies:
         return f" at {highest}"

@@ -83,7 +83,7 @@ class _MeasuredContest(ABC):
     @property
     @abstractmethod
     def judged_loads(self) -> tuple[Workload, ...]:
-        """Those whose runs have the figures that are judged."""
+        """The loads whose runs have the figures that are judged."""
 
     @abstractmethod
     def candidate(self, profile: Profile) -> Candidate:
@@ -121,7 +121,7 @@ class _MeasuredContest(ABC):
         return begun
 
     def all_runs(self, load: Workload) -> list[RunData]:
-        """Of all tiers."""
+        """The runs of all tiers under this load."""
         runs: list[RunData] = []
         for profile in self.profiles:
             runs += self.runs(profile, load)
@@ -145,7 +145,7 @@ class _MeasuredContest(ABC):
 
     @property
     def compared_latencies(self) -> tuple[Criterion, ...]:
-        """Without p99 where the latency of an emulated disk is constant."""
+        """The latencies to compare, without p99 if an emulated disk has a constant latency."""
         if not self.constant_latency:
             return self.latencies
         return tuple(latency for latency in self.latencies if not latency.is_tail)
@@ -159,7 +159,7 @@ class _MeasuredContest(ABC):
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
-        """Where the rate is given, by think time or by an arrival rate, latency alone ranks."""
+        """The criteria. Where think time or an arrival rate sets the rate, only latency is one."""
         latencies = self.compared_latencies
         if self.at_ceiling or self.overload.asked:
             return latencies
@@ -178,7 +178,7 @@ class _MeasuredContest(ABC):
 
     @property
     def window_s(self) -> float:
-        """Of all its loads, or 0 if they are measured for unlike times, or until work is done."""
+        """The window of all loads. 0 if windows differ, or last until work is done."""
         if len({load.measure_s for load in self.loads}) > 1:
             return 0.0
         if boxed_work.ends_with_work(self.highest):
@@ -193,7 +193,7 @@ class _MeasuredContest(ABC):
         return bottleneck.cause
 
     def awaited(self, profile: Profile) -> tuple[Way, ...]:
-        """In which direction its sessions waited for the disk then."""
+        """The directions in which the profile's sessions waited for the disk."""
         bottleneck = self.bottlenecks.get((profile.name, self.highest.name))
         if bottleneck is None:
             return WAYS
@@ -248,7 +248,7 @@ class _MeasuredContest(ABC):
 
 @dataclass(frozen=True)
 class PlainContest(_MeasuredContest):
-    """Of one load, whose runs have all the figures."""
+    """The contest of one load, whose runs have all the figures."""
 
     @property
     def slo(self) -> tuple[Objective, ...]:
@@ -295,7 +295,10 @@ class PlainContest(_MeasuredContest):
 
 @dataclass(frozen=True)
 class SweptContest(_MeasuredContest):
-    """Of the ends of a sweep. An SLO is held against each load (`load_sweeps`), and not here."""
+    """The contest at the two ends of a sweep.
+
+    Its SLO is tested at each load by `load_sweeps`, not here.
+    """
 
     @property
     def slo(self) -> tuple[Objective, ...]:
@@ -327,7 +330,7 @@ class SweptContest(_MeasuredContest):
         return any(overload.overloaded(run.record) for run in runs)
 
     def candidate(self, profile: Profile) -> Candidate:
-        """Of the repetitions that both ends have."""
+        """The candidate, with the repetitions that both ends have."""
         at_least, at_highest = results.in_common(
             self.runs(profile, self.least), self.runs(profile, self.highest)
         )

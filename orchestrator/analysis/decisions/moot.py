@@ -91,7 +91,7 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
 
 
 def _in_most_runs(kind: str, contest: Contest) -> bool:
-    """Of those that are judged; runs of other tiers and loads enter no figure."""
+    """Whether most of the judged runs have this doubt. Other runs enter no figure."""
     doubted: set[int | None] = set()
     for of_tier in contest.doubts.values():
         for doubt in of_tier:

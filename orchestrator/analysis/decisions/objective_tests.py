@@ -66,8 +66,11 @@ class ObjectiveTest:
 
 @dataclass(frozen=True)
 class _Mean:
-    """Of a tier's repetitions, with its interval and the p-value of its being the limit or more;
-    without them where there is one repetition."""
+    """The mean of a tier's repetitions.
+
+    It has an interval, and the p-value that the mean is the limit or more. With one repetition it
+    has neither.
+    """
 
     value: float
     low: float | None

@@ -91,7 +91,7 @@ def which(candidate: Candidate, contest: Contest) -> str:
 
 
 def _named(candidate: Candidate, contest: Contest) -> str:
-    """That it is named, and what it is among those that are enough."""
+    """A sentence that names the tier, and says what it is among those that are enough."""
     name = candidate.name
     best = within_margins(contest, contest.criteria)
     equal = _at_the_same_price(candidate, contest)
@@ -148,8 +148,11 @@ def are(names: Sequence[str]) -> str:
 
 
 def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Reason:
-    """In what a tier is proven not to be enough, and how: a comparison outside the margin, with the
-    winner if there is one; or that too many of its transactions fail."""
+    """In which figure a tier is proven not to be enough, and how.
+
+    The proof is a comparison outside the margin, with the winner if there is one, or a share of
+    failed transactions that is too high.
+    """
     comparisons = contest.proof.comparisons[loser.name]
     outside = [comparison for comparison in comparisons if comparison.outside]
     if not outside:
@@ -163,7 +166,7 @@ def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Re
 
 
 def _missed(loser: Candidate, contest: Contest) -> Reason:
-    """The same of the first objective that it misses."""
+    """In which figure a tier is proven not to be enough: the first objective that it misses."""
     tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
     missed = next(test for test in tests if test.missed)
     return Reason(format_objective(missed.objective), f"{loser.name} misses {missed}")
@@ -208,7 +211,7 @@ def _why_open(candidate: Candidate, contest: Contest) -> str:
 
 
 def _worst(unsure: Sequence[Comparison]) -> Comparison:
-    """Of the first criterion that is not proven, the comparison that is furthest from it."""
+    """The comparison furthest from a proof, in the first criterion that is not proven."""
     first = unsure[0].criterion
     of_first = [comparison for comparison in unsure if comparison.criterion is first]
     return max(of_first, key=attrgetter("p_value"))
@@ -242,7 +245,7 @@ def settled_by(candidate: Candidate, contest: Contest) -> str:
 
 
 def _of_clauses(candidate: Candidate, contest: Contest) -> str:
-    """Of the clause that is furthest from being met."""
+    """What is said of the clause that is furthest from being met."""
     tests = contest.proof.objectives[candidate.name]
     if any(test.is_lacking for test in tests):
         return "measure for longer, so that every run has the figure"

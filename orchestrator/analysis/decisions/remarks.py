@@ -49,7 +49,10 @@ def remarks(candidate: Candidate, contest: Contest) -> list[str]:
 
 
 def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
-    """Of the tiers that would be preferred and are open: those that cost less, and as much."""
+    """Remarks on open tiers that would be preferred if they were enough.
+
+    These are tiers that cost less or as much.
+    """
     passed_over = offers.passed_over(candidate, contest, "open")
     cheaper = offers.cheaper_than(candidate, passed_over, contest)
     names = [tier.name for tier in cheaper]
@@ -82,7 +85,7 @@ def _windows(candidate: Candidate, contest: Contest) -> list[str]:
 
 
 def _of_windows(clause: Objective, candidate: Candidate, contest: Contest) -> str:
-    """By the one-sided tolerance bound (`stats.share_below`)."""
+    """What is known of single windows, by the one-sided tolerance bound (`stats.share_below`)."""
     values = (candidate.measured or {}).get(clause, ())
     confidence = looks.confidence(stats.CONFIDENCE, contest.share)
     kept = stats.share_below(values, clause.limit, confidence) >= _WINDOWS_KEPT

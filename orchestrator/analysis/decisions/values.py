@@ -26,7 +26,7 @@ class VariedLoad(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """Of figures that laws are made of: of New-Orders, if they are counted."""
+    """The figures that laws are made of. If New-Orders are counted, the figures are theirs."""
 
     throughput: results.Key
     average_latency: results.Key
@@ -45,7 +45,7 @@ class Values:
     def of_plan(
         cls, campaign: results.Results, question: facts.Question
     ) -> dict[str, Self]:
-        """By the name of the workload of which that is asked."""
+        """The values in question, by the name of the workload."""
         loads: dict[str, list[VariedLoad]] = {}
         for load in campaign.plan.workloads:
             varied = factors.asks(load, question)
@@ -63,7 +63,7 @@ class Values:
 
     @cached_property
     def numbers(self) -> tuple[float, ...]:
-        """None unless all values are numbers."""
+        """The values as numbers; empty unless all of them are numbers."""
         numbers: list[float] = []
         for value, _ in self.loads:
             if value.number is None:

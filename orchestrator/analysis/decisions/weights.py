@@ -51,19 +51,19 @@ class _Figures:
 
     @property
     def shares(self) -> list[float]:
-        """Of each workload, of 1 together."""
+        """The weight of each workload; their sum is 1."""
         total = sum(part.weight for part in self.parts)
         return [part.weight / total for part in self.parts]
 
     def by_repetition(self, tier: str) -> list[dict[int, float]]:
-        """Of each workload the figures of a tier."""
+        """For each workload, the figures of a tier by repetition."""
         figures: list[dict[int, float]] = []
         for part, criterion in zip(self.parts, self.criteria, strict=True):
             figures.append(part.candidate(tier).by_repetition(criterion))
         return figures
 
     def begun(self, tier: str, repetitions: Sequence[int]) -> dict[int, float]:
-        """Of each repetition the share of the mean in which the tier's run began the block."""
+        """For each repetition, the share of the mean in which the tier's run began the block."""
         of_shares = list(zip(self.shares, self.parts, self.criteria, strict=True))
         begun: dict[int, float] = {}
         for number in repetitions:
@@ -126,7 +126,7 @@ def _without_a_mean(weights: Mapping[str, float]) -> list[str]:
 
 
 def _by_themselves(workloads: Sequence[str]) -> list[str]:
-    """Of workloads whose weight does not count."""
+    """Remarks on workloads whose weight does not count."""
     if not workloads:
         return []
     have = "has"
@@ -140,7 +140,7 @@ def _by_themselves(workloads: Sequence[str]) -> list[str]:
 def _counted_over(
     counted: Mapping[Criterion, _Figures], parts: Sequence[_Part]
 ) -> list[str]:
-    """Of each criterion that some workloads, or all, do not compare."""
+    """Remarks on criteria that some workloads, or all, do not compare."""
     texts: list[str] = []
     workloads = [part.contest.workload for part in parts]
     for usual, figures in counted.items():
@@ -167,7 +167,8 @@ def _alone(title: str, have: Sequence[str], lack: Sequence[str]) -> str:
 
 
 def _few_in_common(mean: Contest, parts: Sequence[_Part]) -> list[str]:
-    """Of tiers with several repetitions of each workload, of which fewer than two are common."""
+    """Remarks on tiers that have several repetitions of each workload, but fewer than two in
+    common."""
     few: list[str] = []
     for tier in mean.candidates:
         common = len(tier.repetitions)
@@ -239,7 +240,7 @@ def _first_obstacle(contests: Sequence[Contest]) -> str:
 
 
 def _doubts(contests: Sequence[Contest]) -> dict[str, list[Doubt]]:
-    """Of each tier those of all workloads."""
+    """For each tier, the doubts of all workloads."""
     doubts: dict[str, list[Doubt]] = {}
     for contest in contests:
         for tier, of_tier in contest.doubts.items():

@@ -30,7 +30,10 @@ def of_comparison(unsure: Comparison, contest: Contest) -> str:
 
 
 def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) -> str:
-    """The same of a clause of an SLO; of shares of failures, that more are needed."""
+    """What a proof of a clause of an SLO would take.
+
+    For shares of failures: that more runs are needed.
+    """
     values = (candidate.measured or {}).get(test.objective, ())
     is_above_zero = min(values, default=0.0) > 0
     if not test.value or not is_above_zero:
@@ -103,6 +106,6 @@ def _perhaps_hopeless(least: int, contest: Contest) -> str:
 
 
 def _confidence(contest: Contest, repetitions: int) -> float:
-    """Of the interval whose bound a claim would need after so many."""
+    """The confidence of the interval whose bound a claim would need after so many repetitions."""
     share = contest.effort.share(repetitions, contest.share)
     return 1 - 2 * contest.proof.level * share

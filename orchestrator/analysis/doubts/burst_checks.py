@@ -13,7 +13,7 @@ from orchestrator.units import format_number, listed
 
 
 def credit_left(run: RunData, _: Totals) -> Doubts:
-    """Of a tier whose burst is declared: that it drew on its credit and had some left."""
+    """A doubt if a tier with a declared burst drew on its credit and had some left."""
     if run.record.profile.tier.limits.burst is None:
         return
     disks = run.telemetry.against_caps.values()
@@ -33,7 +33,10 @@ def credit_unknown(run: RunData, _: Totals) -> Doubts:
 
 
 def above_its_limit(run: RunData, _: Totals) -> Doubts:
-    """By the mean of the whole run, where no counter was sampled."""
+    """A doubt if the mean of the whole run was above the limit.
+
+    It is used if no counter was sampled.
+    """
     tier = run.record.profile.tier
     limit_iops = tier.limits.iops
     if limit_iops is None or not run.telemetry.empty:

@@ -32,7 +32,7 @@ def rehearsed(campaign: Results) -> Doubts:
 
 
 def cells(campaign: Results) -> Doubts:
-    """That they were measured once, or not at all."""
+    """Doubts about cells that were measured once, or not at all."""
     planned = list(results.cells(campaign))
     single = [cell.title for cell in planned if len(cell.finished) == 1]
     if single:
@@ -151,7 +151,7 @@ def said_beforehand(campaign: Results) -> Doubts:
 
 
 def comparable(campaign: Results) -> Doubts:
-    """That runs are not, or that it is not known."""
+    """A doubt if runs are not comparable, or if that is not known."""
     runs_of: dict[str, list[results.RunData]] = {}
     for cell in results.cells(campaign):
         if cell.finished:
@@ -169,7 +169,10 @@ def comparable(campaign: Results) -> Doubts:
 
 
 def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Doubts:
-    """Of one tier under two names (`--aa`). `floor`: the twin against the baseline."""
+    """Doubts about one tier that was measured under two names (`--aa`).
+
+    `floor`: the change of the twin against the baseline.
+    """
     for equal in floor:
         if _tells_apart(equal):
             yield _equal_tiers_told_apart(_words(equal), equal.verdict)
@@ -200,7 +203,7 @@ def _is_within(delta: Delta, equal: Delta) -> bool:
 
 
 def _size(delta: Delta) -> float:
-    """Of a ratio and its inverse alike."""
+    """How large a change is. A ratio and its inverse are equally large."""
     ratio = 1 + delta.change_pct / 100
     if ratio > 0:
         return abs(math.log(ratio))

@@ -17,7 +17,8 @@ WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 
 
 def few_checkpoints(run: RunData, values: Totals) -> Doubts:
-    """By what was seen; where nothing was, by the interval in the settings."""
+    """A doubt if there were few checkpoints, as sampled; if nothing was sampled, by the interval
+    setting."""
     writes = values.disk_write_iops
     reads_and_writes = values.disk_iops
     if not writes or not reads_and_writes or writes < WRITING_SHARE * reads_and_writes:
@@ -48,7 +49,7 @@ def _completed(run: RunData) -> int | None:
 
 
 def _flushes(run: RunData) -> int | None:
-    """Of the node with most, stretches of the window in which it flushed; None if not sampled."""
+    """In how many stretches of the window the node with the most flushed; None if not sampled."""
     start_s = 0.0
     window = results.measured_window(run.record)
     if window:

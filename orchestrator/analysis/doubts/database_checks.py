@@ -30,7 +30,7 @@ def cached(run: RunData, _: Totals) -> Doubts:
 
 
 def database(run: RunData, _: Totals) -> Doubts:
-    """By what it said of itself, and its adapter noted."""
+    """Doubts by what the database said of itself and its adapter noted."""
     facts = results.database(run.record)
     # A commit of what only read has nothing to bring to the disk.
     if facts.durable is False and run.record.workload.writes:
@@ -64,7 +64,7 @@ def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
 
 
 def not_checked(run: RunData, _: Totals) -> Doubts:
-    """That a condition of consistency could not be evaluated after the run."""
+    """A doubt for each consistency condition that could not be evaluated after the run."""
     checked = run.record.facts.get("checked") or {}
     conditions = checked.get("consistency", ())
     names: list[str] = []
@@ -207,8 +207,11 @@ def _connection_pooler(evidence: str) -> Doubt:
 
 
 def _one_address_for_several_nodes(hosts: int, nodes: int) -> Doubt:
-    """Of a managed cluster, or one behind a load balancer. Its figures hold as they are: a client
-    of it sees the same. What is less known is where they come from."""
+    """A doubt about a cluster with one address for several nodes: a managed one, or one behind a
+    balancer.
+
+    Its figures hold, because a client sees the same. Less is known of where they come from.
+    """
     return is_only_told(
         "one address for several nodes",
         f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes. What answers there "
@@ -228,8 +231,11 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
 
 
 def _few_tablets(tables: Mapping[str, int], nodes: int, asks: bool) -> Doubt:
-    """So many nodes alone do the work on such a table, whatever disks the others have. `asks`:
-    whether the loader can ask for a number."""
+    """A doubt about tables with fewer tablets than nodes.
+
+    So few nodes do all the work on such a table, whatever disks the others have. `asks`: whether
+    the loader can ask for a number of tablets.
+    """
     fewest = min(tables.values())
     names = sorted(tables)
     if len(names) > 3:

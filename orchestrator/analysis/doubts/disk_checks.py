@@ -52,8 +52,10 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
 
 
 def served(run: RunData, _: Totals) -> Doubts:
-    """By what the servers of emulated disks counted. Telemetry's IOPS are the kernel's count; the
-    tier charges what the disk served."""
+    """Doubts by what the servers of emulated disks counted.
+
+    Telemetry's IOPS are the kernel's count; the tier charges what the disk served.
+    """
     for disk, counts in group(run.record.facts, "disks").items():
         yield from _apart(disk, counts)
         over_pct = counts.get("over_pct", 0.0)
@@ -186,7 +188,7 @@ def _host_errors(disk: str, requests: int) -> Doubt:
 
 
 def _overhead_differs(disk: str, way: str, cost: emulation_overhead.Overhead) -> Doubt:
-    """Of a `cost` from which something is taken off."""
+    """A doubt about a `cost` that the emulation takes off the latency."""
     return is_only_told(
         "overhead differs",
         f"{disk}: loop device and FUSE cost {cost.overhead_us:.0f} µs per {way} in the "

@@ -14,5 +14,5 @@ def brought(run: RunData, _: Totals) -> Doubts:
 
 
 def missing(run: RunData, _: Totals) -> Doubts:
-    """That an extension is not here which took part and has no doubts of its own."""
+    """A doubt for each extension that took part, is not installed, and has no doubts of its own."""
     yield from extension_records.absent(run.record)

@@ -42,7 +42,7 @@ _ALLOWED_PCT = dict.fromkeys(_RATES, _RATE_PCT) | dict.fromkeys(
 
 
 def truth_gate(run: RunData, _: Totals) -> Doubts:
-    """That there was none, or that it was long before."""
+    """A doubt if there was no disk check, or if it was long before the run."""
     if _lacks_gate(run):
         yield _without_gate(run)
         return
@@ -111,7 +111,7 @@ def gate_drift(campaign: Results) -> Doubts:
 
 
 def _readings(gates: Sequence[Gate]) -> Iterator[list[_GateReading]]:
-    """Those of each disk and quantity, in the order of time."""
+    """For each disk and quantity, its readings in the order of time."""
     by_limit: dict[tuple[str, str], list[_GateReading]] = {}
     for gate in dropwhile(_has_failed, gates):
         for check in gate.checks:
@@ -151,7 +151,7 @@ class _Window:
 
 
 def gates_afterwards(campaign: Results) -> Doubts:
-    """That one failed, or that none was taken."""
+    """Doubts about checks after the runs: one failed, or none was made."""
     profiles = campaign.plan.profiles
     real = {profile.tier.name for profile in profiles if profile.tier.disk.is_real}
     for tier, gates in _by_tier(campaign).items():
@@ -176,7 +176,7 @@ def _windows(campaign: Results, tier: str) -> Iterator[_Window]:
 def _failed_between(
     tier: str, before: Gate, after: Gate, windows: Sequence[_Window]
 ) -> Doubts:
-    """Of each run that was measured between a gate that passed and one that did not."""
+    """Doubts about runs that were measured between a check that passed and one that failed."""
     failed = [check for check in after.checks if not check.passed]
     bad = "; ".join([f"{check.limit} {check.verdict}" for check in failed])
     before_time = _time(before.taken_s)

@@ -41,7 +41,7 @@ def out_of_order(run: int, first: int, slug: str) -> Doubt:
 
 
 def not_restored(run: int, why: str) -> Doubt:
-    """Of a cluster whose nodes do not start from the copy of their data."""
+    """A doubt about a cluster whose nodes do not start from the copy of their data."""
     return is_only_told(
         "not restored",
         f"the nodes did not start from a copy of their data, which were loaded again: {why}",
@@ -51,7 +51,7 @@ def not_restored(run: int, why: str) -> Doubt:
 
 
 def teardown(run: int, why: str) -> Doubt:
-    """Of a run that was measured, read and saved before its end failed."""
+    """A doubt about a run that was measured, read and saved before its end failed."""
     return is_only_told(
         "teardown",
         f"what the run started could not be removed after the measured window: {why}",

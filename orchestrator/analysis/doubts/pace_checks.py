@@ -54,10 +54,10 @@ def _pace(record: Record) -> _Pace:
 
 
 def overloaded(run: RunData, _: Totals) -> Doubts:
-    """That the database did not keep up with the pace.
+    """A doubt if the database did not keep up with the pace.
 
     The built-in generator counts what it did not begin, BenchBase what was not served. Either is
-    told alone. Where both kept up, the queue of the window is looked at.
+    reported alone. Where both kept up, the queue in the window is looked at.
     """
     record = run.record
     if not load_and_sessions.has_pace(record.workload):
@@ -76,9 +76,9 @@ def overloaded(run: RunData, _: Totals) -> Doubts:
 
 
 def _queued(record: Record, pace: _Pace) -> Doubts:
-    """That the queue grew in the window; if not, that terminals waited for a connection.
+    """A doubt if the queue grew in the window, or if terminals waited for a connection.
 
-    Users would wait for one too, and latency does not hold that wait.
+    Users would wait for a connection too, and latency does not include that wait.
     """
     queued = overload.grew(record)
     if queued:
@@ -94,7 +94,7 @@ def _queued(record: Record, pace: _Pace) -> Doubts:
 
 
 def ceiling(run: RunData, _: Totals) -> Doubts:
-    """That think time alone decided the throughput."""
+    """A doubt if think time alone decided the throughput."""
     ceiling_nopm = load_and_sessions.ceiling_nopm(run.record)
     share_pct = load_and_sessions.of_ceiling_pct(run.record)
     if not ceiling_nopm or share_pct is None:

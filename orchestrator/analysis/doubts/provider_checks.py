@@ -12,7 +12,7 @@ from orchestrator.model import Doubt
 
 
 def cloud(run: RunData, _: Totals) -> Doubts:
-    """By the words of the cloud's metadata service, and of Kubernetes."""
+    """Doubts by what the cloud's metadata service and Kubernetes say."""
     differences = group(run.record.facts, "tier", "cloud").get("differences", ())
     for difference in differences:
         yield _another_disk(difference)

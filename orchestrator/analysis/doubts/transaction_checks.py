@@ -18,7 +18,7 @@ LITTLE_PCT = 5.0
 
 
 def transactions(run: RunData, _: Totals) -> Doubts:
-    """That many failed or were tried again, or that there were few."""
+    """Doubts about transactions: many failed or were retried, or there were few."""
     done = results.value_of(run.record, "transactions")
     failed = results.value_of(run.record, "failures")
     retried = results.value_of(run.record, "retries")

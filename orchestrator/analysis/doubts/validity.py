@@ -28,7 +28,7 @@ def excluding(record: Record) -> tuple[Doubt, ...]:
 
 
 def shown(record: Record) -> Doubts:
-    """Those of them that the record shows beside what was noted in it."""
+    """The doubts that the record itself shows, beside those that were noted in it."""
     doubts = (
         *_gate(record),
         *_limit_changes(record),

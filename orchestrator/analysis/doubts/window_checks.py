@@ -15,7 +15,7 @@ SHORT_S = 30.0
 
 
 def windows(run: RunData, _: Totals) -> Doubts:
-    """That throughput was not steady in them, or that they were too short."""
+    """A doubt if throughput was not steady in the windows, or if they were too short."""
     generator = results.generator(run.record)
     if generator.warmup_steady is False:
         yield _warm_up_given_up(generator.warmup_s or 0.0)

@@ -72,7 +72,7 @@ def _log_bytes_per_s(run: RunData) -> float | None:
 
 
 def _nodes_of_log(run: RunData) -> list[Node]:
-    """Those whose data's device is known; of PostgreSQL the first, whose log is read."""
+    """The nodes whose data device is known. Of PostgreSQL it is the first, whose log is read."""
     nodes = [node for node in run.record.nodes if model.DISK_DEVICE in node.sources]
     if results.database(run.record).more.get("flavour") == "postgresql":
         return nodes[:1]

@@ -81,7 +81,8 @@ class Ceiling:
 
 
 def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
-    """Of `iops` or `bytes_per_s`: for all cells, and apart for reads, writes and mixes."""
+    """The ceilings of `iops` or `bytes_per_s`, of all cells and of reads, writes and mixes
+    apart."""
     other = "iops"
     if metric == "iops":
         other = "bytes_per_s"
@@ -138,7 +139,10 @@ class BlockStep:
 
 
 def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
-    """From each block to the next larger one, over the loads that saturate the disk with both."""
+    """The steps from each block size to the next larger one.
+
+    Only loads that saturate the disk with both sizes are used.
+    """
     blocks = sorted(int(block) for block in measured["block_bytes"].unique())
     busy = measured[_saturated(measured)]
     latencies_s = {block: _latencies_s(busy, block) for block in blocks}
@@ -152,7 +156,7 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
 
 
 def _latencies_s(measured: pd.DataFrame, block_bytes: int) -> pd.Series:
-    """Of one block, by all else that a cell is told apart by."""
+    """The latencies at one block size, by all else that distinguishes cells."""
     of_block = measured[measured["block_bytes"] == block_bytes]
     by_load = of_block.set_index(["pattern", "read_pct", "depth", "threads"])
     latencies_s: pd.Series = by_load["typical_s"]

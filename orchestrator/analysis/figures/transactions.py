@@ -115,7 +115,7 @@ class Window:
             self._latency_s.setdefault(name, Counted()).add(in_window)
 
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
-        """For all types together and, if several, for each."""
+        """The figures of all types together and, if there are several types, of each."""
         types = list(self._latency_s)
         of_all = tuple(self._of_types(types, "all"))
         figures = [*of_all, *_of_statements(of_all, statements)]
@@ -140,7 +140,10 @@ class Window:
         return together(self._latency_s[name] for name in self._ranked(scope))
 
     def _ranked(self, scope: str) -> list[str]:
-        """Of all types together without Delivery: the 4 % with tenfold work would be the p99."""
+        """The types whose latencies are ranked together: all but Delivery.
+
+        Delivery is 4 % of the mix with tenfold work, and would alone decide the p99.
+        """
         types = [name for name in self._latency_s if scope in ("all", name)]
         return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
 
@@ -164,9 +167,10 @@ class Window:
         return sum(self._counts[name, outcome] for name in types)
 
     def _percentiles(self, scope: str) -> Iterator[Measurement]:
-        """Those with enough transactions beyond them, and below what never began.
+        """The percentiles with enough transactions beyond them.
 
-        Of what was due and never began only a lower bound of its latency is known.
+        Of a transaction that was due and never began only a lower bound of its latency is known.
+        These are the slowest. A percentile that would be one of them is left out.
         """
         in_order = self.ranked(scope)
         unstarted = sum(self._unstarted[name] for name in self._ranked(scope))

@@ -150,7 +150,7 @@ class Demand:
 
     @cached_property
     def reads_alone(self) -> Demand:
-        """Without writes; where reads are not known apart, without any."""
+        """The demand of reads alone. If reads are not known apart, it is empty."""
         of_reads = np.array([[1.0], [0.0], [1.0], [0.0]])
         return replace(self, amounts=np.nan_to_num(self.amounts) * of_reads)
 
@@ -198,8 +198,10 @@ def grown(readings: pd.DataFrame) -> pd.DataFrame:
 def _is_there_again(
     table: pd.DataFrame, set_back: pd.Series[bool], growth: pd.DataFrame
 ) -> pd.Series[bool]:
-    """Of each reading whether its time was read before its clock was set back. Where counters do
-    not go on as before it is no clock: another disk has the same name."""
+    """For each reading, whether its time was read before, which means that its clock was set back.
+
+    If counters do not go on as before, it is not the clock: another disk has the same name.
+    """
     if not set_back.any():
         return set_back
     names = [table["node"], table["device"]]
@@ -214,9 +216,12 @@ def _is_there_again(
 
 
 def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Demand]:
-    """Of each disk in a table with INTERVALS, of however many sources. What no disk does is a
-    counter that jumped, and so a gap; what the observed one cannot, if it is known, where it is
-    seldom. UsageError if figures of a disk contradict each other, or are those of two disks."""
+    """The demand of each disk in a table with INTERVALS, of however many sources.
+
+    What no disk can do is a counter that jumped, and becomes a gap. So does what the observed disk
+    cannot do, if that disk is known and it happens seldom. UsageError if figures of a disk
+    contradict each other, or are those of two disks.
+    """
     # Reads may be missing: then `writes` has them too.
     needed = ["begin_s", "end_s", *QUANTITIES[WRITES:]]
     read: list[Demand] = []
@@ -248,7 +253,7 @@ def _checked(
 
 
 def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Of each interval whether it has more than such a disk does, burst included."""
+    """For each interval, whether it has more than such a disk can do, burst included."""
     burst = source.burst or _NO_BURST
     ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
     bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
@@ -259,8 +264,10 @@ def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.boo
 
 
 def _without_jumps(demand: Demand, source: Limits) -> Demand:
-    """Without the few intervals in which a disk of which this is known cannot have done that. If
-    there are many of them it did, and is not the disk that it is said to be."""
+    """The demand without the few intervals that this disk cannot have done.
+
+    If there are many, it did them, and is not the disk that it is said to be.
+    """
     beyond = is_beyond(demand, source)
     jumps = int(beyond.sum())
     if jumps > MOST_JUMPS or beyond.all():
@@ -271,8 +278,11 @@ def _without_jumps(demand: Demand, source: Limits) -> Demand:
 def _demand(
     node: str, device: str, rows: pd.DataFrame, source: Limits | None
 ) -> Demand:
-    """Of the seconds alone, if most of the time was read so; else of the rest, with them as its
-    pieces."""
+    """The demand of one disk.
+
+    It has one-second readings alone if most of the time was read so. Otherwise it has the other
+    readings, with those of a second as its pieces.
+    """
     begin_s, end_s, *amounts = rows[list(INTERVALS[2:])].to_numpy(float).T
     queue_s = None
     if QUEUE_S in rows and rows[QUEUE_S].notna().any():
@@ -298,7 +308,10 @@ def _pieces(fine: Demand, apart_s: float) -> tuple[Array, ...]:
 
 
 def _in_turn(demand: Demand) -> Demand:
-    """Without what begins before an earlier interval has ended. UsageError if that is much."""
+    """The demand without intervals that begin before an earlier one has ended.
+
+    UsageError if these are many.
+    """
     if not len(demand.begin_s):
         return demand
     is_kept = reading_order.without_repeats(
@@ -368,7 +381,7 @@ def _beyond_pieces(beyond_pct: float) -> str:
 
 
 def _windows(demand: Demand) -> list[Array]:
-    """Of each piece its stretches of T: (stretch, second, quantity)."""
+    """For each piece, its stretches of T: (stretch, second, quantity)."""
     seconds = round(demand.resolution_s)
     windows = []
     for piece in demand.pieces:
@@ -426,7 +439,7 @@ def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> 
 
 
 def _of_like_rate(windows: Array, rate: Array, random: np.random.Generator) -> Array:
-    """For each rate a stretch at random of the NEAREST to it."""
+    """For each rate a stretch, drawn at random from the NEAREST to it."""
     mean = _mean_ios(windows)
     order = np.argsort(mean, kind="stable")
     place = np.searchsorted(mean[order], rate)
@@ -441,7 +454,7 @@ def band(
     within: tuple[float, float],
     spread: Spread = SPREAD,
 ) -> Band:
-    """That of one figure over all draws."""
+    """The band of one figure over all draws."""
     value = float(np.mean(shares))
     least_width = spread.least * value
     below = max(spread.times * (value - min(shares)), least_width)

@@ -62,7 +62,7 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
 
 
 def _with_reads_apart_where_all_have(disk: Demand, disks: Sequence[Demand]) -> Demand:
-    """Where one of them does not tell reads apart, none of their sum is told apart either."""
+    """The demand, with reads apart from writes only if all disks tell them apart."""
     if not any(np.isnan(other.amounts[READS]).any() for other in disks):
         return disk
     amounts = disk.amounts.copy()
@@ -90,13 +90,16 @@ def _grown(disk: Demand, growth: Array, begin_s: Array, end_s: Array) -> Array:
 
 
 def _read_share(disk: Demand, other: Demand) -> Array:
-    """For how much of each interval of another one it was read."""
+    """For how much of each interval of another disk this one was read."""
     read_s = _grown(disk, disk.step_s, other.begin_s, other.end_s)
     return np.asarray(read_s / other.step_s)
 
 
 def _sum_of_pieces(disks: Sequence[Demand]) -> tuple[Array, ...]:
-    """Where all were read in seconds at the same times, as one reader reads them; else none."""
+    """The pieces of a sum of disks.
+
+    Empty unless one reader read all of them in seconds at the same times.
+    """
     sums = list(disks[0].pieces)
     for disk in disks[1:]:
         if _lengths(disk.pieces) != _lengths(sums):

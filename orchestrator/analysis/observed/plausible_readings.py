@@ -32,7 +32,7 @@ _DIRECTIONS = {"reads": "read_bytes", "writes": "written_bytes"}
 
 
 def possible(intervals: pd.DataFrame) -> pd.Series[bool]:
-    """Of each interval whether a disk can have done that. `intervals`: a table with INTERVALS."""
+    """For each interval of a table with INTERVALS, whether a disk can have done that."""
     step_s = intervals["end_s"] - intervals["begin_s"]
     ios = intervals[list(_DIRECTIONS)].sum(axis=1)
     moved = intervals[list(_DIRECTIONS.values())].sum(axis=1)
@@ -57,7 +57,7 @@ def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
 
 
 def _bytes_an_io(intervals: pd.DataFrame) -> float:
-    """Of all of them; NaN where they are few."""
+    """The mean bytes of an I/O; NaN if there are few."""
     ios = float(np.nansum(intervals[list(_DIRECTIONS)].to_numpy(float)))
     moved = float(np.nansum(intervals[list(_DIRECTIONS.values())].to_numpy(float)))
     if ios < _FEWEST_IOS:
@@ -66,7 +66,7 @@ def _bytes_an_io(intervals: pd.DataFrame) -> float:
 
 
 def _has_discards(intervals: pd.DataFrame) -> bool:
-    """Of sar: discards are counted as I/Os, and their bytes are not."""
+    """Whether the intervals have discards, which sar counts as I/Os without bytes."""
     return bool(intervals["reads"].isna().any())
 
 

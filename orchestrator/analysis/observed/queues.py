@@ -42,8 +42,10 @@ class _Followed(NamedTuple):
 
 
 def waiting_s(demand: Demand, cap: RateCap) -> float:
-    """For how many seconds at most it may have held I/Os back; all of them where what is in flight
-    is not known."""
+    """For how many seconds at most the cap may have held I/Os back.
+
+    Where it is not known what was in flight, every second near the cap counts.
+    """
     in_flight = demand.in_flight
     near = _rates(demand, cap) >= (1 - _NEAR) * cap.base
     may_wait = near & ~(in_flight < _ONE_WAITS)
@@ -77,7 +79,10 @@ def _follows_the_rate(
 
 
 def _exponent(rates: Array, in_flight: Array) -> _Followed | None:
-    """Of a line through logarithms, by least squares; None where all rates are one."""
+    """The interval of the exponent of a line through logarithms, by least squares.
+
+    None if all rates are equal.
+    """
     off = rates - rates.mean()
     weight = float((off**2).sum())
     if weight <= 0:

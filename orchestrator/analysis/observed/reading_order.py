@@ -34,8 +34,10 @@ Times = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def in_order_of_arrival(readings: pd.DataFrame) -> pd.DataFrame:
-    """As they stand; turned round where the newest stands first. `readings`: time_s, node, device.
-    UsageError if times are in no order."""
+    """The readings in the order in which they came, turned round if the newest stands first.
+
+    `readings`: time_s, node, device. UsageError if times are in no order.
+    """
     steps_s = readings.groupby(["node", "device"])["time_s"].diff()
     goes_back = steps_s < 0
     if not goes_back.any():

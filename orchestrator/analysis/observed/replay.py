@@ -140,7 +140,7 @@ def _moved_bytes(demand: Demand, counted: Counted) -> Array:
 
 
 def _row(counted: Counted) -> int:
-    """In amounts, where bytes follow two rows behind."""
+    """The row of a counted quantity in amounts. Bytes stand two rows below I/Os."""
     if counted == "reads":
         return READS
     return WRITES
@@ -167,7 +167,7 @@ def turn_into_queue(
 
 
 def _before(values: Array, starts: Numbers, at_start: float = 0.0) -> Array:
-    """Of each step what was at the end of the one before it in its stretch."""
+    """For each step, what there was at the end of the step before it in its stretch."""
     earlier = np.empty(len(values))
     earlier[1:] = values[:-1]
     earlier[starts] = at_start
@@ -379,7 +379,7 @@ def _least_s(demand: Demand, cap: RateCap, wanted: Array) -> float:
 
 
 def _most_s(demand: Demand, cap: RateCap, wanted: Array) -> Array:
-    """In each interval what it and all that waits from before take at the base."""
+    """For each interval, the most that it and all that waits from before need at the base rate."""
     full_rate = AT_CAP * cap.base
     backlog = wanted - full_rate * demand.step_s
     turn_into_queue(backlog, demand.starts)

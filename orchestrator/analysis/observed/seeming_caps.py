@@ -74,7 +74,7 @@ def _heaps(demand: Demand) -> Iterator[RateCap]:
 
 
 def _rates(demand: Demand, counted: Counted) -> Array:
-    """Of seconds, where some were read: means of more of them hide how they vary."""
+    """The rates of single seconds if there are any, because longer means hide how they vary."""
     if demand.pieces:
         amounts = np.concatenate(demand.pieces).T
         part = amounts[:READ_BYTES]

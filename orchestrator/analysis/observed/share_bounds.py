@@ -305,6 +305,6 @@ def _either(band: Band, other: Band) -> Band:
 
 
 def _highest(bands: Sequence[Band]) -> Band:
-    """Of each end the highest; NaN if one of them is not known."""
+    """The highest lower end and the highest upper end; NaN if one of them is not known."""
     least, most = np.max(bands, axis=0).tolist()
     return Band(least, most)

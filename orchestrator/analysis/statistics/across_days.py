@@ -101,7 +101,7 @@ def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
 
 
 def _stretches(borders: Sequence[int]) -> list[slice]:
-    """Those long enough to be split."""
+    """The stretches that are long enough to be split."""
     return [
         slice(low, high)
         for low, high in pairwise(borders)

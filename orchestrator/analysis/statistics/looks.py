@@ -65,7 +65,10 @@ def share(plan: Plan, workload: str) -> float:
 
 
 def confidence(usual: float, share: float) -> float:
-    """Of intervals at a look with that `share`, where `usual` is that of a single look."""
+    """The confidence of intervals at a look with that `share`.
+
+    `usual`: the confidence of a single look.
+    """
     return 1 - (1 - usual) * share
 
 

@@ -94,7 +94,7 @@ class Ratio:
         return (self.low - 1) * 100, (self.high - 1) * 100
 
     def at(self, confidence: float) -> Ratio:
-        """The same with the interval of another confidence."""
+        """The same ratio with the interval of another confidence."""
         if self.error is None:
             return self
         return ratio_by_t(math.log(self.ratio), self.error, self.freedom, confidence)
@@ -123,7 +123,8 @@ def ratio_of_means(
 
 
 def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
-    """Of their mean, by Student's test; no interval below two."""
+    """The ratio of the mean of logarithms, by Student's test; below two values without an
+    interval."""
     if logs.size < 2:
         return Ratio(math.exp(float(logs.mean())), None, None, None)
     error = spread_of_logs(logs, floor) / math.sqrt(logs.size)
@@ -182,7 +183,10 @@ def ratio_of_two_blocks(
 
 
 def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -> Ratio:
-    """With its interval by Student's t. `change`: of logarithms; `error`: its standard error."""
+    """The ratio with its interval by Student's t.
+
+    `change`: of logarithms; `error`: its standard error.
+    """
     half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * distributions.t_below(freedom, -abs(change) / error)
     # At most what a float holds: two values and the level of an early look may ask for more.
@@ -214,7 +218,10 @@ def logs_for_ratio(values: Sequence[float]) -> np.ndarray:
 
 
 def geometric_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> Ratio:
-    """As a ratio to 1, by Student's test on logarithms; no interval below two values."""
+    """The geometric mean as a ratio to 1, by Student's test on logarithms.
+
+    Below two values: no interval.
+    """
     return _of_logs(logs_for_ratio(values), NOISE_FLOOR, confidence)
 
 

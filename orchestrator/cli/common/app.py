@@ -101,7 +101,7 @@ def _session_history(
 
 
 def _own_cache() -> Path:
-    """Of a cache that several machines share, the part of this one."""
+    """This machine's part of a cache that several machines may share."""
     return machine_caches.part_of(CACHE, machine_caches.here())
 
 
@@ -192,8 +192,10 @@ class App:
     def connect(
         self, name: str | None = None, placing: Placing | None = None
     ) -> Platform:
-        """Where containers run, and on which of its machines. UsageError for an unknown name,
-        UnavailableError if it does not answer."""
+        """The platform where containers run, on the machines that `placing` chooses.
+
+        UsageError for an unknown name, UnavailableError if it does not answer.
+        """
         connect = self.connection(name or PLATFORM)
         return connect(self.clock, placing or Placing())
 
@@ -373,7 +375,7 @@ class _Signals:
         signal.setitimer(signal.ITIMER_REAL, alarm_s)
 
     def begin_teardown(self) -> None:
-        """From now on a signal gives up what is only carried here; nothing ends the teardown."""
+        """From now on a signal only gives up copying files here; nothing ends the teardown."""
         if self._is_down:
             return
         self._is_down = True

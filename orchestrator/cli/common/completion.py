@@ -53,7 +53,7 @@ def among(names: str, what: str, *declared: str, **more: Any) -> Any:
 
 
 def _extensions() -> Sequence[Installed]:
-    """None where one cannot be read: the command that is given then says so."""
+    """The extensions; none if one cannot be read, because the command itself then says so."""
     with suppress(TierbenchError):
         return extensions()
     return ()

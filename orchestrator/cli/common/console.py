@@ -53,8 +53,10 @@ _ANY_WIDTH = 100_000  # of what no person reads off a screen
 
 
 def plain(text: str) -> str:
-    """Without passwords, and with control characters as text: those of a database's log could
-    retitle a terminal, or make it answer."""
+    """The text without passwords, and with control characters as text.
+
+    Control characters in a database's log could retitle a terminal, or make it answer.
+    """
     return printable(hidden(text.replace("\r\n", "\n")))
 
 
@@ -133,7 +135,8 @@ def _plain_text(text: Text) -> Text:
 
 
 def _fields(value: Any) -> Any:
-    """Of an error what it says, of a record its fields, of a path its text."""
+    """What other programs get of a value: of an error what it says, of a record its fields, of a
+    path its text."""
     if not isinstance(value, TierbenchError):
         return getattr(value, "__dict__", str(value))
     return {

@@ -130,7 +130,7 @@ def _unknown(
     options: Collection[str],
     not_in_this_file: Collection[str],
 ) -> Iterator[Mistake]:
-    """Of keys that are no options, or none that this file may have."""
+    """A mistake for each key that is no option, or no option that this file may have."""
     from orchestrator.keys.strict_yaml import unknown_name
 
     for key in given:
@@ -217,7 +217,7 @@ def given(context: Any) -> Iterator[GivenDefault]:
 
 
 def _source(context: Any, option: Any) -> str:
-    """Where the option's default of a person's is from; empty if it has none."""
+    """Which file of a person's has the option's default; empty if none has."""
     origin = getattr(context.get_parameter_source(option.name), "name", "")
     if origin == "ENVIRONMENT":
         return _variables_given(option)[0]
@@ -239,7 +239,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def lines(given: Iterable[GivenDefault]) -> list[str]:
-    """For a person: `--scale smoke is from tierbench.yaml`."""
+    """The defaults that were taken, for a person: `--scale smoke is from tierbench.yaml`."""
     texts = []
     for default in given:
         words = shlex.join(default.words)

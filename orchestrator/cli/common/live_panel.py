@@ -53,7 +53,7 @@ def panel(state: PanelState, now_s: float) -> RenderableType:
 
 
 def _text(words: str) -> Text:
-    """As it is: brackets are no style, and nothing in it controls the terminal."""
+    """The words as they are: brackets are no style, and nothing in them controls the terminal."""
     return Text(printable(words))
 
 

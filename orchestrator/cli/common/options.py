@@ -481,7 +481,7 @@ def _long_names(option: OptionInfo) -> list[str]:
 
 
 def _spelling(name: str) -> str:
-    """As on the command line."""
+    """The option as it is written on the command line."""
     return name.replace("_", "-")
 
 

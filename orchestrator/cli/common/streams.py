@@ -61,8 +61,11 @@ class LastingStream(TextIOWrapper):
 
 
 def lasting(stream: TextIO | None) -> TextIO:
-    """The same stream, which takes every text: ASCII, which is what LC_ALL=C says, becomes UTF-8,
-    and what it has no letter for is shown by its number. None is one that is closed."""
+    """The same stream, which now takes every text.
+
+    ASCII, which LC_ALL=C means, becomes UTF-8. A sign that the encoding lacks is shown by its
+    number. None, which Python has for a closed stream, becomes a stream that keeps nothing.
+    """
     if stream is None:
         nowhere = BufferedWriter(FileIO(os.devnull, "w"))
         closed = LastingStream(nowhere, encoding="utf-8", errors="backslashreplace")

@@ -35,7 +35,7 @@ Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
 
 
 class Check(NamedTuple):
-    """In words: where it was looked, what was checked, and the differences."""
+    """What was checked, where, and the differences that were found, in words."""
 
     where: str
     checked: str
@@ -43,8 +43,10 @@ class Check(NamedTuple):
 
 
 def checks(folder: Path) -> Iterator[Check]:
-    """Of each run its files, then its figures, then of the verdict. One bad file hides nothing of
-    the others."""
+    """The checks of each run's files, then of its figures, then of the verdict.
+
+    One bad file hides nothing of the others.
+    """
     for record in run_folders.recorded(folder / "runs"):
         sums = files.recorded_checksums(record)
         if sums:
@@ -180,7 +182,7 @@ class _Counts:
         self._rank(latency_s[self._is_ranked(table, timed)].to_numpy())
 
     def figures(self) -> Figures:
-        """Those that counting alone gives again."""
+        """The figures that can be made again by counting alone."""
         per_s = 1 / (self._end_s - self._begin_s)
         return {
             ("throughput_per_s", "all"): self._served * per_s,

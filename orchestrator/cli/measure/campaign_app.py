@@ -134,7 +134,7 @@ class CampaignApp(App):
 
 
 def _dry_parts(parts: Parts) -> Parts:
-    """With the collectors alone that make figures up."""
+    """The parts, with only those collectors that make figures up."""
     from orchestrator.keys.schema import DRY
 
     collectors = [collector for collector in parts.collectors if collector.name == DRY]

@@ -68,7 +68,7 @@ def check(
 
 
 def _tls(environment: Mapping[str, str]) -> Tls:
-    """As libpq's own variables say; else TLS is used if it is offered."""
+    """The TLS settings of libpq's own variables. Without them TLS is used if it is offered."""
     mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
     modes = get_args(TlsMode)
     if mode not in modes:

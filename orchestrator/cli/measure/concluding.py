@@ -105,7 +105,8 @@ def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdic
 def _so_far(
     campaign: Results, folder: Path
 ) -> Iterator[tuple[int, tuple[model.Measurement, ...]]]:
-    """Of unfinished runs that measure points by themselves, and whose limits nobody changed."""
+    """The figures so far of unfinished runs that measure several points, and whose limits nobody
+    changed."""
     finished = {data.record.run.number for data in campaign.done}
     generators = load_generators()
     for run in campaign.plan.runs:

@@ -65,7 +65,8 @@ def _on_its_database(
     connected: Connected,
     start_failure: str,
 ) -> tuple[Profile, Note | None]:
-    """On the database that was asked for, else on its own; and how `auto` chose it."""
+    """The profile on the database that was asked for, else on its own; with a note of how `auto`
+    chose."""
     cluster = profile.cluster
     asked = draft.request.database
     if asked == parts.AUTO or plan.is_of_others(cluster):
@@ -78,7 +79,7 @@ def _on_its_database(
 
 
 def end_of_support(cluster: ClusterSpec, clock: powers.Clock) -> str:
-    """That nodes would be started whose release is out of support, or soon will be."""
+    """A sentence if nodes would be started whose release is out of support, or soon will be."""
     supply = _image_supply(cluster)
     if supply is None:
         return ""
@@ -94,8 +95,10 @@ def _image_supply(cluster: ClusterSpec) -> parts.ImageSupply | None:
 
 
 def _real_place(profile: Profile, platform: str) -> str:
-    """Where its nodes run, unless on emulated disks of this machine. An engine that DOCKER_HOST
-    names counts as this machine: Docker Desktop is one."""
+    """Where the profile's nodes run; empty for emulated disks of this machine.
+
+    An engine that DOCKER_HOST names counts as this machine: Docker Desktop is one.
+    """
     if machines.named(profile):
         return f"the machines of {profile.name}"
     if platform != PLATFORM:
@@ -117,7 +120,10 @@ def _obtain_images(profiles: Sequence[Profile], connected: Connected) -> None:
 def _node_size(
     profiles: Sequence[Profile], connected: Connected, text: str
 ) -> NodeSize:
-    """As given, or what the machines have for their nodes. UnavailableError if none answers."""
+    """The size of a node: as given, or what the machines have for it.
+
+    UnavailableError if none answers.
+    """
     if text != "auto":
         return sizes.node_size(text)
     placing = profiles[0].placing
@@ -144,7 +150,7 @@ def _unknown_names(cluster: ClusterSpec) -> list[str]:
 
 
 def _of_others(profile: Profile) -> Iterator[Note]:
-    """That a profile says something of the databases of extensions that are not here."""
+    """A note for each database of an extension that a profile names and that is not installed."""
     names = _unknown_names(profile.cluster)
     if names:
         text = (
@@ -179,8 +185,11 @@ def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
 
 
 def _cores(connected: Connected, elsewhere: bool) -> list[int]:
-    """Of each machine that runs nodes. Where no platform answers, of this computer if that is
-    where they run if nothing else is said; of no machine if they are elsewhere."""
+    """The cores of each machine that runs nodes.
+
+    If no platform answers, these are the cores of this computer. If nodes are elsewhere, there are
+    none.
+    """
     try:
         cpus: list[int] = []
         for machine in connected().machines_of_nodes():

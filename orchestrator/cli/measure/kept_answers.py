@@ -27,7 +27,7 @@ class KeptAnswer:
 
 
 def kept_answer(folder: Path) -> KeptAnswer | None:
-    """None if none is kept, or something that it was made from has changed since."""
+    """The kept answer. None if none is kept, or if a file that it was made from has changed."""
     with suppress(TierbenchError, OSError):
         basis = judged_runs.basis_of(folder)
         text = plain_files.read(folder / store.VERDICT)

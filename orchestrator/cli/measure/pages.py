@@ -7,8 +7,11 @@ from orchestrator.system.saved_verdicts import SavedVerdict
 
 
 def where_the_page_is(folder: Path, saved: SavedVerdict) -> str:
-    """Where the page is that was written before, and what to do if it does not have the verdict
-    that is shown, or is not there. `saved`: which verdict was kept with it."""
+    """Where the page is that was written before.
+
+    If it is not there, or does not have the verdict that is shown, the text says what to do.
+    `saved`: which verdict was kept with it.
+    """
     page = folder / report.PAGE
     again = f"`tierbench analyze {folder}`"
     if not page.is_file():

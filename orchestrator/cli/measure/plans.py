@@ -79,8 +79,10 @@ def _choose_databases(
 
 
 def _without_database(app: App, draft: reading.PlanDraft) -> tuple[Profile, ...]:
-    """On one node each: workloads that say their database themselves run the disk alone.
-    UsageError for an unknown database."""
+    """The profiles on one node each, for workloads that run the disk alone.
+
+    UsageError for an unknown database.
+    """
     workload = draft.workloads[0]
     asked = draft.request.database
     if asked != workload.database:
@@ -178,7 +180,7 @@ def _plan_name(draft: reading.PlanDraft) -> str:
 def _with_more_repetitions(
     ordered: Plan, repetitions: int, wanted: Mapping[str, int]
 ) -> Plan:
-    """With as many rounds more as the workloads have that want more of them."""
+    """The plan with as many more rounds as needed for workloads that want more repetitions."""
     most = max(wanted.values(), default=0)
     for count_so_far in range(repetitions, most):
         more = [name for name, count in wanted.items() if count > count_so_far]
@@ -244,7 +246,7 @@ def _finds(plan: Plan, time: str) -> Note:
 
 
 def _weights(request: Request, workloads: Sequence[Workload]) -> Mapping[str, float]:
-    """Of workloads of the campaign. UsageError for a name that is none of them."""
+    """The weights of workloads. UsageError for a name that is no workload of the campaign."""
     names = [load.name for load in workloads]
     weights = weights_in(request.weights)
     unknown = [name for name in weights if name not in names]
@@ -281,8 +283,11 @@ def _looks(request: Request) -> Mapping[int, float]:
 
 
 def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
-    """Where the campaign runs. UsageError if profiles name several platforms: what differs between
-    those would be taken for a difference of disks."""
+    """Where the campaign runs.
+
+    UsageError if profiles name several platforms, because differences between these would be taken
+    for differences of disks.
+    """
     named = _one_platform(profiles, request)
     _check_placings(profiles)
     asked = request.platform or named

@@ -76,7 +76,7 @@ def read(app: App, request: Request) -> PlanDraft:
 
 
 def _with_stages_as_factor(request: Request) -> Request:
-    """With --without as a factor of --vary, unless another is varied."""
+    """The request with --without as a factor of --vary, unless another factor is varied."""
     if not request.without or request.vary:
         return request
     stages = ",".join(names_in(request.without))
@@ -148,7 +148,7 @@ def _with_stripes(
 def _at(
     app: App, request: Request, files: FilesRead, value: Varied | None = None
 ) -> PlanDraft:
-    """At one value. UsageError with every mistake."""
+    """The draft of the plan at one value. UsageError with every mistake."""
     changes = _tier_changes(request, value)
     given = _overrides(request, value)
     read_files = partial(
@@ -260,7 +260,10 @@ def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
 def _with_common_copies(
     profiles: Sequence[Profile], values: Sequence[Varied]
 ) -> tuple[list[Profile], list[Note]]:
-    """With as many copies as all values can have, and a note where those are fewer."""
+    """The profiles with as many copies as all values can have.
+
+    A note says where these are fewer.
+    """
     common_profiles = []
     notes = []
     for profile in profiles:
@@ -313,7 +316,7 @@ def _largest_bytes(loads: Sequence[Workload]) -> int:
 
 
 def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:
-    """With data as large as its value says, by which it is then ordered."""
+    """The workload with as much data as its value says. Values are then ordered by size."""
     value = load.varied
     if value is None:
         return load

@@ -90,14 +90,14 @@ def _observe(
 
 
 def _status(page: Document) -> str:
-    """Without the word that the first line is."""
+    """The page's status without the word that the first line has already."""
     if page.shows_status:
         return f"{page.status}: {page.status_text}"
     return page.status_text
 
 
 def _source_limits(app: App, options: Read) -> Limits | None:
-    """Of each observed device, if a row of the catalog is named that it is."""
+    """The limits of each observed device, if a row of the catalog is named for it."""
     if not options.source:
         return None
     tier, _holds_bytes = project_files.bought(app.root, options.source)
@@ -129,7 +129,8 @@ def _size_bytes(app: App, options: Read) -> int:
 
 
 def _bytes_of_its_disk(profile: Profile, is_striped: bool) -> int:
-    """Of one of its disks, or of all of a node that are one stripe; 0 if it is not known."""
+    """The bytes of one of its disks, or of all disks of a node that are one stripe; 0 if not
+    known."""
     disk_bytes = profile.tier.origin.size_bytes or 0
     if is_striped:
         return disk_bytes * profile.tier.count

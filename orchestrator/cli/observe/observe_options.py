@@ -31,7 +31,7 @@ def pieces_in(text: str | None) -> observing.Pieces | None:
 
 @dataclass(frozen=True)
 class Read:
-    """Where readings are from, and what they are held against."""
+    """Where readings come from, and what they are compared with."""
 
     file: list[Path] | None = None
     prometheus: str | None = None

@@ -17,10 +17,11 @@ _OF_KERNEL = re.compile(r"(sd|vd|xvd|nvme|dm-|md)[a-z0-9]+")
 
 
 def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
-    """As a shell takes it: live where it was read live, and else with iostat on the node. "" where
-    all are servers on whose machine no command runs.
+    """The command that reads one-second values, as a shell takes it.
 
-    given: the options of the command that had these demands, without the empty ones.
+    It reads live where the demand was read live, else with iostat on the node. "" if all nodes are
+    servers on whose machine no command runs. given: the options of the command that had these
+    demands, without the empty ones.
     """
     demands = [demand for demand in demands if not managed_servers.is_managed(demand)]
     if not demands:

@@ -14,9 +14,10 @@ _VOLUME = re.compile(r"(?:dm-|md)\d+")
 
 
 def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
-    """As `node_sums.of_nodes`. UsageError if the sum of a node's disks has I/Os twice, or may have.
+    """The sums of each node's disks, as `node_sums.of_nodes` makes them.
 
-    device: the pattern of `--device`. Who gave one has chosen volumes and disks that are apart.
+    UsageError if the sum would or may count I/Os twice. device: the pattern of `--device`; who gave
+    one has chosen volumes and disks that are apart.
     """
     for disks in node_sums.by_node(demands):
         names = [disk.device for disk in disks]

@@ -143,7 +143,10 @@ def _addresses(declared: declaration.Existing) -> list[sql.Address]:
 
 
 def _cluster(declared: declaration.Existing) -> Cluster:
-    """As the profile declares it: nothing is asked. Masters beyond the hosts are nodes, too."""
+    """The cluster as the profile declares it; nothing is asked.
+
+    Masters beyond the hosts are nodes too.
+    """
     count = max(len(declared.servers), len(declared.masters))
     sources = support.sources(declared.masters, declared.tservers, declared.ysql, count)
     nodes: list[Node] = []

@@ -136,7 +136,7 @@ def examine(
 
 
 def _of_generators(engine: powers.Platform) -> Iterator[Finding]:
-    """Where the programs are of load generators that are not in our images."""
+    """Findings on load generators whose programs are not in our images."""
     for name, owned in load_generators.entries().items():
         if owned.entry.whereabouts:
             say = ObjectPlace(owned.entry.whereabouts, owned.origin).imported()

@@ -48,7 +48,7 @@ class Wanted:
 
     @property
     def hosts(self) -> str:
-        """As a profile has them: libpq's own ways keep their commas."""
+        """The hosts as a profile has them: libpq's forms of a host keep their commas."""
         hosts = self.existing or ""
         if "=" in hosts or "://" in hosts:
             return hosts
@@ -119,8 +119,8 @@ def init(
 
 @dataclass(frozen=True)
 class _Places:
-    """Where files are written: below `folder`, the current one. `catalog`: the folder in which
-    commands look for names."""
+    """Where files are written (`folder`, the current one), and where commands look for names
+    (`catalog`)."""
 
     folder: Path
     catalog: Path
@@ -137,7 +137,7 @@ class _Places:
         return str(_from_here(file))
 
     def schema(self, kind: str) -> str:
-        """Where the schema is, from the file; "" where there is none beside it."""
+        """Where the schema is, as seen from the file; "" if there is none beside it."""
         path = f"docs/schema/{kind}.json"
         if not (self.folder / path).is_file():
             return ""

@@ -26,7 +26,7 @@ prices = typer.Typer(
 
 @prices.callback()
 def group() -> None:
-    """Without a callback the only command would be the group itself."""
+    """The group of commands. Without a callback its only command would be the group itself."""
 
 
 @prices.command()

@@ -183,7 +183,7 @@ _WHOLE = ("tier", "burst")  # of a disk; never broken over lines
 
 
 def _facts(row: TierRow) -> dict[str, Any]:
-    """For other programs; a pair is the smallest and the largest that can be bought."""
+    """A row for other programs. A pair is the smallest and the largest that can be bought."""
     return {
         "name": row.name,
         "title": row.title,

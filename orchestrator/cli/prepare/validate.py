@@ -96,8 +96,10 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
 
 
 def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistake]:
-    """Those in the keys of a cluster that others run. `check` finds them only in a profile that
-    has no other mistake."""
+    """Mistakes in the keys of an existing cluster.
+
+    `check` finds them only if there are no others.
+    """
     from orchestrator.databases.existing import declaration
     from orchestrator.keys import schema
 
@@ -113,7 +115,7 @@ def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistak
 
 
 def _kind(file: Path, content: Mapping[str, Any]) -> str:
-    """That of which the file has most keys; of two that have as many the first."""
+    """The kind of file of which this one has most keys; the first of two with equally many."""
     if file.name == defaults.FILE.name:
         return "file of defaults"
     likeliest = ""
@@ -127,7 +129,7 @@ def _kind(file: Path, content: Mapping[str, Any]) -> str:
 
 
 def _as_mistake(file: Path, error: UsageError) -> Mistake:
-    """Of an error that lists none."""
+    """The error as a mistake, if it lists none."""
     text = error.what
     if error.advice:
         text = f"{error.what}: {error.advice}"
@@ -189,7 +191,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
 
 
 def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str]:
-    """Those of a workload, or of a profile's cluster; or any, if it has none."""
+    """The scales of a workload, or of a profile's cluster; every scale if it has none."""
     from orchestrator.keys import strict_yaml
 
     cluster = content.get("cluster")

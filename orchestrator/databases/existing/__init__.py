@@ -151,7 +151,7 @@ class ExistingCluster:
             raise _silent(f"{server}: {error}") from error
 
     def confirmed_by(self, confirm: Confirm) -> "ExistingCluster":
-        """The same cluster, of which somebody else is asked whether a database may be dropped."""
+        """The same cluster, with somebody else to ask whether a database may be dropped."""
         return ExistingCluster(self._connect, confirm)
 
     def _look(self, declared: declaration.Existing) -> probe.Observation:
@@ -240,7 +240,7 @@ class ExistingCluster:
         handle.begun = _counted(cluster)
 
     def _warn_of_tablets(self, handle: _UsedCluster, world: World) -> None:
-        """Of a YugabyteDB on whose tables not every node works."""
+        """Warns of tables on which not every node of a YugabyteDB works."""
         declared = handle.declared
         idle = probe.nodes_without_leaders(declared, self._connect)
         if idle:

@@ -119,8 +119,10 @@ def _notes_on_disks(declared: Existing, observed: Observation) -> Iterator[str]:
 def session_limit(
     spec: ClusterSpec, declared: Existing, observed: Observation
 ) -> SessionLimit | None:
-    """Of the host that takes fewest. A pooler may take more; so may a balancer, if one stands
-    before several nodes."""
+    """How many sessions the host that takes fewest takes.
+
+    A pooler may take more. So may a balancer, if it stands before several nodes.
+    """
     limits = [host.sessions for host in observed.hosts if host.sessions]
     if not limits:
         return None

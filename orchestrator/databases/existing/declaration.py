@@ -106,7 +106,10 @@ def read_keys(existing: Mapping[str, str]) -> tuple[Existing, tuple[Mistake, ...
 
 
 def _unknown_key(name: str) -> Mistake:
-    """With the key that was meant. A password in clear would be copied into every result."""
+    """The mistake of an unknown key, with the key that was meant.
+
+    A password is refused, because results would have a copy of it in clear.
+    """
     if name in ("password", "passwd", "pwd"):
         text = (
             f"`{name}` is not allowed, because results keep the profile: name "

@@ -129,8 +129,11 @@ class HostDisks:
 def places(
     declared: declaration.Existing, number: int, session: Session | None
 ) -> Places:
-    """Of host `number` (from 0). `session`: with a PostgreSQL, which may not show them to every
-    user. OSError or RunError if a server does not answer."""
+    """Where host `number` (from 0) keeps its data and its log.
+
+    `session`: with a PostgreSQL, which may not show this to every user. OSError or RunError if a
+    server does not answer.
+    """
     if not declared.node_exporters:
         return Places()
     if declared.data_path:

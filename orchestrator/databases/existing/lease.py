@@ -48,7 +48,7 @@ class Holder:
 
     @property
     def quoted(self) -> str:
-        """As it stands in the row, for a literal of SQL."""
+        """The holder as it stands in the row, as a literal of SQL."""
         return json.dumps(asdict(self)).replace("'", "''")
 
     @property

@@ -206,7 +206,7 @@ def few_tablets(
 
 
 def _tablets(declared: Existing, connect: Connect) -> dict[str, tuple[str, str]] | None:
-    """Those of our own database, with their leaders, as YSQL tells them."""
+    """The tablets of our own database, with their leaders, as YSQL tells them."""
     with connect(address(declared, declared.database), 60.0) as session:
         return queries.tablet_leaders(session)
 
@@ -232,7 +232,7 @@ def nodes(declared: Existing, observed: Observation) -> tuple[Node, ...]:
 
 
 def _sources(declared: Existing, number: int, host: Host) -> dict[str, str]:
-    """Of host `number`, from 0: what serves counters → its URL; and the device of its data."""
+    """What serves counters of host `number` (from 0): name → URL; and the device of its data."""
     lists = {
         pages.TSERVER: declared.tservers,
         pages.YSQL: declared.ysql,

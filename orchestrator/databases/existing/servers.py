@@ -91,8 +91,11 @@ def settings(session: Session) -> dict[str, str]:
 
 
 def counters(session: Session, number: str) -> dict[str, float]:
-    """Of the session's database, its server, and all databases, as far as the release `number`,
-    such as `16.4`, counts them. WAL in bytes is the place in the log."""
+    """Counters of the session's database, of its server, and of all databases.
+
+    Which there are depends on the release `number`, such as `16.4`. WAL in bytes is the place in
+    the log.
+    """
     release = number.split(".")[0]
     if not release.isdigit() or int(release) < 10:
         return {}  # one that only is like a PostgreSQL, or too old

@@ -100,7 +100,10 @@ class PostgreSQL(Database):
             _raise_if_taken(spec.port)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
-        """Of the primary, which alone takes SQL. The load's user is a superuser there."""
+        """How many sessions the primary takes, which alone takes SQL.
+
+        The load's user is a superuser there.
+        """
         most = settings.applied(spec)["max_connections"]
         if not most.isdecimal():
             return None

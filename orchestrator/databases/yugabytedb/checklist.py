@@ -123,7 +123,7 @@ def first_run(
 def look(
     cluster_spec: ClusterSpec, world: World, listen: Listen
 ) -> Iterator[CheckedFact]:
-    """As `first_run`, by the library's sessions."""
+    """Checks the facts of a first run, as `first_run` does, with sessions of the library."""
     return first_run(cluster_spec, world, listen=listen)
 
 

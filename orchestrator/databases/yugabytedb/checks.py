@@ -104,7 +104,10 @@ def _banner(probe: ReadCluster) -> tuple[bool, str]:
 
 
 def _addresses(probe: ReadCluster) -> tuple[bool, str]:
-    """Of a managed cluster, or behind a load balancer, one address stands for several nodes."""
+    """Checks the nodes' addresses.
+
+    A managed cluster, or one behind a balancer, has one for several nodes.
+    """
     with probe.connect(probe.addresses()[0], 60.0) as session:
         nodes_known = len(queries.servers(session))
     hosts = len(probe.addresses())
@@ -238,7 +241,8 @@ def _isolation(probe: ReadCluster) -> tuple[bool, str]:
 
 
 def _copy_index(probe: Probe) -> tuple[bool, str]:
-    """As the loader does: the index is there before the rows, and has each of them afterwards."""
+    """Checks an index as the loader makes it: it is there before the rows, and has each of them
+    afterwards."""
     with probe.connect(probe.addresses()[-1], 120.0) as session:
         session.rows("CREATE TABLE first_indexed (a int, b int, PRIMARY KEY (a HASH))")
         session.rows("CREATE INDEX first_indexed_b ON first_indexed (b)")

@@ -69,7 +69,7 @@ _INSTALL_KEYS = f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*"
 
 @dataclass(frozen=True)
 class MemoryShares:
-    """Of a node's memory: the servers' limits, and the tablet server's cache of blocks."""
+    """Shares of a node's memory: the servers' limits, and the tablet server's cache of blocks."""
 
     master_bytes: int
     tserver_bytes: int
@@ -241,7 +241,7 @@ def _look_at_restored(address: str) -> str:
 
 
 def master_addresses(addresses: Sequence[str]) -> str:
-    """Those of masters, for yb-admin."""
+    """The masters' addresses, for yb-admin."""
     return ",".join(f"{address}:{MASTER_RPC}" for address in addresses)
 
 

@@ -94,7 +94,7 @@ def obtain(spec: ClusterSpec, platform: Platform) -> str | None:
 
 
 def end_of_support(spec: ClusterSpec, today: datetime.date) -> str:
-    """That a release would be started that is out of support, or soon will be."""
+    """A sentence if a release would be started that is out of support, or soon will be."""
     return releases.end_of_support(str(read(spec)[0].version), today)
 
 

@@ -59,7 +59,7 @@ class Readiness:
         self._replay_s = 0.0
 
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Self:
-        """The same, of nodes that read so much log on their disks again before they answer."""
+        """A copy that waits longer, for nodes that first read so much log on their disks again."""
         later = copy(self)
         rate = _REPLAY_SHARE * (disk_bytes_per_s or 0) or REPLAY_BYTES_PER_S
         later._replay_s = log_bytes / rate

@@ -18,9 +18,12 @@ _QUERY_S = 30.0
 def session_history(
     cluster: Cluster, window_s: float, connect: sql.Connect = sql.session
 ) -> Mapping[str, Any]:
-    """As `waits.shares`, of all nodes and the last `window_s`; empty of other databases. Where a
-    node's history is shorter, `covered_s`: how long is the last part, which all nodes have and
-    shares are of. RunError if a node does not tell it."""
+    """What sessions of all nodes waited for in the last `window_s`, as `waits.shares` has it.
+
+    Empty for other databases. If a node's history is shorter, `covered_s` says how long the last
+    part is that all nodes have; the shares are of that part. RunError if a node does not tell its
+    history.
+    """
     if cluster.database != "yugabytedb":
         return {}
     with ExitStack() as connected:

@@ -39,7 +39,7 @@ def ask(
 def sources(
     masters: Sequence[str], tservers: Sequence[str], ysql: Sequence[str], count: int
 ) -> list[Mapping[str, str]]:
-    """Of each of so many nodes its servers' pages, by the names that readers know."""
+    """For each node, the URLs of its servers' pages, by the names that readers know."""
     by_name = {pages.MASTER: masters, pages.TSERVER: tservers, pages.YSQL: ysql}
     of_nodes: list[Mapping[str, str]] = []
     for number in range(count):
@@ -93,7 +93,7 @@ def _hosts(cluster: Cluster) -> Iterator[str]:
 
 
 def _users(cluster: Cluster) -> list[str]:
-    """Without those that every cluster has, or that this program makes."""
+    """The cluster's users, without those that every cluster has or that this program makes."""
     users = {endpoint.user for endpoint in cluster.endpoints}
     return sorted(users - {queries.ADMIN, container_nodes.DATABASE})
 

@@ -303,7 +303,7 @@ class _BenchBaseConsole:
         self._world.progress.step(text)
 
     def phases(self) -> tuple[Phase, Phase] | None:
-        """None if it did not come to its end."""
+        """The phases of the run; None if it did not come to its end."""
         if len(self._times_s) < 3:
             return None
         middle_s = self._times_s[_MEASURING] + self._lead_in_s
@@ -330,5 +330,5 @@ def _tail(done: Completed) -> str:
 
 
 def from_environment() -> BenchBase:
-    """With the BenchBase that the environment names, else with that of our image."""
+    """BenchBase as the environment names it, else as our image has it."""
     return BenchBase(named(os.environ))

@@ -182,8 +182,10 @@ def _mistakes(spec: ClusterSpec) -> Iterator[Mistake]:
 def name_node(
     spec: ClusterSpec, volume: Volume, network: Network, image: str
 ) -> ContainerSpec:
-    """On node 1's machine, and with its disk, which it uses before and after a run alone. It takes
-    little of a CPU, and nothing of node 1's."""
+    """The name node, on node 1's machine. It uses node 1's disk only before and after a run.
+
+    It takes little of a CPU, and nothing of node 1's.
+    """
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
     return ContainerSpec(
         name=f"{network.name}-name-node",

@@ -18,8 +18,10 @@ _WRONG = ("Under-replicated blocks", "Missing blocks", "Corrupt blocks")
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the servers' pages are, seen from here, data nodes' by node; and what a job of a client
-    needs in its environment (`job` of the image)."""
+    """Where the servers' pages are as seen from here, data nodes' by node.
+
+    `environment`: what a job of a client needs in its environment (`job` of the image).
+    """
 
     name_node: str
     data_nodes: Mapping[str, str]

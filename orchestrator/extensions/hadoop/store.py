@@ -133,7 +133,7 @@ def _given(spec: ClusterSpec) -> dict[str, str]:
 
 
 def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
-    """Of the jobs: where the store is, their folder there, and what signs in."""
+    """The environment of jobs: where the store is, their folder there, and what signs in."""
     url = _URL.fullmatch(spec.existing["url"])
     assert url is not None, "`check` refuses others"
     variables = shipped(__package__, "store.yaml")[url["scheme"]]

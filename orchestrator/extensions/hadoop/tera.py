@@ -210,13 +210,14 @@ class _Jobs:
             )
 
     def phase(self) -> Phase:
-        """From the first task that began to the last that ended; empty if none was seen to."""
+        """The phase from the first task that began to the last that ended; empty if no task was
+        seen."""
         first_s = min(self.begun_s, default=0.0)
         last_s = max(self.ended_s, default=0.0)
         return Phase("measure", first_s, last_s)
 
     def payload_bytes(self) -> int:
-        """Of all shares together."""
+        """The bytes of all shares together."""
         nodes = len(self.nodes)
         return nodes * _share_bytes(self.workload, nodes)
 
@@ -249,7 +250,7 @@ def _place(workload: Workload) -> str:
 
 
 def _share_bytes(workload: Workload, nodes: int) -> int:
-    """Of each node: whole rows of 100 bytes, or whole files."""
+    """How many bytes each node has: whole rows of 100 bytes, or whole files."""
     parameters = workload.dataset.parameters
     piece = int(parameters.get("file_size", _ROW_BYTES))
     share = int(parameters["bytes"]) // nodes
@@ -287,7 +288,10 @@ def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
 
 
 def _checksums(jobs: Sequence[Completed]) -> dict[str, Any]:
-    """Of the rows as they were read, share by share. LoadError if one is not the generator's."""
+    """Checksums of the rows as they were read, share by share.
+
+    LoadError if one is not the generator's.
+    """
     shown: list[str] = []
     for done in jobs:
         sums = _SUMS.search(done.out)

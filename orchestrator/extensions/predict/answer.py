@@ -58,7 +58,10 @@ def doubts_of_cell(campaign: Results, verdict: Verdict, run: Run) -> tuple[str, 
 
 
 def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
-    """With what limits the run that it rests on, and no more of a chance than that allows."""
+    """The prediction with what limits the run that it rests on.
+
+    Its chance is lowered to what that limit allows.
+    """
     if not doubts:
         return prediction
     chance = prediction.chance
@@ -68,7 +71,7 @@ def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
 
 
 def nearest_in_words(predictions: Sequence[Prediction]) -> str:
-    """Of tiers of which none meets an SLO the one that comes nearest, and what it could meet."""
+    """Which of the tiers comes nearest if none meets an SLO, and what it could meet."""
     candidates = [
         pred for pred in predictions if pred.figures and pred.chance is not None
     ]
@@ -90,7 +93,7 @@ def nearest_in_words(predictions: Sequence[Prediction]) -> str:
 
 
 def _nearness(prediction: Prediction) -> tuple[float, float]:
-    """By chance; where none has one, by how good the worst of its figures is."""
+    """How near a prediction comes to the SLO: by its chance, then by the worst of its figures."""
     goodness: list[float] = []
     for name, figure in prediction.figures.items():
         better = -math.inf
@@ -103,8 +106,10 @@ def _nearness(prediction: Prediction) -> tuple[float, float]:
 
 
 def by_price(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Those that were measured first, then from cheap to dear, each currency by itself, and last
-    those without a price."""
+    """Tiers that were measured first, then the others from cheap to dear, each currency by itself.
+
+    Tiers without a price are last.
+    """
     return sorted(predictions, key=_place_by_price)
 
 
@@ -115,7 +120,7 @@ def _place_by_price(prediction: Prediction) -> tuple[bool, bool, str, float]:
 
 
 def possible_tiers(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Those with a price that may meet the SLO, from cheap to dear."""
+    """The tiers with a price that may meet the SLO, from cheap to dear."""
     possible: list[Prediction] = []
     for prediction in predictions:
         if prediction.currency and (prediction.chance or 0.0) >= CHANCES[-1]:
@@ -148,7 +153,7 @@ def _cheapest_of_each_chance(possible: Sequence[Prediction]) -> list[Prediction]
 
 
 def cheapest(possible: Sequence[Prediction], most: int) -> list[Prediction]:
-    """So many of each currency, of tiers from cheap to dear."""
+    """The `most` cheapest of each currency. `possible` is ordered from cheap to dear."""
     by_currency = units.gathered(
         (prediction.currency, prediction) for prediction in possible
     )
@@ -193,7 +198,7 @@ def prediction_answer(
 
 
 def brief_without_slo(run: str, predictions: Sequence[Prediction]) -> Brief:
-    """Of predictions from a run where nothing says what a disk must do."""
+    """The first lines about predictions from a run where nothing says what a disk must do."""
     disks = units.counted(len(predictions), "disk")
     return Brief(
         "No disk is named without an SLO",

@@ -170,7 +170,7 @@ def _doubts(campaign: Results, predictor: Predictor) -> tuple[str, ...]:
 def _bounded(
     predictions: Iterable[Prediction], doubts: tuple[str, ...]
 ) -> list[Prediction]:
-    """The same, each with the doubts, which bound its chance."""
+    """The same predictions, each with the doubts, which bound its chance."""
     bounded = []
     for prediction in predictions:
         bounded.append(in_doubt(prediction, doubts))
@@ -198,7 +198,7 @@ def _doubts_in_words(doubts: Sequence[str]) -> Iterator[str]:
 def _commands(
     campaign: Results, workload: str, tiers: Sequence[Prediction], slo: str
 ) -> Iterator[str]:
-    """Those that measure these tiers, each on its machine, as the run was."""
+    """Commands that measure these tiers, each on its machine, as the run was measured."""
     if not tiers:
         return
     profiles = []
@@ -285,7 +285,10 @@ def _predictions(
     *,
     may_skip: bool,
 ) -> Iterator[Prediction]:
-    """Of these rows. UsageError if of one nothing can be said, unless it `may_skip` that."""
+    """The predictions for these rows.
+
+    UsageError if nothing can be said of a row, unless `may_skip` lets it be left out.
+    """
     cluster = predictor.measured.record.profile.cluster
     catalog = project_files.catalog(root)
     vms = _machines(cluster.vm, root)
@@ -320,7 +323,7 @@ def _catalog_rows(predictor: Predictor, size: str | None, root: Path) -> list[st
 
 
 def _bytes_of_its_disk(tier: Tier) -> int:
-    """Of all disks that are striped to one; 0 if it is not known."""
+    """The bytes of all disks that are striped to one; 0 if not known."""
     return (tier.origin.size_bytes or 0) * tier.count
 
 
@@ -382,7 +385,7 @@ def _chance(prediction: Prediction) -> str:
 
 
 def _for_nodes(predictions: Sequence[Prediction]) -> str:
-    """Of how many nodes the price is: ` for 3 nodes, 1 measured`."""
+    """For how many nodes the price is: ` for 3 nodes, 1 measured`."""
     for prediction in predictions:
         price = prediction.price
         if price is None or price.nodes is None:
@@ -395,7 +398,7 @@ def _for_nodes(predictions: Sequence[Prediction]) -> str:
 
 
 def _metric(name: str) -> str:
-    """Of a figure's name, which may begin with a type of transactions."""
+    """The metric in a figure's name, which may begin with a type of transactions."""
     return name.split()[-1]
 
 

@@ -90,7 +90,10 @@ class CountedLoad:
 
 
 def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
-    """By counters of the run. UsageError if something that must be known is not."""
+    """The load that was asked for, by counters of the run.
+
+    UsageError if a necessary one is not known.
+    """
     record = run.record
     if record.workload.slow:
         raise _disk_was_slow(record.run.slug)
@@ -138,7 +141,7 @@ def _cpu_s(run: RunData, rate_per_s: float | None) -> dict[str, float]:
 
 
 def log_use(record: Record) -> LogUse:
-    """Of a commit, from before the warm-up on."""
+    """What a commit asks of the log, counted from before the warm-up on."""
     commits = _grown(record, "xact_commit")
     if not commits:
         return LogUse(0.0, 0.0)

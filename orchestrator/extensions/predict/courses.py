@@ -55,7 +55,8 @@ class Course:
         return held_back(disk, self.lapse, self.asked) == self.held_back
 
     def on(self, disk: SimulatedDisk) -> Simulated:
-        """With what limits it there: what was used most, unless nothing was near to its end."""
+        """The simulation on that disk: what limits it is what was used most, unless nothing was
+        near its end."""
         used = dict(self.cores_used)
         for asked in self.asked:
             used |= DiskCaps(disk, self.lapse).used_shares(asked, self.end_s)
@@ -69,7 +70,7 @@ class Course:
 def held_back(
     disk: SimulatedDisk, lapse: float, asked_of_disks: Sequence[AskedIos]
 ) -> list[list[BucketKind]]:
-    """Of each of several such disks, the buckets for which some of its I/Os wait."""
+    """For each of several such disks, the buckets for which some of its I/Os wait."""
     kinds = []
     for asked in asked_of_disks:
         kinds.append(DiskCaps(disk, lapse).that_hold_back(asked))

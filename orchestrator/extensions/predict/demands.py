@@ -134,7 +134,7 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
 
 
 class _Delays(NamedTuple):
-    """By which a transaction, and a sync of the log, take longer than what is simulated of them."""
+    """How much longer a transaction and a sync of the log take than what is simulated of them."""
 
     transaction_s: float
     sync_s: float
@@ -215,7 +215,8 @@ def _client_cpus(asked: CountedLoad) -> float:
 
 
 def _machine_cpus(nodes: Sequence[Node]) -> float:
-    """Of the machine that all share; infinite if there is none, or its cores are not known."""
+    """The CPUs of the machine that all share; infinite if there is none, or its cores are not
+    known."""
     hosts = [node.cpus for node in nodes if node.role == "host"]
     if len(hosts) != 1:
         return math.inf
@@ -259,7 +260,10 @@ def _session_write_s(asked: CountedLoad) -> float:
 
 
 def _round_pages(asked: CountedLoad) -> float:
-    """Only of PostgreSQL, whose sessions tell what they wait for, is a background writer known."""
+    """How many pages a background writer writes.
+
+    It is known only of PostgreSQL, whose sessions tell.
+    """
     if asked.seen.seen_reading_pct is None:
         return 0.0
     return ROUND_PAGES

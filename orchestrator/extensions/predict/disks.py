@@ -48,7 +48,7 @@ class SimulatedDisk:
     write: Quantiles
 
     def rates(self) -> Iterator[CapRate]:
-        """Of IOPS and of bytes, in this order."""
+        """The rates of IOPS and of bytes, in this order."""
         limits = self.limits
         peak_iops = None
         peak_bytes_per_s = None
@@ -133,7 +133,7 @@ class RateBucket:
         return bool(np.all(due_s <= times_s[1:] - _ROUNDING_S))
 
     def used_share(self, end_s: float) -> float:
-        """Of what it let through until then, with what it had saved up before."""
+        """The used share of what it let through until then, with what it had saved up before."""
         return self.used / self.rate / (end_s + self.saved_s)
 
 
@@ -178,7 +178,7 @@ class DiskCaps:
     def used_shares(
         self, asked: AskedIos, end_s: float
     ) -> dict[BottleneckCause, float]:
-        """Of each cap, what these I/Os used of what it let through until then."""
+        """For each cap, the share that these I/Os used of what it let through until then."""
         shares: dict[BottleneckCause, float] = {}
         ios = float(self._ios(asked).sum())
         # One after the other, because `sum` of numpy rounds otherwise.
@@ -192,7 +192,7 @@ class DiskCaps:
         return shares
 
     def _ios(self, asked: AskedIos) -> np.ndarray:
-        """So many as each of them counts."""
+        """The I/Os as they are counted: each of them may count as several."""
         return np.maximum(1.0, np.ceil(asked.sizes / self._unit_bytes))
 
 
@@ -215,7 +215,7 @@ class Device:
         return self.caps.admit(now, size)
 
     def asked(self) -> AskedIos:
-        """Until now."""
+        """What was asked until now."""
         return AskedIos(np.array(self._times_s), np.array(self._sizes))
 
 
@@ -224,7 +224,7 @@ def _kind(bucket: RateBucket, unit_bytes: int) -> BucketKind:
 
 
 def _peak_and_base(rate: CapRate, lapse: float) -> list[RateBucket]:
-    """Without credit both let the same through, so they are one."""
+    """The buckets of peak and base. Without credit both let the same through, so they are one."""
     peak = RateBucket(rate.cap, rate.peak, SLACK_S)
     if not rate.credit_s:
         return [peak]

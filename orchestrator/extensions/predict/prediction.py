@@ -69,9 +69,9 @@ TAIL_ERRORS = Errors(1.1, 1.4)  # of percentiles
 
 
 class Predictor:
-    """Of the cell of a run, whose repetitions give the noise; `measured` is the middle one.
+    """Predicts other tiers from the middle run of a cell; the cell's repetitions give the noise.
 
-    hour: of an observation, whose load is there in the place of the run's. UsageError: nothing can
+    hour: of an observation, whose load then takes the place of the run's. UsageError: nothing can
     be said.
     """
 
@@ -127,7 +127,8 @@ class Predictor:
         return self._priced(prediction, self._paid_for(tier, cluster))
 
     def _priced(self, prediction: Prediction, profile: Profile) -> Prediction:
-        """With what the disks of all nodes cost, and their machines where that is known."""
+        """The prediction with what the disks of all nodes cost, and their machines where that is
+        known."""
         scope: PriceScope = "disks"
         machine = ""
         with_vms = self._knows_vm_price(profile)
@@ -164,7 +165,8 @@ class Predictor:
         return vm_price.currency == price.currency
 
     def compared(self) -> Iterator[Prediction]:
-        """Of the campaign's other tiers that were measured too, beside what they did."""
+        """Predictions of the campaign's other tiers that were measured too, beside what they
+        did."""
         measured = self.measured.record
         for profile in self._campaign.plan.tiers:
             runs = finished(self._campaign, profile.name, measured.workload.name)
@@ -208,9 +210,12 @@ class Predictor:
         return self._around(value, measured, error, missed)
 
     def _percentile(self, measured: float, here: float, times: float) -> float:
-        """Of transactions that are all alike it is the simulation's, and what the measured one was
-        longer than simulated. Of a mix, which is not simulated, it is the measured one, times what
-        the simulation of the tier is to that of the measured one."""
+        """A percentile of latency on the predicted tier.
+
+        If all transactions are alike, it is the simulated one, plus what the measured one was
+        longer than its simulation. A mix is not simulated: it is the measured percentile times the
+        ratio of the two simulations.
+        """
         longer_s = measured - here
         if longer_s > 0 and not self._is_a_mix():
             return here * times + longer_s
@@ -228,7 +233,10 @@ class Predictor:
         model_error: float,
         missed: float = 0.0,
     ) -> Estimate:
-        """With its interval of 90 %; errors are logarithms, and those of the model are of 90 %."""
+        """The value with its interval of 90 %.
+
+        Errors are logarithms, and the model's are at 90 % too.
+        """
         error = model_error / T90
         # Of the mean of so many runs, and of the one that is predicted.
         noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
@@ -246,7 +254,7 @@ def _with_all_seeds(system: System, disk: SimulatedDisk) -> list[Simulated]:
 
 
 def _keys(slo: Sequence[Objective]) -> Sequence[Key]:
-    """Of the figures that are predicted: those of an SLO, if there is one."""
+    """The figures that are predicted: those of an SLO, if there is one."""
     if not slo:
         return FIGURES
     return [(objective.metric, objective.scope) for objective in slo]
@@ -305,7 +313,7 @@ def _currency(tier: Tier) -> str:
 def _chance(
     estimates: Mapping[str, Estimate | None], slo: Sequence[Objective]
 ) -> float | None:
-    """That an SLO is met, of which the least likely clause counts; 0 of one that cannot be told."""
+    """The chance that the SLO is met: that of its least likely clause. 0 if it cannot be told."""
     chances = []
     for estimate, objective in zip(estimates.values(), slo, strict=False):
         chance = 0.0
@@ -323,7 +331,7 @@ def _noise(measured: Sequence[float]) -> float:
 
 
 def _figure(simulated: Sequence[Simulated], metric: str) -> float:
-    """Of all seeds together; NaN for a percentile of too few. A rate is throughput's."""
+    """The mean of all seeds; NaN for a percentile of too few. A rate is that of throughput."""
     if METRICS[metric].unit != "s":
         return fmean(seed.throughput_per_s for seed in simulated)
     latencies_s = np.concatenate([seed.latencies_s for seed in simulated])

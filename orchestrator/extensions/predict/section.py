@@ -110,7 +110,8 @@ def _by_price(predictions: Sequence[Prediction]) -> Iterator[Charts]:
 def _maps(
     predictions: Sequence[Prediction], colours: Mapping[str, str]
 ) -> Iterator[Chart]:
-    """Of tiers with prices of one list, for each measure that two or more have."""
+    """Maps of tiers whose prices are of one list, for each measure that two or more of them
+    have."""
     priced = [prediction for prediction in predictions if prediction.monthly_cost]
     if not priced:
         return
@@ -163,7 +164,7 @@ def _point(prediction: Prediction, measure: Measure) -> dict[str, Any]:
 
 
 def _kind(prediction: Prediction) -> str:
-    """By which it has its colour: the provider, or that it was measured."""
+    """What decides its colour: the provider, or that it was measured."""
     if prediction.measured:
         return _MEASURED_TOO
     provider, _, _ = prediction.tier.partition("/")

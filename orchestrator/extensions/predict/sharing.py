@@ -29,9 +29,10 @@ def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
 
 
 class _Conditions(NamedTuple):
-    """Without which two simulations have different courses, however much their disks let through.
+    """What decides the course of a simulation, beside how much its disks let through.
 
-    behind_s: for how long a session's own write of a page waits for those of others."""
+    behind_s: for how long a session's own write of a page waits for those of others.
+    """
 
     system: System
     read: Quantiles
@@ -42,15 +43,17 @@ class _Conditions(NamedTuple):
 
 
 class Simulations:
-    """Of about so many events each. None is begun where the course of one before, on another disk,
-    would be the same."""
+    """Simulations of about so many events each.
+
+    None is begun whose course would be that of an earlier one on another disk.
+    """
 
     def __init__(self, events: int = EVENTS) -> None:
         self._events = events
         self.courses: dict[_Conditions, list[Course]] = {}
 
     def simulate(self, system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
-        """As the function of this name."""
+        """The simulation, as from the function of this name."""
         end_s = self._events / events_per_s(system, disk)
         behind_s = ahead_s(system, DiskCaps(disk, 1.0))
         conditions = _Conditions(system, disk.read, disk.write, seed, end_s, behind_s)

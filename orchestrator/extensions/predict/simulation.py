@@ -349,8 +349,10 @@ class Simulation:
 
 
 def _cores(system: System) -> list[RateBucket]:
-    """Of each node. On a machine that all share it is a container, which may use its quota at any
-    time in a period."""
+    """The cores of each node.
+
+    On a machine that all share, a container may use its quota at any time in a period.
+    """
     quota_s = 0.0
     if system.machine_cpus < math.inf:
         quota_s = QUOTA_S

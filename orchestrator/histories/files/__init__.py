@@ -21,8 +21,11 @@ _HOW = "docs/SOURCES.md shows which forms are read, and how each is made"
 
 
 def read(place: Path, remark: Remark = texts.ignore) -> pd.DataFrame:
-    """Of a file, an observation, or a folder of files. `remark` gets what a person should know of
-    what was read. UsageError if it has another form."""
+    """The readings of a file, an observation, or a folder of files.
+
+    `remark` is called with what a person should know of them. UsageError if a file has another
+    form.
+    """
 
     def of_this(text: str) -> None:
         remark(f"{place}: {text}")
@@ -101,7 +104,10 @@ def _by_disk(parts: list[Path]) -> dict[tuple[str, str], list[pd.DataFrame]]:
 
 
 def _complete(readings: pd.DataFrame) -> pd.DataFrame:
-    """In the order in which they came; their times are the node's own, if it tells them."""
+    """The readings in the order in which they came.
+
+    Their times are the node's own, if it tells them.
+    """
     in_order = readings.sort_values("time_s", ignore_index=True)
     time_s = in_order.pop("clock_s").fillna(in_order["time_s"])
     return in_order.assign(time_s=time_s).dropna(subset=["time_s", *QUANTITIES])

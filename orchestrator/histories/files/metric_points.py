@@ -70,7 +70,10 @@ def _nothing_read() -> FormError:
 
 
 def _periods_s(table: pd.DataFrame) -> "pd.Series[float]":
-    """Of the disk of each point. One with a single point has that of the others, if it is one."""
+    """The period of each point's disk.
+
+    A disk with one point has the others' period, if they have one.
+    """
     periods_s = table.groupby(_DISK)["begin_s"].transform(_period_s)
     if periods_s.nunique() == 1:
         return periods_s.fillna(periods_s.min())

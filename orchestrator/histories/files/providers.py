@@ -45,7 +45,7 @@ LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
 
 
 class DiskPlace(NamedTuple):
-    """Of which disk a metric is."""
+    """The disk that a metric is about."""
 
     node: str
     device: str
@@ -89,7 +89,7 @@ def _check_success(metric: Any) -> None:
 
 
 def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
-    """None of a metric that is not read."""
+    """The points of a metric of Azure; none if this metric is not read."""
     # `data disk read bytes/sec`, or `read_iops` of a flexible server.
     disk, _, of_disk = metric["name"]["value"].lower().partition(" disk ")
     name = of_disk or disk
@@ -214,8 +214,10 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_whole(content: Any, results: Any) -> None:
-    """Of the parts of a label the last says whether all of it is there. With a message CloudWatch
-    answers as much as it can, which may lack series."""
+    """Refuses results that are not whole. The last part of a label says whether all of it is there.
+
+    With a message CloudWatch answers as much as it can, which may lack series.
+    """
     for part in (content, *results):
         messages = [str(message.get("Value")) for message in part.get("Messages") or ()]
         if messages:

@@ -40,8 +40,10 @@ class _Records(NamedTuple):
 
 
 class _RecordSpans(NamedTuple):
-    """Of records: when each ended, how long it was, by which its rates are multiplied, and how far
-    back it is taken to have begun. Of sar both lengths are its interval, a column."""
+    """When each record ended, how long it was, and how far back it is taken to have begun.
+
+    Rates are multiplied by the length. In records of sar both are its interval, a column.
+    """
 
     end_s: "pd.Series[float]"
     length_s: Any
@@ -82,7 +84,10 @@ def _records(content: Any) -> _Records:
 
 
 def _check_name(disk: Any) -> None:
-    """Of sar's disks and of iostat's; one without any is refused with what it lacks."""
+    """Refuses a disk's name that is not a text, in records of sar or iostat.
+
+    A disk without a name is refused later, with what it lacks.
+    """
     for key in ("disk-device", "disk_device"):
         name = disk.get(key, "")
         if not isinstance(name, str):
@@ -191,8 +196,11 @@ def _label(rows: pd.DataFrame) -> str:
 
 
 def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
-    """By the name of the column, unless the sizes of I/Os beside it, in kB, say that it is of
-    sectors."""
+    """How many bytes the unit of a column is.
+
+    The column's name says it, unless the sizes of I/Os beside it, in kB, show that it means
+    sectors.
+    """
     label = _label(rows)
     named_bytes = _UNITS[label]
     if "rareq-sz" not in rows:

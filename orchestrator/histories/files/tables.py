@@ -184,7 +184,7 @@ def _mistake_of_time(value: str) -> str:
 
 
 def _number(value: str) -> float | None:
-    """As pandas reads it: of what Python reads beyond that, as 1_000, None."""
+    """The number as pandas reads it. None for what only Python reads, such as 1_000."""
     if not _NUMBER.fullmatch(value):
         return None
     return float(value)

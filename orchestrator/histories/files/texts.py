@@ -89,7 +89,7 @@ def json_of(text: str, remark: Remark = ignore) -> Any:
 
 
 def _complete_entries(text: str) -> Any:
-    """Of sysstat's JSON without its end; None if that does not mend it."""
+    """The complete entries of sysstat's JSON that lacks its end; None if that does not mend it."""
     if _SYSSTAT not in text[:_HEAD]:
         return None
     whole = text.rstrip().rstrip(",")

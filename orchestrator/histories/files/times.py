@@ -15,7 +15,10 @@ ISO_WITH_ZONE = (
 
 
 def unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
-    """Of Unix seconds, or of ISO 8601. FormError without a zone, or of another form."""
+    """Unix seconds, from numbers or from ISO 8601.
+
+    FormError if a zone is missing, or for another form.
+    """
     if times.dtype.kind in "if":
         return times.astype(float)
     written = times.astype(str)
@@ -32,5 +35,5 @@ def unix_s(times: "pd.Series[Any]") -> "pd.Series[float]":
 
 
 def has_zone(written: str) -> bool:
-    """Of a time in ISO 8601."""
+    """Whether a time in ISO 8601 has a zone."""
     return _ZONED.search(written) is not None

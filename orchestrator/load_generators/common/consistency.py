@@ -82,7 +82,8 @@ class ConsistencyOutcome:
 
 
 def conditions(text: str, fresh: bool = True) -> tuple[Condition, ...]:
-    """Of a consistency file those that data just loaded keep; not `fresh`: those that all keep."""
+    """The conditions in a consistency file: of just loaded data (`fresh`), or of data at any
+    time."""
     headers = list(_HEADER.finditer(text))
     if not headers:
         return ()

@@ -72,8 +72,11 @@ class Records:
 
     @classmethod
     def merged(cls, several: Sequence[Self], shifts_s: Sequence[float]) -> Self:
-        """Those of several clients, each once. `shifts_s`: by how much the clock of each is ahead
-        of ours. LoadError if their types differ."""
+        """The transactions of several clients, each once.
+
+        `shifts_s`: by how much the clock of each client is ahead of ours. LoadError if their types
+        differ.
+        """
         whole = cls((), several[0].types)
         for records, shift_s in zip(several, shifts_s, strict=True):
             if records.types != whole.types:

@@ -135,10 +135,12 @@ class WarmUp:
     def phases(
         self, began_s: float | None = None
     ) -> tuple[model.Phase, model.Phase] | None:
-        """Of a run that is over; None if it ended before its window began. `began_s`: when its
-        threads began, as they noted it. Where the program ends by its own time, that is what a
-        fixed warm-up counts from: a busy computer hears of the start late, and a window as late
-        would go on after the last transaction."""
+        """The phases of a run that is over; None if it ended before its window began.
+
+        `began_s`: when its threads began, as they noted it. If the program ends by its own time, a
+        fixed warm-up counts from there. A busy computer hears of the start late, and a window as
+        late would go on after the last transaction.
+        """
         if self._start_s is None or self._middle_s is None:
             return None
         ends_by_itself = self._workload.warmup_most_s is None and self._share is None

@@ -347,5 +347,5 @@ class _SysbenchConsole:
 
 
 def from_environment() -> SysbenchStock:
-    """With the image that the environment names, else with ours."""
+    """Stock sysbench in the image that the environment names, else in ours."""
     return SysbenchStock(os.environ.get(IMAGE_VARIABLE) or None)

@@ -69,7 +69,10 @@ def _named_in(file: Path) -> Iterator[str]:
 
 
 def _beside(name: str, folders: Sequence[Path]) -> Path | None:
-    """None of a file that is elsewhere: it is sysbench's or LuaJIT's, or the client's."""
+    """The file of that name in one of the folders.
+
+    None if it is elsewhere: it is then sysbench's, LuaJIT's or the client's.
+    """
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts:
         return None
@@ -107,7 +110,7 @@ def in_client(name: str, world: World) -> str:
 
 
 def _folder(name: str, world: World) -> str:
-    """Of a user's script, in the client."""
+    """The folder of a user's script, in the client."""
     if is_shipped(name, world):
         return str(Path(_SHIPPED, name).parent)
     return _FOLDER

@@ -107,8 +107,11 @@ class AgentMachine:
 
     @property
     def clock_offset(self) -> ClockOffset | None:
-        """Of its clock, as the shortest way there and back of the last minute showed it; None
-        before the first answer."""
+        """How far the machine's clock is off, by the shortest way there and back of the last
+        minute.
+
+        None before the first answer.
+        """
         return self._clocks.best
 
     def close(self) -> None:

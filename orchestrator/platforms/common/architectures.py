@@ -42,7 +42,7 @@ def require_native(tag: str, images: Images, advice: str) -> None:
 
 
 def warn_of_emulation(tag: str, world: World) -> None:
-    """For images of others that carry the load, of which there may be none for the engine."""
+    """Warns if an image of others that carries the load is not for the engine's architecture."""
     wrong = world.platform.images.mismatch(tag)
     if wrong:
         world.progress.warn(

@@ -32,7 +32,7 @@ class RecentOffsets:
 
     @property
     def best(self) -> ClockOffset | None:
-        """Of the shortest way; the latest of those."""
+        """The offset with the shortest way there and back; the latest of several."""
         best: ClockOffset | None = None
         for _, offset in self._seen:
             if best is None or offset.within_s <= best.within_s:

@@ -137,7 +137,7 @@ class Ends(Protocol):
     name: str
 
     def exit_code(self) -> int | None:
-        """None while it runs. RunError or NodeError if it is gone."""
+        """The exit code; None while the command runs. RunError or NodeError if it is gone."""
 
     def logs(self, tail: int | None = None) -> str: ...
 
@@ -215,11 +215,11 @@ def follow(
 
 
 def _unheard(_line: str) -> None:
-    """Where nobody asked for lines."""
+    """Takes a line that nobody asked for."""
 
 
 def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:
-    """As `raise_if_dead`, a moment later: a lost database is noticed late."""
+    """Waits a moment, and then does as `raise_if_dead`: a lost database is noticed late."""
     if watch:
         clock.sleep(_UNNOTICED_S)
         raise_if_dead(watch, output)

@@ -69,7 +69,10 @@ def _packages_of(tag: str, world: World) -> Packages:
 
 
 def _read(listed: str) -> Packages:
-    """Without those of which a version is not told, as they are not wholly installed."""
+    """The packages with their versions.
+
+    Packages without a version are not wholly installed: left out.
+    """
     packages: Packages = []
     for line in listed.splitlines():
         _, _, version = line.partition(" ")

@@ -199,7 +199,10 @@ class Leftovers:
         self._guard = guard
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
-        """As `Platform.sweep`. What is only listed is not of this campaign: that goes with it."""
+        """Removes what `Platform.sweep` says.
+
+        `only_list`: without things of this campaign, which removes them itself.
+        """
         spared = {self._guard.other()}
         if only_list:
             spared.add(self._engine.campaign)
@@ -296,8 +299,10 @@ class Leftovers:
 
 
 class SignsOfLife:
-    """To containers of an engine that end `seconds` after the last of them, or a step later, by a
-    watch that the first one starts there (scripts/sign.sh): what the image runs is as it was."""
+    """Signs of life to containers that end if they hear none for `seconds`, or a step later.
+
+    The first sign starts a watch in each (scripts/sign.sh). What the image runs is as it was.
+    """
 
     def __init__(self, engine: Engine, seconds: int) -> None:
         self._engine = engine

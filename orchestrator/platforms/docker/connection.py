@@ -307,13 +307,13 @@ class Engine:
             return self.patiently(call)
 
     def found(self, call: Callable[[], Answer]) -> Answer | None:
-        """As `patiently`; None of what is not there."""
+        """The answer of `patiently`; None if the thing is not there."""
         with suppress(NotFound):
             return self.patiently(call)
         return None
 
     def find(self, doing: str, call: Callable[[], Answer]) -> Answer | None:
-        """As `asked`; None of what is not there."""
+        """The answer of `asked`; None if the thing is not there."""
         with self.errors(doing):
             return self.found(call)
 

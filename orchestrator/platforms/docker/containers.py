@@ -67,7 +67,7 @@ class DockerStreams:
 
 
 def _exit_code(execution: Mapping[str, Any]) -> int:
-    """Of a command that has ended; −1 if the engine does not know it."""
+    """The exit code of a command that has ended; −1 if the engine does not know it."""
     code = execution["ExitCode"]
     if code is None:
         return -1

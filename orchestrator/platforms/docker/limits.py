@@ -59,7 +59,7 @@ class Rights:
 
 
 def named(spec: ContainerSpec) -> dict[str, Any]:
-    """As keywords of docker-py's `create_host_config`: the rights of a container that names its."""
+    """The rights that a container names, as keywords of docker-py's `create_host_config`."""
     if spec.capabilities is None:
         return {}
     rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities)}

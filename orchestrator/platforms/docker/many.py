@@ -125,7 +125,7 @@ class DockerMachines:
         return all(self._each(lambda engine: engine.answers()))
 
     def certificates(self) -> tuple[powers.CertificateFile, ...]:
-        """Those of all engines, which mostly are the same files."""
+        """The certificate files of all engines, which mostly are the same."""
         files: list[powers.CertificateFile] = []
         for engine in self._engines:
             files += engine.certificates()
@@ -192,7 +192,7 @@ class DockerMachines:
         return _as_seen(engine.stand(_on_machine(spec)), spec, engine)
 
     def _engine_for(self, spec: powers.ContainerSpec) -> DockerPlatform:
-        """That of its placement, which is known from then on as the container's."""
+        """The engine of the container's placement. It is known from then on as the container's."""
         engine = self.engine_of(spec.placement)
         self._engine_by_container[spec.name] = engine
         return engine
@@ -309,7 +309,7 @@ class _GuardOfAll:
     def _bring_image(
         self, tag: str, having: Sequence[DockerPlatform], engine: DockerPlatform
     ) -> None:
-        """From the first of those that have it for the engine's own architecture."""
+        """Brings the image from the first engine that has it for this engine's own architecture."""
         for source in having:
             if source.images.architecture == engine.images.architecture:
                 engine.images.take_from(source.images, tag)
@@ -363,7 +363,7 @@ def _listed(different: Iterable[Any]) -> str | None:
 
 
 def _on_machine(spec: powers.ContainerSpec) -> powers.ContainerSpec:
-    """In the machine's own network, if it is in one."""
+    """The container's specification, in the machine's own network if the container is in one."""
     if spec.network is None:
         return spec
     return replace(spec, network=powers.HOST_NETWORK, address=None, ports={})

@@ -208,7 +208,7 @@ class ClusterLeftovers:
         spared: Collection[str | None],
         forget: Callable[[str], None],
     ) -> Iterator[tuple[str, str, Callable[[], None]]]:
-        """Those of these kinds that are neither kept nor of a campaign that is spared."""
+        """Things of these kinds that are neither kept nor of a campaign that is spared."""
         for kind, thing in self._listed(kinds, self._space.mark):
             name = name_of(thing)
             path = self._space.path(kind, name)

@@ -280,7 +280,10 @@ def _carry(
 def _await_either(
     here: Any, there: Any, waits_for_here: bool, waits_for_there: bool
 ) -> set[tuple[Any, int]]:
-    """As `await_any`. A side is read only when the other has taken all that came from it."""
+    """Waits as `await_any` does.
+
+    A side is read only when the other has taken all that came from it.
+    """
     reading: list[Any] = []
     writing: list[Any] = []
     if waits_for_there:

@@ -166,7 +166,7 @@ class KubernetesPlatform:
         )
 
     def machines(self) -> tuple[Machine, ...]:
-        """Those that were there when the cluster was last asked, as before each new placement."""
+        """The machines when the cluster was last asked, which it is before each new placement."""
         return tuple(self._agent(node) for node in self.placement.known)
 
     def machines_of_nodes(self) -> tuple[Machine, ...]:

@@ -310,7 +310,8 @@ def claim(
     source: VolumeSource | None = None,
     volume: str | None = None,
 ) -> dict[str, Any]:
-    """Of a class, maybe as a copy of `source`; or of a `volume` that is there, without a class."""
+    """A claim of a class, perhaps as a copy of `source`; or of an existing `volume`, without a
+    class."""
     copied = None
     if source:
         copied = _source(source)

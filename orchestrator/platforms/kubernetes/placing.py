@@ -70,7 +70,7 @@ def rules(
 
 
 def _wishes(placement: str) -> list[dict[str, Any]]:
-    """Where a pod is rather not, as long as its machine is free to be chosen."""
+    """Where a pod should rather not run, as long as its machine can still be chosen."""
     kind = kind_of(placement)
     wishes = [manifest("away_from_nodes", placement=placement)]
     if kind != _NODE:
@@ -108,7 +108,7 @@ def usable(
 
 
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
-    """As the scheduler decides it (pod-spec `tolerations`)."""
+    """Whether a pod tolerates the taint, as the scheduler decides it (pod-spec `tolerations`)."""
     for toleration in chosen.tolerations:
         if toleration.get("effect") not in (None, "", taint["effect"]):
             continue
@@ -166,7 +166,8 @@ class Placement:
         return [name for name in names if name not in taken]
 
     def machines_of(self, nodes: int) -> list[connection.Thing]:
-        """Those that nodes 1 to `nodes` are bound to; all, if one is not bound yet."""
+        """The machines to which nodes 1 to `nodes` are bound; all machines if one is not bound
+        yet."""
         usable = self.find_machines((_NODE,))
         bound: set[str] = set()
         for number in range(1, nodes + 1):

@@ -318,8 +318,10 @@ class Guest:
     api: Api
 
     def exit_code(self) -> int | None:
-        """None while it has not ended. NodeError if its pod has, UnavailableError if its image
-        cannot be had."""
+        """The exit code; None while the command runs.
+
+        NodeError if its pod has ended, UnavailableError if its image cannot be had.
+        """
         with cluster_errors(f"looking at {self.name}"):
             pod = self.api.get(self.path)
         ended = self._state_in(pod).get("terminated")
@@ -348,7 +350,7 @@ class Guest:
 
 
 def _log(api: Api, path: str, container: str, tail: int | None) -> str:
-    """Of a container of a pod; "" of one that has not begun yet, or is gone."""
+    """The log of a container of a pod; "" if it has not begun yet, or is gone."""
     query: dict[str, Any] = {"container": container, "limitBytes": _LOG_BYTES}
     if tail:
         query["tailLines"] = tail

@@ -190,8 +190,11 @@ class ClusterImages:
         self._clock = clock
 
     def present(self, tag: str) -> bool:
-        """On all machines; of one that does not tell all its images it is not known, and the first
-        pod will tell. Machines tell of a new image late, so a missing one is waited for."""
+        """Whether all machines have the image.
+
+        A machine that does not tell all its images counts as having it: the first pod will tell.
+        Machines tell of a new image late, so a missing one is waited for.
+        """
         if own_images.name_in_registry(tag) != tag:
             return True
 
@@ -214,7 +217,7 @@ class ClusterImages:
 
     @property
     def architecture(self) -> str:
-        """Of its machines, as their kubelets tell it."""
+        """The architecture of the machines, as their kubelets tell it."""
         different: set[str] = set()
         for node in self._placement.find_machines():
             info = node["status"].get("nodeInfo") or {}

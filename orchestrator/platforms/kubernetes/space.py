@@ -72,7 +72,7 @@ def manifest(what: str, **values: Any) -> dict[str, Any]:
 
 
 def address(kind: str, name: str = "", namespace: str = "") -> str:
-    """Where all things of a kind are, or one of them."""
+    """The address of all things of a kind, or of one of them."""
     folder = str(shipped(__package__, "manifests.yaml")["places"][kind]).format(
         namespace
     )

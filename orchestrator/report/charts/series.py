@@ -94,7 +94,7 @@ class Runs:
         return self._by_run(both, ["of"])
 
     def _means_of_nodes(self, rates: pd.DataFrame) -> pd.DataFrame:
-        """Of the nodes of each run, without the times at which one of them was not read."""
+        """The means of each run's nodes, without times at which one of the nodes was not read."""
         moments = rates.groupby(
             ["line", "tier", "run", "seconds"], sort=False, observed=True
         )
@@ -121,7 +121,7 @@ class Runs:
         return stretches[stretches["limit"] != ""]
 
     def _limited(self) -> pd.DataFrame:
-        """Of the nodes that are judged, the seconds of which their limit is known."""
+        """The seconds of the judged nodes of which their limit is known."""
         table = self._by_second.reindex(columns=[*_RATES, "limit"])
         table = table.dropna(subset=["limit"])
         judged_node = table["tier"].map(self._judged_nodes())
@@ -170,7 +170,8 @@ class Runs:
         return self._joined([_seconds(run.data, of_machine) for run in self._runs])
 
     def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """With line (a run's number), tier, run and seconds since its measuring began."""
+        """The tables as one, with line (a run's number), tier, run, and seconds since its measuring
+        began."""
         if not tables:
             return pd.DataFrame(columns=_JOINED)
         by_line = pd.concat(dict(enumerate(tables)))
@@ -242,7 +243,10 @@ def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
 
 
 def _medians(means: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Of all runs with the same labels in the same bin: value, low and high. `run` is the tier."""
+    """The medians of all runs with the same labels in the same bin: value, low and high.
+
+    `run` is the tier.
+    """
     if means.empty:
         return means
     bins = means.groupby([*labels, "seconds"], sort=False)["value"]
@@ -261,7 +265,7 @@ def _bin_s(seconds: pd.Series, lines: int, most_points: int) -> int:
 
 
 def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:
-    """Of each line the values of the node where they are highest while measured."""
+    """For each line, the values of the node where they are highest while measured."""
     measuring = rates[rates["phase"] == "measure"]
     if measuring.empty:
         return measuring

@@ -43,7 +43,7 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
 
 
 def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ...]:
-    """Of each metric and scope the first: what the record says goes before telemetry."""
+    """One figure of each metric and scope. What the record says goes before telemetry."""
     figures: dict[tuple[str, str], Measurement] = {}
     for figure in data.record.measurements:
         figures.setdefault((figure.metric, figure.scope), figure)
@@ -93,7 +93,7 @@ def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
 
 
 def _kinds_of_disks(campaign: results.Results) -> dict[str, str]:
-    """By profile."""
+    """The kinds of disks, by profile."""
     return {profile.name: profile.tier.disk.kind for profile in campaign.plan.profiles}
 
 
@@ -112,7 +112,7 @@ def _columns_of_run(figures: RunFigures, disk: str) -> dict[str, object]:
 
 
 def kinds_of_doubts(verdict: conclusions.Verdict, run: Run) -> list[str]:
-    """Of the doubts about one run, each kind once."""
+    """The kinds of doubts about one run, each kind once."""
     kinds: list[str] = []
     for doubt in verdict.doubts:
         if doubt.run == run.number and doubt.kind not in kinds:

@@ -43,5 +43,5 @@ def _plain(text: str) -> str:
 
 
 def _raised(numbers: Iterable[int]) -> str:
-    """Of footnotes: `¹·¹²`."""
+    """The numbers of footnotes, raised: `¹·¹²`."""
     return "·".join(str(number) for number in numbers).translate(_RAISED)

@@ -55,7 +55,7 @@ _WHOLE = re.compile(r"[\d.,]+ [A-Z]{3}\b|\w+-\w[\w.]*")
 
 
 def _headline(text: str) -> Markup:
-    """The same in large letters, in which names and prices stay on one line."""
+    """The text in large letters, in which names and prices stay on one line."""
     whole = r'<span class="unbroken">\g<0></span>'
     return Markup(_WHOLE.sub(whole, str(_text(text))))
 
@@ -107,7 +107,7 @@ class _Scripts:
 
 
 def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
-    """Without Vega if no chart can be drawn anew."""
+    """The scripts of a page, without Vega if no chart can be drawn anew."""
     live = _live(document)
     scripts = [text_of("copy.js")]
     if not live:
@@ -132,7 +132,7 @@ def _live(document: blocks.Document) -> dict[str, Mapping[str, Any]]:
 
 
 def _marked(scripts: Sequence[str]) -> list[Markup]:
-    """As they stand in the page."""
+    """The scripts as they stand in the page."""
     for code in scripts:
         _refuse_end_of_element(code)
     return [Markup(code) for code in scripts]

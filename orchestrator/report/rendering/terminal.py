@@ -164,7 +164,7 @@ class TableView:
         return [[_cell(cell, before_detail) for cell in row] for row in self.block.rows]
 
     def _widths(self, rows: Sequence[Sequence[Text]], most: int) -> list[int]:
-        """Of the columns, in characters: as wide as the longest line, or less."""
+        """The widths of the columns, in characters: as wide as the longest line, or less."""
         of_rows = [_row_widths(row) for row in rows]
         widths = [max(column) for column in zip(*of_rows, strict=True)]
         words = [not column.numeric for column in self.block.columns]

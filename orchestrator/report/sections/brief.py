@@ -13,8 +13,11 @@ _MOST_CHARACTERS = 160
 
 
 def brief(index: ReportIndex) -> Brief:
-    """Those of the answer. Where a factor was varied, the first says how far each tier is enough,
-    because a tier for each of its values is no answer to that."""
+    """The first lines of the page, as in the answer.
+
+    Where a factor was varied, the first line says how far each tier is enough, because a tier for
+    each value is no answer to that.
+    """
     lines = index.answer.brief
     if index.answer.kind != "comparison":
         return lines

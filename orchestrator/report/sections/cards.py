@@ -66,7 +66,8 @@ def _card(
 
 
 def _ceilings(index: ReportIndex, name: str) -> str:
-    """Of a disk matrix, whose libraries of tables are loaded for no other workload; else ""."""
+    """The ceilings of a disk matrix; "" for any other workload, for which its libraries are not
+    loaded."""
     for workload in index.workloads:
         if workload.name == name and disk_matrix.planned(workload.options):
             from orchestrator.report.sections import matrix_ceilings
@@ -95,7 +96,7 @@ def _lines(
 
 
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
-    """Without what the brief says; empty if it says all."""
+    """What the part claims, without what the brief says; empty if the brief says all."""
     lines = brief.brief(index)
     brief_text = lines.what
     for _, text in lines.lines:
@@ -237,7 +238,7 @@ def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
 def _rows(
     index: ReportIndex, load: Workload, decision: Decision, measure: Measure
 ) -> Iterator[dict[str, Any]]:
-    """From cheap to dear, as the decision offers them."""
+    """The rows of the chart from cheap to dear, as the decision offers the tiers."""
     for offer in decision.offers:
         cell = index.cell(offer.tier, load.name, measure.metric)
         if cell is not None:
@@ -290,7 +291,10 @@ def _margin_pct(index: ReportIndex, measure: Measure) -> float:
 def _asked_for(
     load: Workload, measure: Measure, highest: float
 ) -> dict[str, Any] | None:
-    """None where the SLO limits something else than what is drawn."""
+    """The line of the SLO in the chart.
+
+    None if the SLO limits something else than what is drawn.
+    """
     for clause in load.slo:
         if clause.metric != measure.metric:
             continue

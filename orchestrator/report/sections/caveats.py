@@ -120,7 +120,8 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _about_files(index: ReportIndex) -> Iterator[Stamp]:
-    """Those that were passed over or changed: one stamp, as they may be all of a campaign."""
+    """One stamp for all files that were passed over or changed, because these may be all of a
+    campaign."""
     texts = first_few(results.left_out(index.campaign))
     if texts:
         sentences = [index.opening(text) for text in texts]

@@ -75,7 +75,7 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
 
 
 def _first_read(sizes_bytes: Iterable[float | None]) -> float | None:
-    """Of the first run that has it: data and cache are the same in all."""
+    """The size in the first run that has it: data and cache are the same in all runs."""
     for size_bytes in sizes_bytes:
         if size_bytes is not None:
             return size_bytes
@@ -174,7 +174,7 @@ def _clusters(index: ReportIndex) -> Table:
 
 
 def _usual_columns(index: ReportIndex) -> Iterator[str]:
-    """Those that say of all clusters what a reader takes for granted."""
+    """The columns that say what a reader takes for granted of all clusters."""
     clusters = [profile.cluster for profile in index.profiles]
     if all(cluster.clients <= 1 for cluster in clusters):
         yield "Load clients"
@@ -201,7 +201,7 @@ def _cluster_row(profile: Profile) -> dict[str, Cell | str]:
 
 
 def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
-    """None: others run it, and did not declare it."""
+    """The cells of a node's size. None: others run the node, and did not declare its size."""
     if size is None:
         undeclared = Cell("not declared", missing=True)
         return {
@@ -218,7 +218,7 @@ def _size_of_node(size: NodeSize | None) -> dict[str, Cell]:
 
 
 def _settings(cluster: ClusterSpec) -> str:
-    """Those given to the database, and what was declared of one that others run."""
+    """The settings given to the database, or declared of one that others run."""
     settings: list[str] = []
     for given in (cluster.settings, cluster.existing):
         for key, value in given.items():

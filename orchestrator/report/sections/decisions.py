@@ -49,7 +49,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
 
 
 def table(index: ReportIndex, decision: Decision) -> Table:
-    """Of a decision that compared tiers: a column for each, from cheap to dear."""
+    """The table of a decision that compared tiers: a column for each tier, from cheap to dear."""
     offers = decision.offers
     rows = _standing_rows(index, decision)
     if any(offer.least_margin_pct is not None for offer in offers):
@@ -113,7 +113,8 @@ def _standing(offer: Offer, decision: Decision) -> Cell:
 
 
 def _monthly_cost(index: ReportIndex, offer: Offer, decision: Decision) -> Cell:
-    """With its place on the Pareto front, if any tier's is known, and whether it is verified."""
+    """The monthly cost, with its place on the Pareto front if that is known, and whether it is
+    verified."""
     details: list[str] = []
     if any(other.on_front is not None for other in decision.offers):
         details.append(wording.FRONT[offer.on_front])

@@ -203,7 +203,7 @@ def _drawn(index: ReportIndex) -> Iterator[Chart]:
 
 
 def _deltas_drawn(index: ReportIndex, figure: _Compared) -> Iterator[Delta]:
-    """Without those of overload, which rest on no change."""
+    """The changes that are drawn. Those of overload are not, because they rest on no change."""
     for workload in index.workloads:
         metric = _metric_of(index, figure, workload.name)
         for contender in index.contenders:

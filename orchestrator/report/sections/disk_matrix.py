@@ -93,7 +93,7 @@ def _about(workload: Workload, cells: Cells) -> str:
 def _begun_by_tier(
     index: ReportIndex, workload: str, cells: Cells, measured: ByTier
 ) -> ByTier:
-    """Of the others, if a run has begun to measure."""
+    """The matrices of other tiers, if a run of them has begun to measure."""
     by_tier: dict[str, pd.DataFrame] = {}
     for tier in index.tiers:
         if tier not in measured:
@@ -172,7 +172,7 @@ def _ceiling_cells(profile: Profile, rows: pd.DataFrame) -> dict[str, Cell]:
 def _ceiling(
     ceiling: matrix_laws.Ceiling | None, declared: float | None, unit: str
 ) -> Cell:
-    """With how far it is off what the tier declares, and the cells that it rests on."""
+    """The ceiling with how far it is off what the tier declares, and the cells that it rests on."""
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
@@ -311,7 +311,7 @@ _ABOUT_CELLS = (
 
 
 def _every_cell(shown: ByTier, tier: str, workload: str) -> Iterator[Block]:
-    """Of one tier, as maps and as a table."""
+    """Every cell of one tier, as maps and as a table."""
     maps = [_heat_map(shown, heat, tier, workload) for heat in _HEATS]
     yield Charts(tuple(maps), (tier,), _ABOUT_MAPS)
     rows = [_cell_row(cell) for _, cell in shown[tier].iterrows()]
@@ -363,7 +363,7 @@ _EVEN = 1.01
 
 
 class _Range(NamedTuple):
-    """Of the values of all tiers, in a chart's unit."""
+    """The range of the values of all tiers, in a chart's unit."""
 
     low: float
     high: float

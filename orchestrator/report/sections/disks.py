@@ -138,7 +138,7 @@ def gate_table(gate: Gate) -> Table:
 
 
 def _gates(index: ReportIndex) -> Table:
-    """That of each tier, or why there is none."""
+    """The disk check of each tier, or why there is none."""
     rows: list[Row] = []
     for profile in index.profiles:
         runs = _runs(index, profile.name)
@@ -272,7 +272,7 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[Row]:
 def _overhead_row(
     profile: str, requests: str, windows: Sequence[Overhead]
 ) -> dict[str, Cell | str]:
-    """Of all windows of all its disks, from the least to the most."""
+    """The overhead in all windows of all its disks, from the least to the most."""
     row: dict[str, Cell | str] = {"Tier": Cell(profile, tier=profile)}
     row["Requests"] = requests
     row["Taken off, µs"] = _range(window.taken_off_us for window in windows)

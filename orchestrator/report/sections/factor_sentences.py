@@ -22,9 +22,12 @@ def factor_in_words(varied: VariedWorkload) -> str:
 
 
 def sentences(varied: VariedWorkload, index: ReportIndex) -> Iterator[str]:
-    """For each tier of a sweep the load that it takes; of a factor each figure that follows it, or
-    each change where none can be said to; then each change of what limits it. For each stage that
-    was taken away whether it was the limit."""
+    """What is said of a sweep, of a factor, or of stages that were taken away.
+
+    For each tier of a sweep: the load that it takes. Of a factor: each figure that follows it, or
+    each change if no figure can be said to; then each change of what limits a tier. For each stage:
+    whether it was the limit.
+    """
     for tier in varied.tiers:
         if varied.factor == factors.WITHOUT:
             yield from _about_stages(varied, tier, index)
@@ -61,7 +64,7 @@ def _about_changes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
 
 
 def _about_causes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
-    """Where the cause differs from that of the value before; not where either is unknown."""
+    """Sentences on causes that differ from those of the value before, if both are known."""
     for place, (value, next_value) in enumerate(pairwise(varied.values)):
         cause = _cause_in_words(tier, varied.workloads[place])
         next_cause = _cause_in_words(tier, varied.workloads[place + 1])

@@ -163,8 +163,11 @@ def _titles(index: ReportIndex, varied: VariedWorkload) -> dict[str, str]:
 def _changes(
     index: ReportIndex, varied: VariedWorkload, tier: TierValues
 ) -> dict[tuple[str, str], Delta]:
-    """Of the figures that stand for the workload: those of one type of its transactions are left
-    out, unless it is the type whose latency is shown."""
+    """The changes of the figures that stand for the workload.
+
+    Figures of one type of its transactions are left out, unless it is the type whose latency is
+    shown.
+    """
     scopes = ("all", index.latency_scope(varied.workloads[0]))
     changes: dict[tuple[str, str], Delta] = {}
     for step in tier.steps:

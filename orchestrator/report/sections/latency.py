@@ -131,7 +131,7 @@ def _transactions_in_words(what: str, curves: Mapping[str, Distribution]) -> str
 
 
 def _marks(curves: Iterable[Distribution]) -> list[float]:
-    """Where the axis is marked: at the least, at p50, then at each further nine."""
+    """The marks of the axis: at the least, at p50, then at each further nine."""
     last = max(float(curve.nines[-1]) for curve in curves)
     whole_nines = math.floor(last + _LAST_DIGIT)
     return [0.0, _P50, *range(1, whole_nines + 1)]
@@ -173,7 +173,7 @@ def of_runs(runs: Iterable[RunData], scopes: Iterable[str]) -> dict[str, Distrib
 
 
 def _windows(runs: Iterable[RunData]) -> Iterator[Window]:
-    """Those that were measured, with the latencies that were kept of each."""
+    """The windows that were measured, with the latencies that were kept of each."""
     for run in runs:
         span_s = measured_window(run.record)
         if span_s is not None:
@@ -199,7 +199,7 @@ def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
 
 
 def _places(last: float) -> np.ndarray:
-    """The same places for every tier, so that values can be read across; up to `last`."""
+    """Places up to `last`, the same for every tier, so that values can be read across."""
     most_steps = MAX_POINTS - 1 - len(_NAMED_PCT)
     steps = min(math.floor(last * _STEPS_PER_NINE + _LAST_DIGIT), most_steps)
     places = {step / _STEPS_PER_NINE for step in range(steps + 1)}

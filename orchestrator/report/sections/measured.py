@@ -138,7 +138,7 @@ def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
 
 
 def _disk_columns(index: ReportIndex) -> Iterator[_Column]:
-    """Of all disks together, and of the busiest."""
+    """Columns of all disks together, and of the busiest one."""
     yield _Column("Disk IOPS", "disk_iops")
     if _several_nodes(index):
         yield _Column("Busiest disk IOPS", "disk_iops", of_busiest=True)
@@ -296,7 +296,7 @@ def _asked(load: Workload) -> str:
 
 
 def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
-    """As the servers said; more than one level only if the runs of a cell differ."""
+    """The isolation level as servers said it; more than one only if the runs of a cell differ."""
     runs = index.finished(tier, load.name)
     levels = _levels_told(runs)
     if levels:

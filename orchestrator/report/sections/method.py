@@ -86,7 +86,10 @@ def _times(plan: Plan) -> str:
 
 
 def _times_by_looks(plan: Plan) -> str:
-    """Where repetitions were added, each workload may have another number of them."""
+    """How often runs were repeated.
+
+    Where repetitions were added, workloads may have unlike numbers.
+    """
     workloads: list[str] = []
     for load in plan.workloads:
         times = repetitions(plan, load.name)
@@ -204,7 +207,7 @@ def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
 
 
 def _begin(campaign: results.Results, data: results.RunData | None) -> Cell:
-    """Of its measured window."""
+    """When its measured window began."""
     window = None
     if data is not None:
         window = data.record.phase("measure")

@@ -102,7 +102,7 @@ def _subtitle(observed: Observed) -> str:
 
 
 def _interval_in_words(observed: Observed) -> str:
-    """Of the disk that was read least often."""
+    """The interval of the readings in words: that of the disk that was read least often."""
     resolution_s = max(demand.resolution_s for demand in observed.demands)
     return units.format_seconds(round(resolution_s, 2))
 
@@ -121,7 +121,7 @@ def _stamps(answer: Answer) -> Iterator[Stamp]:
 
 
 def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
-    """Of one provider alone the disk stands in the first line already."""
+    """The answer as it is shown. If there is one provider, the first line has the disk already."""
     price = ""
     headline = ""
     lines = [f"No disk of {part.subject} is known to have carried what was read."]
@@ -153,7 +153,7 @@ def _cheaper(part: PartAnswer, purchase: DisksToBuy) -> Iterator[str]:
 
 
 def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
-    """Those worth measuring; the cheapest few where none is."""
+    """The candidates that are worth measuring; the cheapest few if none is."""
     worth: list[CandidateAnswer] = []
     for candidates in observed.worth.values():
         worth += candidates

@@ -56,7 +56,7 @@ _Caps = Mapping[float, str]  # declared limit → its label
 
 
 def section(index: ReportIndex) -> Section:
-    """Of each workload that is no load of a sweep."""
+    """The section for each workload that is no load of a sweep."""
     alone = [load for load in index.workloads if not factors.asks(load, "load")]
     nothing = _why_nothing(index, alone)
     if nothing:
@@ -164,7 +164,7 @@ def _node_charts(index: ReportIndex, runs: Runs) -> Iterator[Block]:
 
 
 def _limits(index: ReportIndex, measure: Measure, drawn: Series) -> _Caps:
-    """Of disks alone: a cap of IOPS is none of CPU."""
+    """The caps to draw. A cap of a disk is drawn with figures of disks alone."""
     if measure not in _DISKS:
         return {}
     tiers = {profile.name: profile.tier for profile in index.profiles}
@@ -275,7 +275,10 @@ def _heading(measure: Measure, series: Series) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _OptionalParts:
-    """In Vega-Lite, None where a chart has none of it; `dots` must be told to be off."""
+    """Parts of a chart in Vega-Lite, None where a chart has none of it.
+
+    `dots` must be told to be off.
+    """
 
     dots: dict[str, Any] | bool
     dashes: dict[str, Any] | None

@@ -89,7 +89,7 @@ def _price_charts(
 def _drawn_latency(
     index: ReportIndex, workload: str, offers: Sequence[Offer]
 ) -> _Drawn:
-    """That which the SLO is about, else the farthest out that all tiers have."""
+    """The latency that the SLO is about, else the farthest percentile that all tiers have."""
     for clause in index.campaign.plan.workload(workload).slo:
         if metrics.METRICS[clause.metric].unit == "s":
             return _Drawn(_measure_of(clause), clause.scope)
@@ -117,7 +117,7 @@ def _usual_latency(have_p99: bool, is_of_new_order: bool) -> Measure:
 def _price_rows(
     index: ReportIndex, workload: str, offers: Sequence[Offer], drawn: _Drawn
 ) -> list[dict[str, Any]]:
-    """Of the tiers that have the figure."""
+    """The rows of the tiers that have the figure."""
     measure = drawn.measure
     rows: list[dict[str, Any]] = []
     for offer in offers:

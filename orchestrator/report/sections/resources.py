@@ -104,7 +104,7 @@ def _evidence(bottleneck: Bottleneck, name: str) -> Cell:
 
 
 def _unit(name: str) -> str:
-    """By the end of the name, as everywhere."""
+    """The unit of a figure, which the end of its name says."""
     if name.endswith("_pct"):
         return "%"
     if name.endswith("_s"):
@@ -144,7 +144,7 @@ def nodes(index: ReportIndex) -> tuple[Section, ...]:
 
 
 def _nodes(index: ReportIndex, tier: str, workload: str) -> _Nodes:
-    """With figures of their own; those of the nodes together have the scope "all"."""
+    """The nodes with figures of their own. Figures of all nodes together have the scope "all"."""
     nodes: dict[str, _Node] = {}
     for cell in index.verdict.cells:
         if (cell.profile, cell.workload) != (tier, workload):
@@ -298,7 +298,10 @@ def storage_engine(index: ReportIndex) -> tuple[Section, ...]:
 def _counted(
     index: ReportIndex, titles: Mapping[str, str], slowest: str = ""
 ) -> list[Row]:
-    """None if no cell has any of them. `slowest`: of which the worst node is named."""
+    """The rows of what was counted, without titles of which no cell has a figure.
+
+    `slowest`: the title for which the worst node is named.
+    """
     if not any(index.has(metric) for metric in titles):
         return []
 

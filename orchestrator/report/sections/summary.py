@@ -67,7 +67,7 @@ def _repetitions(index: ReportIndex) -> Iterator[str]:
 
 
 def _time(index: ReportIndex) -> Iterator[str]:
-    """From the first run to the last, and how much of that was measuring."""
+    """From the first run to the last, and how much of that time was measuring."""
     span_s = results.span_s(index.campaign.runs)
     if span_s is None:
         return
@@ -141,7 +141,10 @@ def _about_changes(index: ReportIndex) -> str:
 
 
 def levels(index: ReportIndex) -> str:
-    """Of the changes' intervals: `95 %`; empty if none has one, which two repetitions give."""
+    """The confidence of the changes' intervals: `95 %`; empty if none has an interval.
+
+    With two repetitions none has.
+    """
     deltas = index.verdict.deltas
     if all(delta.ci_low_pct is None for delta in deltas):
         return ""
@@ -172,7 +175,7 @@ def _baseline_summaries(
 def _runs_of_baseline(
     index: ReportIndex, summaries: Iterable[CellSummary | None]
 ) -> str:
-    """By the metric that most of its runs have."""
+    """How many runs the baseline has, by the metric that most of its runs have."""
     counts = [summary.n for summary in summaries if summary is not None]
     n = max(counts, default=0)
     if index.contenders:
@@ -203,7 +206,7 @@ def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str
 
 
 def _runs_compared(deltas: Sequence[Delta | None]) -> str:
-    """By the first change that there is; empty if there is none."""
+    """How many runs were compared, by the first change that there is; empty if there is none."""
     for delta in deltas:
         if delta is not None:
             return wording.runs_on_each_side(delta)

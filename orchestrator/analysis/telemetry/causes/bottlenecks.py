@@ -164,8 +164,10 @@ def _behind_most(counts: pd.Series, title: str) -> str:
 
 
 def held_pct(cause: facts.BottleneckCause, values: Evidence) -> float | None:
-    """For which share of the window it held, of seconds or of sessions' time; None where nothing
-    says it."""
+    """For which share of the window the cause held, of seconds or of sessions' time.
+
+    None if nothing tells.
+    """
     iops = values.time_at_iops_cap_pct
     bandwidth = values.time_at_bandwidth_cap_pct
     cpu = values.time_at_cpu_pct

@@ -168,7 +168,7 @@ def _cap_text(kind: _Kind, values: Evidence, node: str, helps: str) -> str:
 
 
 def _short_bursts(kind: _Kind, values: Evidence, node: str, title: str) -> str:
-    """Where the median second is below the cap, and I/Os queue all the same."""
+    """A cap that short bursts reach: the median second is below it, and I/Os queue all the same."""
     rate = _rate(kind, values)
     median = percent(values.of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each")

@@ -49,8 +49,10 @@ class _Ruling(NamedTuple):
 
 
 def cause_within(values: Evidence, tier: Tier, node: str) -> Cause | None:
-    """By what most of the sessions' time is spent on, where they were seen; else by thresholds, and
-    a cap that was reached at times."""
+    """The cause, by what most of the sessions' time is spent on, if sessions were seen.
+
+    Otherwise by thresholds, and by a cap that was reached at times.
+    """
     follows = {}
     if not inside_causes.is_single_core(values):
         follows = throughput_shares.follows(values)
@@ -113,8 +115,11 @@ def _a_cap_has_turns(case: _FollowedCase) -> bool:
 
 
 def _more_sessions_would_help(case: _FollowedCase) -> bool:
-    """Where nothing is full, and nothing but CPU, or nothing for half of it, is followed. A network
-    whose speed is not known may be full."""
+    """Whether more sessions would raise throughput.
+
+    They would if nothing is full and nothing but CPU is followed, or nothing for half of
+    throughput. A network whose speed is not known may be full.
+    """
     if not _nothing_is_full(case) or not signs.has_room_for_sessions(case.values):
         return False
     if case.most == "cpu_bound":

@@ -215,7 +215,10 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
 
 
 def _is_retried(values: Evidence) -> bool:
-    """Where sessions were seen, what they wait for says it better."""
+    """Whether retries are the cause.
+
+    Where sessions were seen, what they wait for tells it better.
+    """
     retried_pct = values.retried_pct or 0.0
     return values.sessions is None and retried_pct >= signs.RETRIED_PCT
 

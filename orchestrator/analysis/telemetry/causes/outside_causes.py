@@ -120,7 +120,7 @@ def client_bound(values: Evidence, node: str) -> Cause:
 
 
 def _machine_is_full(values: Evidence) -> bool:
-    """With what its own host gave to others."""
+    """Whether the machine is full, with what its own host gave to others counted as used."""
     busy_pct = values.host_cpu_pct or 0.0
     return busy_pct + (values.steal_pct or 0.0) >= HOST_PCT
 

@@ -54,7 +54,10 @@ def proven(bottleneck: Bottleneck, runs: Sequence[RunData]) -> Bottleneck:
 
 
 def concluded_from(tried: Trials, bottleneck: Bottleneck, followed: str) -> Bottleneck:
-    """As `proven`. `followed`: what followed the limits, in words."""
+    """The bottleneck as concluded from trials, like `proven`.
+
+    `followed`: what followed the limits, in words.
+    """
     concluded = _concluded(bottleneck, tried)
     gains = [_sentence(elasticity, followed) for elasticity in tried.elasticities]
     changes = units.listed(gains)
@@ -104,7 +107,7 @@ def _concluded(bottleneck: Bottleneck, tried: Trials) -> _Concluded:
 def _suspected(
     cause: facts.BottleneckCause, tried: Sequence[Elasticity]
 ) -> Elasticity | None:
-    """Of the limits that the cause names, the one that throughput follows most."""
+    """The elasticity of the limit that throughput follows most, of those that the cause names."""
     limited = cause
     if cause == "burst_exhausted":
         limited = "iops_cap"
@@ -149,7 +152,7 @@ def _without_a_suspect(
 
 
 def _none_found(tried: Trials) -> str:
-    """That no limit was proven: each is excluded, or some are open."""
+    """A sentence if no limit was proven: each is excluded, or some are open."""
     still_open: list[Elasticity] = []
     for elasticity in tried.elasticities:
         if elasticity.high >= CONFIRMED:
@@ -164,8 +167,10 @@ def _none_found(tried: Trials) -> str:
 
 
 def _what_it_takes(still_open: Sequence[Elasticity], tried: Trials) -> str:
-    """So many runs in all, for the limit that throughput seems to follow most; empty where it
-    follows that by half, and not for noise."""
+    """How many runs it would take to prove the limit that throughput seems to follow most.
+
+    Empty if it follows that limit by half, and not because of noise.
+    """
     most = max(still_open, key=_value)
     needed = tried.runs_to_prove(most, REJECTED)
     if needed <= tried.runs:

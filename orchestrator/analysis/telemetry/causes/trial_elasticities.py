@@ -79,8 +79,10 @@ class Trials:
 
 
 def trials(runs: Sequence[RunData]) -> Trials | None:
-    """Of all limits that were changed in these runs of a cell; None where none was changed, or
-    nothing tells the noise."""
+    """The trials of all limits that were changed in these runs of a cell.
+
+    None if no limit was changed, or if nothing tells how large the noise is.
+    """
     pairs: list[ChangePair] = []
     with_pairs = 0
     for run in runs:
@@ -156,8 +158,10 @@ def _fit(limit: str, pairs: Sequence[ChangePair]) -> _Fit:
 
 @dataclass(frozen=True)
 class _Change:
-    """Of a limit to so many `times` what is declared. `speed`: of transactions meanwhile, 0 if none
-    ended."""
+    """A change of a limit to so many `times` what is declared.
+
+    `speed`: of transactions meanwhile, 0 if none ended.
+    """
 
     limit: str
     times: float
@@ -174,7 +178,8 @@ class _Change:
 
 
 def pairs_of(run: RunData) -> list[ChangePair]:
-    """Those of which both changes were made in time, and under both of which transactions ended."""
+    """The pairs of which both changes were made in time, and under both of which transactions
+    ended."""
     pairs: list[ChangePair] = []
     paired = False
     for change, later in pairwise(_changes(run)):
@@ -195,8 +200,11 @@ def _pair(change: _Change, later: _Change) -> ChangePair:
 
 
 def _changes(run: RunData) -> list[_Change]:
-    """In their order. Their speed is that of transactions that ended well, or where the number of
-    these is given, how many of them one session would do."""
+    """The changes of limits in their order.
+
+    Their speed is that of transactions that ended well. Where the number of these is given, it is
+    how many of them one session would do.
+    """
     noted = run.record.facts.get("confirm", ())
     if not noted:
         return []
@@ -222,7 +230,7 @@ def _changes(run: RunData) -> list[_Change]:
 
 @dataclass(frozen=True)
 class _Done:
-    """Of each change the transactions that ended well in it, and the time that they took."""
+    """For each change, how many transactions ended well in it, and the time that they took."""
 
     count: Array
     spent_s: Array

@@ -130,7 +130,8 @@ class SideBySide:
 def side_by_side(
     rates: Mapping[Key, Steps], node: str, metrics: Sequence[str]
 ) -> SideBySide:
-    """Without a step where one of them was not sampled at all."""
+    """The rates of several metrics side by side, without steps where one of them was not
+    sampled."""
     sampled: dict[str, Steps] = {}
     for metric in metrics:
         steps = rates.get((node, metric))

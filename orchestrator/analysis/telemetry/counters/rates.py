@@ -12,7 +12,7 @@ from orchestrator.analysis.telemetry.counters.window_growth import Growth
 
 
 def quotient(part: float | None, whole: float | None) -> float | None:
-    """None if either is not known, or there is nothing to divide by."""
+    """The quotient. None if part or whole is not known, or if the whole is zero."""
     if part is None or not whole:
         return None
     return part / whole
@@ -196,7 +196,10 @@ class ServerRates:
         return quotient(self.statements_took, self.statements_per_s)
 
     def write_stall_pct(self, nodes: int) -> float | None:
-        """Of the time of so many nodes; summed over tablets, so it may be more than all of it."""
+        """The share of the time of so many nodes in which writes were stalled.
+
+        It is summed over tablets, so it may be more than 100 %.
+        """
         return share_pct(self.writes_stalled, nodes)
 
 

@@ -52,7 +52,10 @@ class Samples:
             yield from self._by_groups(rows)
 
     def _by_groups(self, rows: Counter[str]) -> Iterator[pd.DataFrame]:
-        """So many nodes at a time as have `at_once` rows, all parts read for each."""
+        """The rows of a few nodes at a time: as many as have `at_once` rows.
+
+        All parts are read for each.
+        """
         groups: dict[int, list[str]] = {}
         total = 0
         for node, count in sorted(rows.items()):

@@ -65,7 +65,7 @@ def _stated_total(record: Record) -> Totals:
 def mean_cpu_pct(
     nodes: Sequence[Node], growth: window_growth.Growth, cpus: float | None
 ) -> float | None:
-    """Of all database nodes; None unless each was sampled."""
+    """The mean CPU use of all database nodes; None unless each was sampled."""
     values = []
     for node in results.database_nodes(nodes):
         cpu = machine_cpu.cpu_of_node(

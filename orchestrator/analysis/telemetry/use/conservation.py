@@ -94,7 +94,7 @@ def _written_of_copies(run: RunData, written_bytes: float) -> Iterator[Measureme
 
 
 def _windows(run: RunData) -> Sequence[Mapping[str, float]]:
-    """Those of a load generator that measures in several, with the bytes that it counted."""
+    """The windows of a load generator that measures in several, with the bytes that it counted."""
     return results.generator(run.record).windows or ()
 
 

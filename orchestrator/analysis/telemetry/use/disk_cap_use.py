@@ -149,7 +149,8 @@ def _told_credit_pct(end: Mapping[str, Any]) -> float | None:
 
 
 def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | None:
-    """By an emulated disk's own account: of its I/Os' time that for which its limits kept them."""
+    """For which share of its I/Os' time an emulated disk's limits kept them, as the disk itself
+    counted."""
     waited_s = _grown(begin, end, "waited_s")
     took_s = _grown(begin, end, "took_s")
     if took_s <= 0:
@@ -158,7 +159,7 @@ def _held_back_pct(begin: Mapping[str, Any], end: Mapping[str, Any]) -> float | 
 
 
 def _grown(begin: Mapping[str, Any], end: Mapping[str, Any], name: str) -> float:
-    """Of reads and writes together."""
+    """By how much a counter grew, reads and writes together."""
     total = 0.0
     for way in WAYS:
         before = group(begin, way).get(name, 0.0)
@@ -172,7 +173,7 @@ def wal_against_caps(
     node: Node,
     window: tuple[float, float],
 ) -> CapUse:
-    """Of the disk of its WAL alone, whose tier is `tier`."""
+    """How the disk for WAL, whose tier is `tier`, was used against its caps."""
     if tier is None or not node.wal_device:
         return CapUse()
     whole = demand(tier, rates, node.name, which="wal_")
@@ -183,7 +184,8 @@ def wal_against_caps(
 
 
 def _above_base(tier: Tier, disk: DiskSeconds) -> Array:
-    """In which seconds a disk drew on burst credit: above a base rate that can be exceeded."""
+    """In which seconds a disk drew on burst credit: it was above a base rate that can be
+    exceeded."""
     above = np.zeros(disk.end_s.size, dtype=bool)
     for cap in DISK_CAPS:
         base = cap.of(tier.limits)

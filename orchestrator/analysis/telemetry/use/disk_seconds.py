@@ -139,7 +139,7 @@ class _CountedDisk:
 
 
 def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
-    """In the seconds in which all four counters of the disk are known."""
+    """What the disk counted, in the seconds in which all four of its counters are known."""
     reads = f"{which}{counter_names.READS}"
     writes = f"{which}{counter_names.WRITES}"
     read_bytes = f"{which}{counter_names.READ_BYTES}"
@@ -217,8 +217,11 @@ class _BurstBucket:
     burst: Burst
 
     def followed(self, rate: Array, step_s: Array, started: _Started) -> _Limit:
-        """With less credit than some seconds of the peak take, the cap is the base and what the
-        credit adds to it, as far as it was used."""
+        """The limit that a rate follows.
+
+        If the credit is less than some seconds of the peak take, the cap is the base and what the
+        credit adds to it, as far as it was used.
+        """
         full = (self.top - self.base) * self.burst.duration_s
         credit = full * self.burst.start_pct / 100
         caps = np.empty(rate.size)

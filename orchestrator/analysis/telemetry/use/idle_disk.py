@@ -32,7 +32,7 @@ def _idle_s(tier: Tier, way: Way, measured_s: float | None) -> float | None:
 def _gate_latency_s(
     gate: Gate | None, quantity: GateQuantity, node: str
 ) -> float | None:
-    """As the gate measured it on the disk of `node`, else on the first one."""
+    """The latency that the disk check measured on the disk of `node`, else on the first one."""
     if gate is None:
         return None
     checks = []

@@ -48,7 +48,10 @@ class LoadUse:
 
 
 def of_load(record: Record, sessions: Sessions) -> LoadUse:
-    """Of a whole run. `sessions`: as `run_telemetry` has them; empty where none were seen."""
+    """What the load and its sessions did in a whole run.
+
+    `sessions`: as `run_telemetry` has them; empty where none were seen.
+    """
     seen = _seen(record, sessions)
     waits = _database_waits(record)
     locked_pct = seen.locked_pct
@@ -107,8 +110,10 @@ class _SeenStates:
 
 
 def _seen(record: Record, sessions: Sessions) -> _SeenStates:
-    """Where the load has a pace of its own an idle session has nothing to do: then shares are of
-    the others."""
+    """In which states sessions were seen.
+
+    An idle session of a load with a pace has nothing to do: shares are then of the other sessions.
+    """
     states: dict[str, float] = {}
     for of_node in sessions.values():
         states |= of_node
@@ -130,7 +135,8 @@ def _seen(record: Record, sessions: Sessions) -> _SeenStates:
 
 
 def _sampled_locks_pct(record: Record) -> float | None:
-    """Of the time of sessions at work that in locks, as a YugabyteDB sampled it itself."""
+    """For which share of their working time sessions waited for locks, as YugabyteDB sampled it
+    itself."""
     waits = group(record.facts, "waits")
     if not covers_window(waits):
         return None
@@ -149,10 +155,11 @@ def covers_window(waits: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class _DatabaseWaits:
-    """By the database's own counters, in % of the time; None: not counted.
+    """What sessions waited for by the database's own counters, in % of the time; None: not counted.
 
-    Of the three kinds of log syncs a run has one: those that commits wait for, the same on a disk
-    of the log's own, or those that no commit waits for."""
+    A run has one of three kinds of log syncs: those that commits wait for, the same on a disk of
+    the log's own, or those that no commit waits for.
+    """
 
     reading_pct: float | None = None
     log_syncing_pct: float | None = None
@@ -161,7 +168,7 @@ class _DatabaseWaits:
 
 
 def _database_waits(record: Record) -> _DatabaseWaits:
-    """From the beginning of the warm-up on."""
+    """The database's waits from the beginning of the warm-up on."""
     counted = _counted(record)
     if counted is None:
         return _DatabaseWaits()

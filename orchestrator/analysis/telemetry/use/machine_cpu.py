@@ -19,7 +19,8 @@ OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
 
 @dataclass(frozen=True)
 class MachineUse:
-    """Of one machine, in % of its CPU or of the time; None: not known. Names as in `Evidence`."""
+    """The use of one machine, in % of its CPU or of the time; None: not known. Names as in
+    `Evidence`."""
 
     host_cpu_pct: float | None = None
     low_priority_pct: float | None = None
@@ -33,7 +34,7 @@ class MachineUse:
 
 @dataclass(frozen=True)
 class SurroundingUse:
-    """Of the machine of a node, and of the busiest load generator, wherever that runs."""
+    """The use of the machine of a node, and of the busiest load generator, wherever that runs."""
 
     machine: MachineUse
     busiest_core_pct: float | None
@@ -107,7 +108,7 @@ class Machines:
         return self.busiest_cores_pct.get(_name(host))
 
     def busiest(self) -> MachineUse:
-        """Of each value the highest of all machines."""
+        """For each value, the highest of all machines."""
         hosts: Sequence[Node | None] = _hosts(self.nodes) or [None]
         return _busiest([self._use_of(host) for host in hosts])
 
@@ -176,7 +177,7 @@ class Machines:
 
 
 def _busiest(machines: Sequence[MachineUse]) -> MachineUse:
-    """Of each value the highest of these machines."""
+    """For each value, the highest of these machines."""
     highest: dict[str, float | None] = {}
     for value in fields(MachineUse):
         several = [getattr(machine, value.name) for machine in machines]
@@ -185,7 +186,7 @@ def _busiest(machines: Sequence[MachineUse]) -> MachineUse:
 
 
 def _higher(elsewhere: float | None, here: float | None) -> float | None:
-    """Of two machines the higher value that is known."""
+    """The higher value of two machines; one that is not known does not count."""
     return node_values.highest([elsewhere, here])
 
 

@@ -100,7 +100,7 @@ def _of_link(rate: _LinkRate, bytes_per_s: Array) -> LinkUse:
 
 
 def _with_steadiness(use: LinkUse, bytes_per_s: Array) -> LinkUse:
-    """With how steady throughput was."""
+    """The use of a link, with how steady throughput was."""
     if len(bytes_per_s) < _FEWEST_SECONDS:
         return use
     typical = float(np.median(bytes_per_s))

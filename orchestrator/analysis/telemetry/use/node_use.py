@@ -127,7 +127,7 @@ def _use_of_shared(tier: Tier, uses: Iterable[_NodeUse]) -> _SharedUse:
 
 
 def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
-    """In the order of `Evidence`: from which part each value comes."""
+    """The values of `Evidence` in its order, each from the part that has it."""
     caps = use.caps
     disk = use.disk
     link = use.seconds.link

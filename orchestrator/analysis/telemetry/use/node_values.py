@@ -132,7 +132,7 @@ class Evidence:
     shared_bandwidth_of_cap_pct: float | None = None
 
     def of_cap_pct(self, cap: CapName) -> float | None:
-        """Of its own disk's caps the use of this one."""
+        """How much of this cap of its own disk a node used."""
         if cap == "iops":
             return self.iops_of_cap_pct
         return self.bandwidth_of_cap_pct
@@ -173,13 +173,13 @@ def largest(*values: float | None) -> float:
 
 
 def highest(values: Iterable[float | None]) -> float | None:
-    """The same, but None if none was."""
+    """The highest value; None if there is none."""
     sampled = [value for value in values if value is not None]
     return max(sampled, default=None)
 
 
 def sum_if_all(values: Sequence[float | None]) -> float | None:
-    """None unless there are some, and all of them are known."""
+    """The sum; None unless there are values and all of them are known."""
     sampled = [value for value in values if value is not None]
     if not sampled or len(sampled) < len(values):
         return None

@@ -187,7 +187,7 @@ def _gauges(
     window: Window,
     is_wanted: Callable[[str], bool],
 ) -> Iterator[tuple[Key, Array]]:
-    """Of the gauges by these names that were read in the window, what they showed in it."""
+    """The gauges that are wanted, and what they showed in the window."""
     start_s, end_s = window
     for key, readings in series.items():
         _node, metric = key

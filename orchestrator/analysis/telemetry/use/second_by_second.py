@@ -82,7 +82,7 @@ def by_second(
 
 
 def _column(name: str, counted: _CountedSteps, second: Numbers, seconds: int) -> Array:
-    """Of each second the sum of the counters of a column; NaN where none was sampled."""
+    """For each second, the sum of the counters of a column; NaN where none was sampled."""
     has_metric = np.isin(counted.metric, _BY_SECOND[name])
     return _sums(second[has_metric], counted.per_s[has_metric], seconds)
 
@@ -94,8 +94,10 @@ def _limits_at(
     names: Sequence[str],
     limits: Mapping[str, Mapping[float, str]],
 ) -> pd.Series[str]:
-    """Of each second what was at its limit. Limits are known by the ends of steps: those of the CPU
-    are enough, of which a second has one."""
+    """For each second, what was at its limit.
+
+    Limits are known by the ends of steps. Those of the CPU are enough, because each second has one.
+    """
     titles = np.full(seconds, None, dtype=object)
     for row in np.flatnonzero(counted.metric == counter_names.CPU_SECONDS).tolist():
         of_node = limits.get(names[counted.node[row]], {})
@@ -109,7 +111,7 @@ def _named(places: Numbers, names: Sequence[str]) -> pd.Categorical[str]:
 
 
 def _counted(rates: Mapping[Key, Steps], names: Sequence[str]) -> _CountedSteps:
-    """Of these nodes, what `_BY_SECOND` adds up, in the phases that are shown."""
+    """What `_BY_SECOND` adds up on these nodes, in the phases that are shown."""
     parts = [_NOTHING]
     for number, node in enumerate(names):
         for metric in _all_counters():
@@ -148,8 +150,10 @@ def _together(parts: Sequence[_CountedSteps]) -> _CountedSteps:
 
 
 def _seconds(counted: _CountedSteps) -> tuple[Numbers, Numbers]:
-    """Of each step the number of its node, second and phase, in this order; and the place of the
-    first step of each."""
+    """For each step, the number of its node, second and phase, in this order.
+
+    The second result is the place of the first step of each.
+    """
     places = np.column_stack([counted.node, counted.begin_s, counted.phase])
     ordered = np.lexsort(places.T[::-1])
     steps = np.diff(places[ordered], axis=0, prepend=np.nan)
@@ -160,7 +164,7 @@ def _seconds(counted: _CountedSteps) -> tuple[Numbers, Numbers]:
 
 
 def _sums(second: Numbers, values: Array, seconds: int) -> Array:
-    """Of each second; NaN where there is no value."""
+    """For each second, the sum of the values; NaN where there is none."""
     sums = np.bincount(second, values, seconds).astype(float)
     sums[np.bincount(second, minlength=seconds) == 0] = np.nan
     return sums

@@ -113,7 +113,7 @@ def _wal_disks(
 
 
 def _users_of_wal_disks(database: Sequence[Node]) -> list[str]:
-    """Of each disk that holds only WAL the first node on it."""
+    """For each disk that holds only WAL, the first node on it."""
     data = {(results.place(node), node.device) for node in database}
     first_on: dict[tuple[str, str], str] = {}
     for node in reversed(database):
@@ -133,7 +133,7 @@ def _wal_figures(disk: rates.WalDiskRates) -> _Figures:
 def _servers(
     database: Sequence[Node], growth: window_growth.Growth
 ) -> Iterator[Measurement]:
-    """Of YugabyteDB's storage on each node, and on all together."""
+    """Figures of YugabyteDB's storage, on each node and on all together."""
     servers = []
     for node in database:
         server = rates.server_rates(growth, node.name)

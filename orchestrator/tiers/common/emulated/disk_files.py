@@ -127,7 +127,7 @@ def served(file: DiskFile, world: World) -> str:
 
 
 def shared(world: World) -> str:
-    """Where the disks of a run keep what they have used of limits of all together."""
+    """The file in which the disks of a run keep what they have used of limits that all share."""
     return inside(_disks(world) / f"{world.scope}.shared", world)
 
 

@@ -381,7 +381,7 @@ def _fio_jobs(root: Path) -> dict[str, bytes]:
 
 
 def _parent(file: Path) -> Mount:
-    """Without other disks that are mounted in the same folder."""
+    """The mount of the file's folder, without other disks that are mounted in the same folder."""
     return Mount(str(file.parent.resolve()), str(INSIDE), alone=True)
 
 

@@ -97,11 +97,14 @@ def since(before: Reading, after: Reading) -> dict[str, float]:
 
 
 def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]]:
-    """Of "read" and "write" the requests as `served` by the disk's server and as the `kernel`
-    counted them (the middle of what that may have been), and `apart_pct`, their least difference in
-    % of the server's; empty if one of both was not read. The kernel was read before and after the
-    server's answer, so its count at that moment lies between; it counts a request when it ends, the
-    server when it comes, so those under way may be missing."""
+    """Requests of "read" and of "write", as the disk's server and as the kernel counted them.
+
+    `served`: by the server. `kernel`: by the kernel, the middle of what it may have been.
+    `apart_pct`: their least difference in % of the server's. Empty if one of both was not read. The
+    kernel was read before and after the server's answer, so its count at that moment lies between.
+    It counts a request when it ends, the server when it comes, so requests under way may be
+    missing.
+    """
     both_read = len(before.kernel) == len(after.kernel) == 2
     if not (both_read and before.disk and after.disk):
         return {}
@@ -147,7 +150,7 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
 
 
 def _means(before: Reading, after: Reading, way: str) -> dict[str, float]:
-    """Of the requests of a direction; empty if there were too few."""
+    """The means of the requests of a direction; empty if there were too few."""
     ios = _kernel_growth(before, after, f"disk_{way}s_total")
     device_s = _kernel_growth(before, after, f"disk_{way}_seconds_total")
     served_before = before.disk[way]
@@ -172,7 +175,7 @@ def _kernel_growth(before: Reading, after: Reading, counter: str) -> float:
 
 
 def _growth(before: Mapping[str, Any], after: Mapping[str, Any], key: str) -> float:
-    """Of reads and writes together; 0 if one of both readings lacks them."""
+    """By how much it grew, reads and writes together; 0 if one of both readings lacks them."""
     grown = 0.0
     for way in _WAYS:
         if way not in before or way not in after:

@@ -177,7 +177,7 @@ def _differences(
 
 
 def _meant(tier: Tier, place: DiskPath) -> Tier | None:
-    """By what a disk is judged; None: one that holds only WAL may be of any kind."""
+    """The tier by which a disk is judged. None: a disk that holds only WAL may be of any kind."""
     if place.only_wal:
         return tier.wal
     return tier
@@ -186,7 +186,7 @@ def _meant(tier: Tier, place: DiskPath) -> Tier | None:
 def _answer_of(
     cloud: str, device: str, answers: Mapping[str, Answer], machine: Machine
 ) -> Answer:
-    """Of AWS only the model of a device says its type; the service does not."""
+    """What the cloud answers about a disk. On AWS only the model of the device says its type."""
     if cloud != "aws":
         return answers.get(device, {})
     facts = block_devices.facts(device, machine)

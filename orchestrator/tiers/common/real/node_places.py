@@ -43,14 +43,14 @@ class DiskPath:
 
     @property
     def key(self) -> str:
-        """By which records know it."""
+        """The name by which records know it."""
         if self.machine:
             return f"{self.machine}:{self.path}"
         return self.path
 
     @property
     def title(self) -> str:
-        """As errors and reports name it: `node-2 (/mnt/p15-b)`."""
+        """The name in errors and reports: `node-2 (/mnt/p15-b)`."""
         users = listed([str(use) for use in self.uses]) or "all nodes"
         return f"{users} ({self.key})"
 

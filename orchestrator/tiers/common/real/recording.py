@@ -140,7 +140,7 @@ def _limits(
 
 
 def _iops(job: Mapping[str, Any]) -> float:
-    """Of a job whose requests are small ones."""
+    """The IOPS of a job whose requests are small ones."""
     return fio_jobs.bytes_per_s(job) / truth_gate.IOPS_BLOCK_BYTES
 
 
@@ -158,7 +158,7 @@ def _latencies(
     limits: RecordedLimits,
     world: powers.World,
 ) -> tuple[_Timed, _Timed]:
-    """Of single reads, and of single writes."""
+    """The latencies of single reads, and of single writes."""
 
     def timed(seconds: float, pause_s: float) -> Jobs:
         settings = {

@@ -28,7 +28,10 @@ _COPY_S = 6 * 3600.0
 def there(
     folders: Sequence[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:
-    """The same for folders of the machine with the disks, by a container. RunError if it fails."""
+    """Removes folders on the machine with the disks, or lists them, by a container.
+
+    RunError if it fails.
+    """
     if not folders:
         return ()
     verb = "remove"
@@ -44,7 +47,10 @@ def there(
 def remove_there(
     folders: Sequence[Path], world: World, what: str, advice: str = ""
 ) -> None:
-    """As `there`. RunError that says `what` if one is not ours, or something of it stays."""
+    """Removes as `there` does.
+
+    RunError that says `what` if a folder is not ours or something of it stays.
+    """
     for left in there(folders, world):
         if left.foreign or left.kept:
             raise RunError(f"{what}: {left}", advice=advice)

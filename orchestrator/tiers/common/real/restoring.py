@@ -148,7 +148,10 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _all_rest(rests: Sequence[bool | None]) -> bool | None:
-    """None: the counters of a machine could not be read, and no other was seen not to rest."""
+    """Whether all rest.
+
+    None: counters of a machine could not be read, and no other was seen at work.
+    """
     if False in rests:
         return False
     if None in rests:
@@ -214,7 +217,7 @@ def _attached(
 
 
 def _devices(volumes: Iterable[Volume]) -> list[str]:
-    """As in /proc/diskstats."""
+    """The names of the devices in /proc/diskstats."""
     devices: set[str] = set()
     for volume in volumes:
         devices.add(volume.device.removeprefix("/dev/"))
@@ -317,7 +320,8 @@ def _await_quiet(devices: Sequence[str], world: World) -> bool | None:
 def _drop(
     directories: Sequence[Path], world: World
 ) -> Literal["of the machine", "of the files"]:
-    """Only root may drop all caches of the machine; else those of the files that were copied."""
+    """Drops caches: all of the machine if this is root, else those of the files that were
+    copied."""
     drop = script(__package__, "drop")
     # Else the shell is another machine's.
     if world.is_here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
@@ -332,7 +336,7 @@ def _drop(
 
 @dataclass(frozen=True)
 class _DiskCounts:
-    """Of all devices: I/Os and bytes since the boot, and I/Os that are under way."""
+    """Counts of all devices: I/Os and bytes since the boot, and I/Os that are under way."""
 
     ios: float
     moved_bytes: float
@@ -340,7 +344,7 @@ class _DiskCounts:
 
 
 def _counted(devices: Sequence[str], machine: Machine) -> _DiskCounts | None:
-    """None if a device is not there."""
+    """The counts of these devices; None if one is not there."""
     try:
         machine.refresh()  # what was read before shows no movement
         by_device = block_devices.counters_by_device(machine)

@@ -82,7 +82,7 @@ def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
 
 
 def _roots(way: Snapshots, disks: Sequence[mounts.RealDisk]) -> list[Path]:
-    """Where copies are kept: on another disk, if the profile names one, else on each itself."""
+    """Where copies are kept: on another disk if the profile names one, else on each disk itself."""
     if way.path:
         return [Path(way.path)]
     return [disk.path for disk in disks]
