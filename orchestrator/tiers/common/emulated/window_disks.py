@@ -6,8 +6,8 @@ at its end.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from orchestrator.errors import TierbenchError
 from orchestrator.model import Node, Volume
@@ -51,25 +51,24 @@ class WindowDisk:
     """An emulated disk during a measured window: a `parts.ServedDisk`.
 
     `credit_pct`: the burst credit with which a window begins, % of a full bucket. None: as it is.
-    `first`: the counters when the window began, or when the load began if it has not said when its
-    window does. `last`: the counters when the window ended. `credit_set_pct`: the burst credit that
-    was set; None if it was not or could not be.
+    `readings`: the counters at the "begin" and at the "end" of the window. Until the window begins,
+    "begin" has them as of the begin of the load. `credit_set`: "credit_set_pct" → the burst credit
+    that was set; empty if it was not or could not be.
     """
 
     volume: Volume
     server: Node
     credit_pct: float | None
     world: World
-    first: _ReadAt | None = None
-    last: _ReadAt | None = None
-    credit_set_pct: float | None = None
+    readings: dict[Literal["begin", "end"], _ReadAt] = field(default_factory=dict)
+    credit_set: dict[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return self.server.name
 
     def begin(self) -> None:
-        self.first = self._read()
+        self.readings["begin"] = self._read()
 
     def begin_window(self) -> None:
         # Credit that cannot be set stays as it was: the counters at the begin then show how much.
@@ -77,12 +76,12 @@ class WindowDisk:
             with suppress(TierbenchError):
                 limits = {"burst_start": self.credit_pct}
                 disk_server.change(self.server.container or "", limits, self.world)
-                self.credit_set_pct = self.credit_pct
-        self.first = self._read()
+                self.credit_set["credit_set_pct"] = self.credit_pct
+        self.readings["begin"] = self._read()
 
     def end(self) -> None:
-        if self.last is None:
-            self.last = self._read()
+        if "end" not in self.readings:
+            self.readings["end"] = self._read()
 
     def _read(self) -> _ReadAt:
         reading = host_load.read(self.volume, self.world)
@@ -91,30 +90,30 @@ class WindowDisk:
     def facts(self) -> dict[str, Any]:
         """What both readings say of the window; empty if nothing could be read.
 
-        These are `late_s` and `over_pct` over the window, what
-        `host_load.counted_apart` says of reads and of writes, `overhead` (`host_load.overheads`),
-        and the counters themselves at the `begin` and the `end`.
+        These are `late_s` and `over_pct` over the window, what `host_load.counted_apart` says of
+        reads and of writes, `overhead` (`host_load.overheads`), and the counters at the `begin` and
+        the `end`.
         """
-        if self.first is None or self.last is None:
+        begin = self.readings.get("begin")
+        end = self.readings.get("end")
+        if begin is None or end is None:
             return {}
-        before = self.first.reading
-        after = self.last.reading
+        before = begin.reading
+        after = end.reading
         facts: dict[str, Any] = dict(host_load.since(before, after))
         facts.pop("host_cpu_pct", None)
         groups: dict[str, Mapping[str, Any]] = {
             **host_load.counted_apart(before, after),
             "overhead": host_load.overheads(before, after),
-            "begin": _shown(self.first),
-            "end": _shown(self.last),
+            "begin": _shown(begin),
+            "end": _shown(end),
         }
         for name, group in groups.items():
             if group:
                 facts[name] = group
         if not facts:
             return {}
-        if self.credit_set_pct is not None:
-            facts["credit_set_pct"] = self.credit_set_pct
-        return facts
+        return {**facts, **self.credit_set}
 
 
 def _shown(read_at: _ReadAt) -> dict[str, Any]:
