@@ -84,10 +84,12 @@ def running(
 def run(
     generator: LoadGenerator, load: ClientLoad, clients: Sequence[Node]
 ) -> tuple[Phase, Phase]:
-    """As the generator's own `run` of the whole load, by all clients. LoadError that names the
-    client if one fails, or if they did not measure at the same time. The clock of an only client is
-    that of this computer if it runs there; times of a generator without a record of each
-    transaction are by this computer's clock anyway."""
+    """Runs the whole load by all clients, as the generator's own `run` does by one.
+
+    LoadError that names the client if one fails, or if they did not measure at the same time. The
+    clock of an only client is that of this computer if it runs there; times of a generator without
+    a record of each transaction are by this computer's clock anyway.
+    """
     if len(clients) > 1:
         loads = _loads(load, clients)
         notes_of_all = _Together(generator, loads, load.world).run()
@@ -323,7 +325,7 @@ class _Together:
             self._world.window_begins(max(self._windows_s))
 
     def _throughput_seen(self, at: int, per_s: float) -> None:
-        """That of all clients together is told when the first has reported."""
+        """Tells the throughput of all clients together, when the first has reported."""
         self._per_s[at] = per_s
         if at == 0:
             self._world.throughput_seen(sum(self._per_s))

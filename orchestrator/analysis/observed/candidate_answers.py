@@ -149,7 +149,7 @@ class Observed:
         return tuple(needs)
 
     def against(self, purchases: Sequence[Purchase]) -> Observed:
-        """With an answer for each."""
+        """The observation with an answer for each purchase."""
         # Node by node, because what is drawn for each is in memory once.
         by_node: list[Sequence[OnDisk]] = []
         for disks in node_sums.by_node(self.demands):
@@ -163,7 +163,7 @@ class Observed:
 
     @property
     def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
-        """Of each provider what is worth measuring; none without any."""
+        """What is worth measuring, by provider; empty if nothing is."""
         by_provider = gathered(
             (answer.purchase.provider, answer) for answer in self.answers
         )
@@ -190,7 +190,7 @@ class Observed:
     def _word(
         self, purchase: Purchase, on: OnDisk, is_hidden: bool
     ) -> tuple[Word, str]:
-        """With why it is so, or is doubted."""
+        """The word for a purchase, with why it holds or is doubted."""
         coverage = min(demand.coverage for demand in self.demands)
         if purchase.lacks:
             return "cannot be told", purchase.lacks
@@ -279,7 +279,7 @@ def _shares_at_seeming(
 
 
 def _shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """Of devices that are one stripe the caps are those of all of them together."""
+    """The shares of known caps. If devices are one stripe, the caps are those of all together."""
     whole_s = _seconds_of(demands)
     by_devices = gathered((demand.devices, demand) for demand in demands)
     shares: dict[RateCap, float] = {}
@@ -349,5 +349,5 @@ def worth_measuring(
 
 
 def _is_sold(purchase: Purchase) -> bool:
-    """With a price, and all that must be known."""
+    """Whether it is sold: it has a price, and all that must be known of it is known."""
     return bool(purchase.tier.price) and not purchase.lacks
