@@ -88,8 +88,8 @@ def _short_window(measured_s: float, scale: str) -> Doubt:
 def _not_recovered() -> Doubt:
     return limits_the_answer(
         "not recovered",
-        f"throughput was not at {slowed.RECOVERED_PCT:.0f} % of before for "
-        f"{slowed.RECOVERED_FOR_S} s in a row after the slow disk, until the window's end",
+        f"after the slow disk throughput did not reach {slowed.RECOVERED_PCT:.0f} % of "
+        f"before for {slowed.RECOVERED_FOR_S} s",
         advice="give it a longer `measure`, or begin the slow disk earlier (@AFTER)",
     )
 

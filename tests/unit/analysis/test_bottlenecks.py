@@ -20,6 +20,7 @@ from orchestrator.analysis.telemetry.use import disk_seconds, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
+from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape, held, rates_of, sampled_in
 from tests.campaigns import build_campaign, build_tier
 from tests.tiers import changed
@@ -520,3 +521,15 @@ def test_large_ios_count_as_several() -> None:
         run.record.profile.tier, rates_of(sampled_in(run)), "node-1"
     )
     assert float(np.median(found.rates["iops"])) == pytest.approx(1_200, rel=0.02)
+
+
+def test_a_window_with_a_slow_disk_does_not_say_what_limits_the_tier() -> None:
+    campaign = build_campaign()
+    cell = campaign.runs[0]
+    plain = bottlenecks.bottleneck([cell], None)
+    assert plain is not None and plain.verdict != "unattributed"
+    slow = (SlowDisk("node-1", "share", 10.0, 5.0),)
+    record = replace(cell.record, workload=replace(cell.record.workload, slow=slow))
+    told = bottlenecks.bottleneck([replace(cell, record=record)], None)
+    assert told is not None and told.verdict == "unattributed"
+    assert told.text.startswith("A disk was made slow in the window")

@@ -17,6 +17,7 @@ from orchestrator.analysis.telemetry.use.disk_cap_use import CapUse
 from orchestrator.metrics import measured
 from orchestrator.model import Dataset, Record
 from orchestrator.tier import Burst
+from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import GIB, Shape, held, sampled_in
 from tests.campaigns import START_S, build_gate, build_tier
 from tests.doubted import facts, figures, kinds, small, the
@@ -30,6 +31,28 @@ def test_unsteady_throughput_names_run_and_warm_up() -> None:
         "throughput drifted by −31.2 % over the measured window"
     )
     assert found.advice == "warm up for longer than 10 s, or measure for longer"
+
+
+def with_a_slow_disk(record: Record) -> Record:
+    slow = (SlowDisk("node-1", "stall", 0.0, 5.0),)
+    return replace(record, workload=replace(record.workload, slow=slow))
+
+
+def test_a_slow_disk_without_a_recovery_in_the_window() -> None:
+    found = the("not recovered", small(change=with_a_slow_disk))
+    assert "throughput did not reach 90 % of before for 5 s" in found.text
+    assert found.effect == "limits"
+
+    def recovered(record: Record) -> Record:
+        return figures(measured("recovery_s", 3.0))(with_a_slow_disk(record))
+
+    assert "not recovered" not in kinds(small(change=recovered))
+    assert "not recovered" not in kinds(small())
+
+
+def test_a_window_with_a_slow_disk_has_no_steady_state() -> None:
+    drifts = small(change=with_a_slow_disk, drift_pct=-30.0)
+    assert "unsteady throughput" not in kinds(drifts)
 
 
 def test_a_short_window() -> None:

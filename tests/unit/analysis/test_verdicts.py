@@ -424,8 +424,11 @@ def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
     others = {
         ("payload_bytes_per_s", "all"),
         ("rebuild_s", "all"),
-    }  # of rows, and of a lost node
-    of_node = {key for key in comparisons.COMPARED if key[1] == "rebuild"}
+        ("slow_share_pct", "all"),
+        ("recovery_s", "all"),
+    }  # of rows, of a lost node, and of a slow disk
+    scopes_of_others = ("rebuild", "slow_disk")
+    of_node = {key for key in comparisons.COMPARED if key[1] in scopes_of_others}
     assert compared == set(comparisons.COMPARED) - others - of_node
     scopes = {c.scope for c in verdicts.cells(campaign)}
     assert {"all", "new_order", "payment", "delivery"} <= scopes

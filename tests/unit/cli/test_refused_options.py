@@ -252,7 +252,7 @@ OTHER_COMMANDS: dict[str, dict[str, str]] = {
         "--vms": "",
         **JSON,
     },
-    "tiers set": {"--results": ""},
+    "tiers set": dict.fromkeys(("--node", "--results"), ""),
     "prices update": dict.fromkeys(
         ("--provider", "--region", "--currency", "--file"), ""
     ),

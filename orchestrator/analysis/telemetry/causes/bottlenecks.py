@@ -28,6 +28,12 @@ from orchestrator.tier import Tier
 
 # Of the blocks read, or of the log, for a statement to be named.
 MOST_PCT = 50.0
+# Values of the whole window are of two states, and of neither.
+_DISK_WAS_SLOW = Cause(
+    "unattributed",
+    "A disk was made slow in the window, so its values do not say what limits the tier. "
+    "A run without `slow` (--slow) does.",
+)
 
 
 def bottlenecks(campaign: results.Results) -> tuple[Bottleneck, ...]:
@@ -58,6 +64,9 @@ def _named(
     node, cause = _judged(by_node, record.profile.tier)
     values = by_node.get(node, Evidence())
     remarks = _statement_text(cause.name, runs) + phrases.requests_too(values, node)
+    if record.workload.slow:
+        cause = _DISK_WAS_SLOW
+        remarks = ""
     run = record.run
     return Bottleneck(
         profile=run.profile,
