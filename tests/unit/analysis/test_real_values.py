@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import (
     bottlenecks,
     node_cause,
@@ -15,8 +14,8 @@ from orchestrator.analysis.telemetry.causes import (
 from orchestrator.analysis.telemetry.causes.throughput_shares import follows
 from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
-from tests.campaign_tables import Shape
-from tests.campaigns import build_campaign, build_tier
+from tests.campaigns import build_tier
+from tests.counted_disks import of_disk
 
 # Sixteen sessions with 0.15 cores, whose disk of 1,724 IOPS served 1,411: a quarter more CPU gave
 # throughput 21 % (9 to 34 %), a quarter more IOPS 9 % (−2 to 21 %).
@@ -91,27 +90,6 @@ SLOW_HOST = {
     "seen_reading_pct": 93.75,
     "sessions_reading_pct": 93.5,
 }
-
-
-def of_disk(waited_s: float, took_s: float) -> RunData:
-    """A run whose disk counted that of its reads, behind ten seconds of each before the window."""
-    shapes = {
-        ("premium-v2", "insert"): Shape(
-            184.0, 1828.0, 2.0, await_s=0.00826, cpu_pct=26.0
-        )
-    }
-    made = build_campaign(
-        profiles=("premium-v2",), workloads=("insert",), repetitions=1, shapes=shapes
-    )
-    (run,) = made.runs
-    begin = {"read": {"waited_s": 10.0, "took_s": 10.0}, "write": {}}
-    end = {"read": {"waited_s": 10.0 + waited_s, "took_s": 10.0 + took_s}, "write": {}}
-    disks = {
-        f"disk-{node.name}": {"begin": begin, "end": end} for node in run.record.nodes
-    }
-    return replace(
-        run, record=replace(run.record, facts={**run.record.facts, "disks": disks})
-    )
 
 
 def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_window() -> (

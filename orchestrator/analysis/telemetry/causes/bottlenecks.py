@@ -14,6 +14,7 @@ from orchestrator.analysis import results
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.figures import statements
 from orchestrator.analysis.telemetry.causes import (
+    disk_account,
     node_cause,
     outside_causes,
     phrases,
@@ -63,7 +64,9 @@ def _named(
     record = runs[0].record
     node, cause = _judged(by_node, record.profile.tier)
     values = by_node.get(node, Evidence())
-    remarks = _statement_text(cause.name, runs) + phrases.requests_too(values, node)
+    remarks = disk_account.remark(values, cause.name)
+    remarks += _statement_text(cause.name, runs)
+    remarks += phrases.requests_too(values, node)
     if record.workload.slow:
         cause = _DISK_WAS_SLOW
         remarks = ""

@@ -22,7 +22,7 @@ from orchestrator.analysis.telemetry.use.disk_seconds import (
     demand,
     server_account,
 )
-from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence, assumed
+from orchestrator.analysis.telemetry.use.node_values import CapName, Evidence
 from orchestrator.facts import group
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
@@ -38,6 +38,8 @@ QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 BINDING = 1.25
 # Of the time of I/Os, by an emulated disk's own account: below it no cap holds any back.
 HELD_BACK_PCT = 10.0
+# From there on one does: it makes I/Os take BINDING times as long.
+SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
 WAYS = ("read", "write")
 
 
@@ -220,10 +222,13 @@ def _two_levels(rate: Array) -> tuple[float, float]:
 
 
 def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
-    """Whether a cap that is reached holds I/Os back: they queue behind it, or those in flight would
-    do more without it."""
-    if assumed(values.held_back_pct, if_unknown=100.0) < HELD_BACK_PCT:
+    """Whether a cap that is reached holds I/Os back: an emulated disk's own account says so, they
+    queue behind it, or those in flight would do more without it."""
+    held_back_pct = values.held_back_pct
+    if held_back_pct is not None and held_back_pct < HELD_BACK_PCT:
         return False
+    if held_back_pct is not None and held_back_pct >= SURELY_HELD_BACK_PCT:
+        return True
     await_s = values.disk_await_s
     idle_s = values.idle_disk_latency_s
     in_flight = values.disk_queue_depth or 0.0
