@@ -125,9 +125,11 @@ def _is_of_commits(subject: Subject) -> bool:
 def obstacle_over_time(
     before: Results, after: Results, cell: Cell, across: Collection[str] = ()
 ) -> str:
-    """Why a profile × workload, of which both have finished runs, must not be compared, or an empty
-    text. `across`: "machines": those of other names count as one if they are of the same kind;
-    "tiers": the profile's disk may have been changed."""
+    """Why the figures of a profile × workload must not be compared; empty if they may be.
+
+    Both campaigns have finished runs of it. `across`: "machines": machines of other names count as
+    one if they are of the same kind; "tiers": the profile's disk may have been changed.
+    """
     runs_before = results.finished(before, *cell)
     runs_after = results.finished(after, *cell)
     both = (*runs_before, *runs_after)

@@ -307,7 +307,7 @@ def verdict(pair: Pair, margin_pct: float, family: Family) -> tuple[VerdictWord,
 
 
 def _no_direction(pair: Pair, margin_pct: float, sharing: int) -> str:
-    """Why a change of which the direction is not known is not "the same" either."""
+    """Why a change is not "the same" either if its direction is not known."""
     interval = pair.ratio.interval_pct or (-math.inf, math.inf)
     if not _is_inside(interval, margin_pct):
         more = _more(pair, margin_pct, sharing)

@@ -205,10 +205,10 @@ class LimitChange(NamedTuple):
 def drawn_order(
     levels: Mapping[str, Sequence[float]], lasts_s: float, seed: int
 ) -> list[LimitChange]:
-    """As many changes of limits as there is time for, in an order that is drawn.
+    """Changes of limits in an order that is drawn: as many as there is time for.
 
-    `levels`: two of each limit. There are rounds: in each all limits come in a drawn order, and of
-    each limit both levels, one right after the other, in a drawn order too.
+    `levels`: two of each limit. They are made in rounds. A round has all limits in a drawn order,
+    and of each limit both levels, one right after the other, in a drawn order too.
     """
     dice = random.Random(seed)
     of_a_round = 2 * len(levels) * LEAST_CHANGE_S

@@ -125,8 +125,11 @@ def read(
     start_s: float,
     end_s: float,
 ) -> Result:
-    """As the generator's own `read`, each transaction once; and figures of a rebuild or a slow
-    disk, if there was one. LoadError if one is unreadable."""
+    """Reads the results of all clients, each transaction once.
+
+    There are figures of a rebuild or a slow disk too, if there was one. LoadError if a result is
+    unreadable.
+    """
     with reading(generator.name):
         notes = files.content(out / _NOTES)
         split_load = generator.abilities.split_load

@@ -111,7 +111,10 @@ class _Event:
 
 
 def _events(parts: Sequence[SlowPart]) -> list[_Event]:
-    """In their order. At one moment a disk is as declared again before it is slow anew."""
+    """The events in their order.
+
+    At one moment a disk is first as declared again, then slow anew.
+    """
     events: list[_Event] = []
     for part in parts:
         events.append(_Event(part.begin_s, part.disk, begins=True))

@@ -129,7 +129,7 @@ class Readings:
         )
 
     def _parts(self) -> Iterator[pd.DataFrame]:
-        """What has been added so far, in parts, of which the last may be empty."""
+        """What has been added so far, in parts; the last one may be empty."""
         with self._lock:
             last = self._in_memory()
             files = list(self._files)
@@ -146,7 +146,7 @@ class Readings:
                 yield Sample(*row)
 
     def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
-        """time_s, node, metric, unit, value, phase, in parts, of which there is at least one.
+        """time_s, node, metric, unit, value, phase, in one or more parts.
 
         `phase` is "" outside every phase.
         """

@@ -108,9 +108,11 @@ def pieces(
 def each(
     do: Callable[[Thing], Answer], things: Iterable[Thing], most: int = MOST
 ) -> list[Answer]:
-    """The answers in the order of `things`, of which `most` are asked at once. If some raise, all
-    are done all the same; then the error of the first of them is raised, and has those of the
-    others as notes."""
+    """The answers in the order of `things`; `most` of them are asked at once.
+
+    If some raise, all the others are still asked. Then the error of the first is raised, and has
+    those of the others as notes.
+    """
     all_things = list(things)
     if len(all_things) < 2:
         return [do(thing) for thing in all_things]

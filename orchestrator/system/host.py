@@ -44,7 +44,7 @@ def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
 
 
 def _hidden(number: str) -> bool | None:
-    """None if the process exists, so that /proc hides it (`hidepid`); False if it does not."""
+    """Whether /proc hides the process (`hidepid`): None if the process exists, else False."""
     try:
         os.kill(int(number), 0)
     except PermissionError:

@@ -51,7 +51,7 @@ def times(limit: int | None, count: int) -> int | None:
 
 
 def lower(first: int | None, second: int | None) -> int | None:
-    """The lower of two limits, of which either may be unknown."""
+    """The lower of two limits. None means that there is no limit, or that it is not known."""
     if first is None:
         return second
     if second is None:

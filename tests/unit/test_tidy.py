@@ -435,6 +435,24 @@ def test_functions_and_classes_say_what_they_do() -> None:
     assert vague == [], "name what it does"
 
 
+# Words with which a phrase begins whose subject is only in the name of the function.
+FRAGMENT = re.compile(r"(Of|That|Those|None|As|With|Without|Until)\b")
+
+
+def test_docstrings_begin_with_what_they_are_about() -> None:
+    """A stranger reads "Of the runs that have it." twice: what of the runs?"""
+    fragments: list[str] = []
+    for file in MODULES:
+        for node in nodes(file):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                text = ast.get_docstring(node) or ""
+                if FRAGMENT.match(text):
+                    fragments.append(f"{place(file)}: {text.splitlines()[0]}")
+    assert fragments == [], (
+        "name the thing first: `The values of the runs that have it.`"
+    )
+
+
 def test_code_reads_no_worse_than_it_did() -> None:
     """The ratchet by folder. When a folder reads better, `python -m tests.legibility`."""
     kept = legibility.recorded()

@@ -134,8 +134,10 @@ def _what(asked: Asked, answer: Answer) -> str:
 
 
 def _met_by_none(asked: Asked, answer: Answer) -> str:
-    """`no tier measured meets nopm > 20000`; of several workloads the first of which that is
-    proven; empty if of none."""
+    """`no tier measured meets nopm > 20000`: for several workloads, the first with such a proof.
+
+    Empty if no workload has one.
+    """
     for part in answer.parts:
         if asked.is_met_by_none(part.subject):
             clauses = units.listed([clause.objective for clause in part.slo])

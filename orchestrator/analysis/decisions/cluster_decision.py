@@ -79,7 +79,7 @@ def _without_each(
     tiers: Sequence[Candidate],
     tier: Candidate | None,
 ) -> list[WithoutWorkload]:
-    """The workloads of which each alone, given up, would let a cheaper tier do."""
+    """The workloads that each, if given up alone, would let a cheaper tier be enough."""
     answers: list[WithoutWorkload] = []
     for given_up in contests:
         rest = [contest for contest in contests if contest is not given_up]

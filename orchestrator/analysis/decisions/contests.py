@@ -110,7 +110,7 @@ class Contest:
         return [other for other in self.candidates if other is not candidate]
 
     def standing(self, standing: Standing) -> list[Candidate]:
-        """The candidates of which that is proven, in their order."""
+        """The candidates with this standing, in their order."""
         standings = self.proof.standings
         return [tier for tier in self.candidates if standings[tier.name] == standing]
 
@@ -384,9 +384,9 @@ def _missing(
     tested: Mapping[str, Sequence[ObjectiveTest]],
     failing: Mapping[str, ObjectiveTest],
 ) -> set[str]:
-    """The tiers that are proven to miss a clause, or of which too many transactions fail.
+    """The tiers that are proven to miss a clause, or whose transactions fail too often.
 
-    Of a disk that was held back nothing is proven by what it missed.
+    If a disk was held back, what it missed proves nothing about it.
     """
     names: set[str] = set()
     for tier in contest.candidates:

@@ -125,8 +125,12 @@ def knee(rates: Mapping[int, float]) -> int | None:
 
 
 def _usable(loads: Loads, tier: str) -> UsableLoad:
-    """Load by load from the least, up to the first that is not proven. A load of which a run has no
-    such figure (too few transactions for it) is no step of the proof: the next one is tested."""
+    """The load that a tier can carry: load by load from the least, up to the first that is not
+    proven.
+
+    A load at which a run has no such figure, because it has too few transactions for it, is no step
+    of the proof: the next one is tested.
+    """
     usable = UsableLoad(None, "")
     if not loads.latencies:
         return usable
@@ -292,7 +296,7 @@ def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
 
 
 def _how_far(loads: Loads, contest: contests.Contest) -> str:
-    """Up to which load each tier is proven, and of which nothing is shown."""
+    """Up to which load each tier is proven, and for which tiers a doubt lets nothing be shown."""
     text = ""
     if loads.latencies:
         taken = [_taken(loads, tier.name) for tier in contest.candidates]

@@ -254,7 +254,7 @@ def passed_over(
 def cheaper_than(
     candidate: Candidate, others: Sequence[Candidate], contest: Contest
 ) -> Sequence[Candidate]:
-    """Those of `others` that cost less. Where prices are not known, all of them."""
+    """The tiers among `others` that cost less. Where prices are not known, all of them."""
     cost = candidate.monthly_cost
     if contest.no_prices or cost is None:
         return others

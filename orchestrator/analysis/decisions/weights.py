@@ -326,7 +326,7 @@ def _mean(
 def _common_repetitions(
     criteria: Iterable[Sequence[Mapping[int, float]]],
 ) -> list[int]:
-    """The numbers of which each figure of each workload can have its logarithm taken."""
+    """The numbers of the repetitions in which each figure of each workload is above zero."""
     of_all: list[Mapping[int, float]] = []
     for of_workloads in criteria:
         of_all += of_workloads

@@ -22,7 +22,7 @@ def between(
 
 
 def figures(part: Window, scope: str) -> Iterator[Measurement]:
-    """Of all transactions together; of a moment there are no figures."""
+    """The figures of all transactions in a part of the window. A mere moment has none."""
     if part.duration_s < 1:
         return
     for measurement in part.measurements(None):

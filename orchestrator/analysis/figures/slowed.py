@@ -82,8 +82,11 @@ class _Seconds:
         self._served += np.bincount(seconds, minlength=len(self._served))
 
     def until(self, per_s: float) -> float | None:
-        """To the end of the first of RECOVERED_FOR_S in a row that together have so much
-        throughput; None if none do."""
+        """When throughput was as high as `per_s` again, in seconds; None if it never was.
+
+        It is the end of the first of RECOVERED_FOR_S seconds in a row that have this throughput
+        together.
+        """
         for second in range(len(self._served) - RECOVERED_FOR_S + 1):
             in_a_row = self._served[second : second + RECOVERED_FOR_S]
             if int(in_a_row.sum()) >= per_s * RECOVERED_FOR_S:

@@ -132,7 +132,8 @@ class Observed:
 
     @property
     def apart_s(self) -> float:
-        """How far readings are apart of which nothing but sums is known; 0 without any."""
+        """How far apart readings are, in seconds, where only sums are known; 0 if that is nowhere
+        so."""
         apart_s = 0.0
         for demand in self.demands:
             if not demand.is_fine and not read.has_enough_pieces(demand):
@@ -222,8 +223,10 @@ class Observed:
 def _on_node(
     disks: Sequence[Demand], purchases: Sequence[Purchase]
 ) -> Sequence[OnDisk]:
-    """What each purchase would have done in the place of each disk of a node, of which several
-    share their machine's caps."""
+    """What each purchase would have done in the place of each disk of a node.
+
+    Several disks share their machine's caps.
+    """
     if len(disks) == 1:
         (alone,) = disks
         return [_in_place_of(alone, purchase, purchase.vm) for purchase in purchases]
@@ -265,8 +268,11 @@ def _seconds_of(demands: Iterable[Demand]) -> float:
 def _shares_at_seeming(
     demands: Sequence[Demand], reported: Caps
 ) -> dict[RateCap, float]:
-    """Of limits that nobody declared: no more than the time in which I/Os may have waited there.
-    One that was reached by the provider's own word is none of these."""
+    """The shares of limits that nobody declared: at most the time in which I/Os may have waited
+    there.
+
+    A limit that the provider itself reports as reached is not among them.
+    """
     whole_s = _seconds_of(demands)
     shares: dict[RateCap, float] = {}
     for cap in seeming_caps(demands):
@@ -331,9 +337,12 @@ def _least(demand: Demand, sold: _Sold, share: float) -> float:
 def worth_measuring(
     answers: Sequence[CandidateAnswer], tolerance: float
 ) -> Sequence[CandidateAnswer]:
-    """The two to rent, of answers from cheap to dear: the cheapest of which the most, and the
-    cheapest of which the least is within the tolerance. If they are the same, it and that of the
-    cheaper ones which is at its cap least. Fewer, if there are none."""
+    """The two answers to rent and measure, from answers ordered from cheap to dear.
+
+    These are the cheapest whose highest share is within the tolerance, and the cheapest whose
+    lowest share is. If they are the same, it is that one, and of the cheaper ones the one that is
+    at its cap least. There are fewer if there are no such answers.
+    """
     sold = [answer for answer in answers if _is_sold(answer.purchase)]
     less = [answer.on.less <= tolerance for answer in sold]
     if not any(less):

@@ -77,20 +77,20 @@ SPREAD_OF_D = Spread(4.0, 0.3)
 
 @dataclass(frozen=True, eq=False)
 class Demand:
-    """Of one disk of a node.
+    """What one disk of a node was asked for, interval by interval.
 
-    begin_s, end_s: Unix times, ascending, without overlap.
-    amounts: one row for each of QUANTITIES, the sums of the intervals. Reads that are NaN are not
-        known apart: `writes` has them too.
-    pieces: rows of amounts per second, of one-second stretches.
-    whole_s: from the first reading of any disk to the last, if that is known.
-    devices: of how many equal ones it is the sum.
-    left_out: intervals that were taken for jumps of a counter, because the disk cannot do that.
-    impossible: intervals that no disk can have done, which are gaps.
-    unlikely: in words, what a person should look at.
-    queue_s: the seconds that all I/Os of each interval took together, NaN where that is not known;
-        None where it is known of none.
-    reported: what its provider itself reports of its limits, if it does.
+    begin_s, end_s: Unix times, ascending, without overlap. amounts: one row for each of QUANTITIES,
+    the sums of the intervals. Reads that are NaN are not known apart: `writes` has them too.
+    queue_s: the seconds that all I/Os of an interval took together, NaN where that is not known;
+    None where it is known of none. reported: what its provider itself reports of its limits, if it
+    does.
+
+    pieces: rows of amounts per second, of one-second stretches. whole_s: from the first reading of
+    any disk to the last, if that is known. devices: how many equal devices it is the sum of.
+
+    left_out: how many intervals were taken for jumps of a counter, because the disk cannot do that.
+    impossible: how many intervals no disk can have done, which are gaps. unlikely: in words, what a
+    person should look at.
     """
 
     node: str

@@ -185,10 +185,11 @@ def seconds_of(step_s: Array, flags: Flags) -> float:
 
 
 class Served(NamedTuple):
-    """Of each step, for one limit.
+    """What one limit did in each step.
 
-    limit: what it lets through. waits: what waits from the steps before. credit: what is left, as
-    a share of a full bucket."""
+    limit: what it lets through. waits: what waits from the steps before. credit: what is left, as a
+    share of a full bucket.
+    """
 
     limit: Array
     waits: Array
@@ -272,9 +273,12 @@ def _served(
 
 @dataclass(frozen=True)
 class Replay:
-    """Of each step: asks: it asks for a cap; at_cap: it is at one if all work is done later; credit
-    left of a full bucket, 0 to 1, of the one with least. An asking step is at the cap too. binding:
-    the cap that is reached in most of the time; "": none is."""
+    """What happened in each step of a replay.
+
+    asks: the step asks for a cap. at_cap: it asks for one, or is at one if all work is done later.
+    credit: what is left of a full bucket, 0 to 1, in the bucket with least. binding: the cap that
+    is reached in most of the time; "": none is.
+    """
 
     asks: Flags
     at_cap: Flags

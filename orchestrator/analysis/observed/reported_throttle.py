@@ -26,14 +26,16 @@ COLUMNS: dict[Limited, str] = {
 
 @dataclass(frozen=True, eq=False)
 class ReportedThrottle:
-    """Of one limit of a disk. `share`: of each interval, from 0 to 1; NaN where nothing is
-    reported."""
+    """How far a provider reports that one limit of a disk was reached.
+
+    `share`: for each interval, from 0 to 1; NaN where nothing is reported.
+    """
 
     limited: Limited
     share: Shares
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Self:
-        """That of some intervals."""
+        """The report on some intervals."""
         return replace(self, share=self.share[which])
 
     @property
@@ -42,7 +44,7 @@ class ReportedThrottle:
 
 
 def in_rows(rows: pd.DataFrame) -> Iterator[ReportedThrottle]:
-    """Of the intervals of one disk; none of a limit of which nothing is reported."""
+    """The reports on the intervals of one disk. A limit of which nothing is reported has none."""
     for limited, column in COLUMNS.items():
         if column in rows and rows[column].notna().any():
             yield ReportedThrottle(limited, rows[column].to_numpy(float))

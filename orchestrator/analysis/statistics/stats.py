@@ -137,10 +137,13 @@ def ratio_beside_order(
     first: Sequence[float],
     confidence: float = CONFIDENCE,
 ) -> Ratio:
-    """As `ratio_of_means`, with the order of a block as a factor: its first run may be slower than
-    the others, or faster, in every block alike. `first`: of each block 1 if the contender came
-    first, −1 if the baseline did, else 0. Least squares of a line, which costs a degree of freedom;
-    where the order never changes it cannot be told from the treatments. ValueError as there."""
+    """The ratio as from `ratio_of_means`, with the order within a block as a factor.
+
+    The first run of a block may be slower than the others, or faster, in every block alike.
+    `first`: for each block 1 if the contender came first, −1 if the baseline did, else 0. It is the
+    least squares of a line, which costs a degree of freedom. Where the order never changes it
+    cannot be told from the treatments. ValueError as from `ratio_of_means`.
+    """
     logs = _changes(baseline, contender)
     order = np.asarray(first, dtype=float)
     middle = float(order.mean())
@@ -162,14 +165,17 @@ def ratio_of_two_blocks(
     others: Sequence[Sequence[float]],
     confidence: float = CONFIDENCE,
 ) -> Ratio:
-    """The same of two blocks, of which one difference of differences is all that a pair has: its
-    spread is taken of all treatments, `others` being those beside the pair.
+    """The ratio as from `ratio_of_means`, of two blocks.
 
-    The mean variance of all pairs of k is 2 ÷ k of the sum of all treatments' variances. Times
-    k ÷ 2 it is on average never below that of any pair, whichever treatment has the noise. It has
-    between one degree of freedom (one has all the noise) and k − 1 (all have the same): 1.5 are
-    taken (docs/research/ERROR-RATES.md). ValueError as `ratio_of_means`, and if there are not two
-    blocks."""
+    A pair has only one difference of differences there, so the spread is taken from all treatments:
+    `others` are those beside the pair. With k treatments, the mean variance of all pairs is 2 ÷ k
+    of the sum of all treatments' variances. Times k ÷ 2 it is on average never below that of any
+    pair, whichever treatment has the noise.
+
+    It has between one degree of freedom (one treatment has all the noise) and k − 1 (all have the
+    same): 1.5 are taken (docs/research/ERROR-RATES.md). ValueError as from `ratio_of_means`, and if
+    there are not two blocks.
+    """
     changes: list[float] = []  # of each treatment, from the first block to the second
     for values in (baseline, contender, *others):
         if len(values) != 2:

@@ -193,7 +193,7 @@ class _Counts:
     def _within(
         self, table: pd.DataFrame, moment_s: "pd.Series[float]"
     ) -> pd.DataFrame:
-        """Rows of which the moment is in the window."""
+        """The rows whose moment is in the window."""
         is_within = (moment_s >= self._begin_s) & (moment_s < self._end_s)
         return table.loc[is_within]
 

@@ -91,7 +91,7 @@ def write_report(
 
 
 def judged(folder: Path, objectives: str | None = None) -> tuple[Results, Verdict]:
-    """Results and verdict, of which nothing is written."""
+    """Results and verdict. Nothing is written."""
     campaign = store.load(folder)
     workloads = slo.applied(campaign.plan.workloads, objectives, reading.SLO)
     plan = replace(campaign.plan, workloads=workloads)

@@ -130,8 +130,11 @@ def _parts(
 
 
 def _notes(plan: Plan) -> Iterator[str]:
-    """A line for each difference from what was declared or asked for, with the profiles of which it
-    is true. A run says all of it."""
+    """A line for each difference from what was declared or asked for, with the profiles that have
+    it.
+
+    A run shows all of it.
+    """
     profiles_by_text: dict[str, list[str]] = {}
     for note in plan.notes:
         profiles = profiles_by_text.setdefault(phrases.first_sentence(note.text), [])
@@ -223,7 +226,8 @@ def _steps_table(ahead: Forecast) -> RenderableType:
 
 
 def _loading(ahead: Forecast) -> Iterator[str]:
-    """A line a data set. Where several are alike, it says of which profile and workload each is."""
+    """A line for each data set. If several are alike, it names the profile and the workload of
+    each."""
     datasets = {repr(load.dataset) for load in ahead.loads}
     places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
     for load in ahead.loads:

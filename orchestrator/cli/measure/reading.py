@@ -205,8 +205,10 @@ def _overrides(request: Request, value: Varied | None) -> overrides.Overrides:
 
 
 def _with_slow_disks(load: Workload, texts: Sequence[str] | None) -> Workload:
-    """With those of --slow instead of its file's, if some are given. UsageError for a text that is
-    none."""
+    """The load with the slow disks of --slow instead of its file's, if any are given.
+
+    UsageError for a text that is not one.
+    """
     if not texts:
         return load
     slow: list[SlowDisk] = []
@@ -277,7 +279,7 @@ def _with_common_copies(
 def _check_misfits(
     option: str, values: Sequence[Varied], sized: Fitted, is_docker: bool
 ) -> None:
-    """UsageError with each profile and workload of which the factor cannot be varied."""
+    """UsageError with each profile and workload that cannot vary the factor."""
     reasons: dict[str, str] = {}
     for profile in sized.profiles:
         is_one_engine = is_docker and not machines.named(profile)

@@ -282,7 +282,7 @@ def vm_table(rows: Sequence[VmRow]) -> RenderableType:
 
 
 def _a_month(price: PriceRow | None) -> str:
-    """Of a disk; machines are rented by the hour, and say so."""
+    """What a disk costs a month. Machines are rented by the hour, and their prices say so."""
     if price is None:
         return _price(price)
     return f"{_price(price)} a month"

@@ -111,7 +111,10 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
 
 
 def _value_of_azure(name: str, average: float | None) -> float | None:
-    """Of a percentage whether the limit was reached: then it was for the whole minute."""
+    """The value of a metric. A percentage becomes 1 if the limit was reached, else 0.
+
+    If it was reached, it was so for the whole minute.
+    """
     if average is None or name not in _REPORTED:
         return average
     return float(average >= _AT_LIMIT_PCT)

@@ -91,7 +91,7 @@ def _files_of(tls: Tls) -> dict[str, Path]:
 
 
 def _placement(name: str, network: str) -> str:
-    """On which machine a client runs. A single client runs on the first one for clients."""
+    """The machine on which a client runs. A single client runs on the first one for clients."""
     if network.startswith(NETWORK_OF):
         return "node-1"
     if name == CLIENT:

@@ -35,7 +35,7 @@ def brief(index: ReportIndex) -> Brief:
 
 
 def _unvaried(index: ReportIndex) -> str:
-    """What is named for the workloads of which no factor was varied; empty if there are none."""
+    """Which tier is named for the workloads without a varied factor; empty if there are none."""
     varied = {workload.workload for workload in index.verdict.varied}
     varied |= {workload.workload for workload in index.verdict.sweeps}
     texts: list[str] = []

@@ -149,7 +149,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
 
 
 def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[str]]:
-    """Text without its tier → the tiers of which it is said; none of a text without a tier."""
+    """Text without its tier → the tiers that it is about; empty if the text names no tier."""
     tiers_of: dict[str, list[str]] = {}
     for text in texts:
         name, colon, rest = text.partition(": ")
@@ -164,7 +164,7 @@ def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[s
 
 
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
-    """Fewer database nodes than the study has, of which no doubt speaks."""
+    """A stamp if there are fewer database nodes than the study has, unless a doubt says it."""
     clusters = [profile.cluster for profile in index.profiles]
     if all(cluster.member in ("none", STORE) for cluster in clusters):
         return

@@ -15,7 +15,7 @@ ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 
 def measured_by_tier(index: ReportIndex, workload: str, cells: Cells) -> ByTier:
-    """The matrices by tier, of tiers of which a run was measured to its end."""
+    """The matrices by tier, for each tier that has a run that was measured to its end."""
     by_tier: dict[str, pd.DataFrame] = {}
     for tier in index.tiers:
         rows = _measured(index, tier, workload, cells)

@@ -233,7 +233,7 @@ def retried(values: Evidence, node: str) -> Cause:
 
 
 def _is_locked(values: Evidence) -> bool:
-    """Where sessions were not seen, but the database sampled what they waited for."""
+    """Whether locks are the cause, by what the database sampled, where sessions were not seen."""
     locked_pct = values.seen_locked_pct or 0.0
     return values.sessions is None and locked_pct >= LOCKED_PCT
 

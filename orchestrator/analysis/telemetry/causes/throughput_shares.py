@@ -190,8 +190,11 @@ def _fuller_cap(values: Evidence) -> CapName:
 
 
 def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> float:
-    """Of the nearest cap what sessions use: what is written back while they read does not grow with
-    their number, unless the cap is full, where it has to wait as they do."""
+    """The share of the nearest cap that sessions use.
+
+    What is written back while they read does not grow with their number. If the cap is full it
+    does, because it has to wait as they do.
+    """
     use = nearest_cap(values) / 100
     moved = values.disk_iops
     read = values.disk_read_iops
@@ -206,7 +209,10 @@ def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> flo
 
 
 def _at_locks(sessions: float, seen: _SessionsSeen) -> float:
-    """In each other's way are as many as wait in a queue with one place: use² / (1 − use)."""
+    """The share of locks: as many sessions wait for each other as in a queue with one place.
+
+    That is use² / (1 − use).
+    """
     waiting = seen.locked * sessions / 100
     root: float = (waiting**2 + 4 * waiting) ** 0.5
     return seen.locked * _slope((root - waiting) / 2)

@@ -115,7 +115,7 @@ class _Fit:
 
 
 def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
-    """As `trials`."""
+    """The trials of all limits that were changed in these pairs, as `trials` makes them of runs."""
     limits = dict.fromkeys(pair.limit for pair in pairs)
     fits = [_fit(limit, pairs) for limit in limits]
     freedom = sum(fit.freedom for fit in fits)

@@ -11,11 +11,11 @@ MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for i
 
 
 def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key, float]:
-    """Node and counter → its growth in [start_s, end_s]; without those of which no step reaches
-    into it.
+    """Node and counter → its growth in [start_s, end_s].
 
-    Of a step that reaches beyond, its part at the step's mean rate. So nothing between adjacent
-    spans is lost or counted twice."""
+    Counters without a step in that time are left out. A step that reaches beyond it counts in part,
+    at its mean rate, so nothing between adjacent spans is lost or counted twice.
+    """
     growth: dict[Key, float] = {}
     for key, steps in rates.items():
         overlap_s = np.minimum(steps.end_s, end_s) - np.maximum(steps.begin_s, start_s)

@@ -216,8 +216,10 @@ def _of_disks(run: RunData, phase: str, counted: _Bytes) -> dict[str, float]:
 def _moved(
     run: RunData, phases: Sequence[str], nodes: Sequence[str], names: Sequence[str]
 ) -> float | None:
-    """What these counters of these nodes grew by; None unless all were sampled. A phase of which
-    nothing was is none: it took no time."""
+    """What these counters of these nodes grew by; None unless all were sampled.
+
+    A phase in which nothing was sampled took no time, and does not count.
+    """
     counters = list(product(nodes, names))
     values: list[float | None] = []
     for phase in phases:

@@ -13,13 +13,14 @@ from orchestrator.model import Record
 
 @dataclass(frozen=True)
 class Overhead:
-    """Of the reads or the writes of one disk in a window.
+    """What emulation cost the reads, or the writes, of one disk in a window.
 
-    ios: how many there were. overhead_us: the mean time that loop device and FUSE took of each.
-    taken_off_us: what the emulation takes off its latency for that; None if nothing.
+    ios: how many requests there were. overhead_us: the mean time that loop device and FUSE took of
+    each. taken_off_us: what the emulation takes off its latency for that; None if nothing.
+
     off_pct: by how much requests took longer (or shorter) than if the overhead had been just that,
-        queueing included; None if nothing is taken off.
-    queue_depth: mean number of requests in flight, reads and writes; 0 if it was not counted.
+    queueing included; None if nothing is taken off. queue_depth: mean number of requests in flight,
+    reads and writes; 0 if it was not counted.
     """
 
     ios: int
@@ -30,10 +31,12 @@ class Overhead:
 
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
-    """Of "read" and "write", as far as a disk of ours counted them. The overhead of an emulated
-    disk is measured when its device starts, without load, and taken off its latency
-    (docs/research/DISKS.md). In the window it is the mean time of requests as the kernel saw
-    them, less the mean that the disk's server needed for them."""
+    """The overhead of "read" and of "write", as far as an emulated disk counted them.
+
+    The overhead of an emulated disk is measured when its device starts, without load, and taken off
+    its latency (docs/research/DISKS.md). In the window it is the mean time of requests as the
+    kernel saw them, less the mean that the disk's server needed for them.
+    """
     counted = group(record.facts, "disks", disk, "overhead")
     at_start = group(record.facts, "tier", "overhead_us", disk)
     depth = float(counted.get("queue_depth", 0.0))

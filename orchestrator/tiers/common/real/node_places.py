@@ -83,7 +83,7 @@ def chosen(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
 
 
 def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
-    """The paths of the nodes' disks, of which a plan has named one for each."""
+    """The paths of the nodes' disks. A plan has named one for each."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
