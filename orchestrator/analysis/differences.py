@@ -184,23 +184,23 @@ def _asked(record: Record) -> Values:
     settings: Mapping[str, str] = {}
     if not results.of_others(record):
         settings = cluster.settings
-    of_cluster = {
+    cluster_values = {
         factor: getattr(cluster, key.field)
         for factor, key in factors.OF_CLUSTER.items()
     }
-    of_workload = {field.name: getattr(load, field.name) for field in fields(load)}
+    workload_values = {field.name: getattr(load, field.name) for field in fields(load)}
     for name in _NOT_OF_WORKLOAD:
-        del of_workload[name]
+        del workload_values[name]
     return {
         Subject(Topic.DATABASE): cluster.database,
         Subject(Topic.VERSION_ASKED): cluster.version,
-        **_keyed(Topic.CLUSTER, of_cluster),
+        **_keyed(Topic.CLUSTER, cluster_values),
         Subject(Topic.SIZE_DECLARED): declared,
         **_keyed(Topic.SETTING, settings),
         Subject(Topic.DATA_FAMILY): load.dataset.family,
         **_keyed(Topic.DATA_SET, load.dataset.parameters),
         **_keyed(Topic.OPTION, load.options),
-        **_keyed(Topic.WORKLOAD, of_workload),
+        **_keyed(Topic.WORKLOAD, workload_values),
     }
 
 
@@ -318,7 +318,7 @@ def _burst_credit(record: Record) -> Values:
     Empty if one of them is not known.
     """
     disks = group(record.facts, "burst_credit").values()
-    buckets = [bucket for of_disk in disks for bucket in of_disk.items()]
+    buckets = [bucket for disk_buckets in disks for bucket in disk_buckets.items()]
     states = gathered((name, str(bucket["state"])) for name, bucket in buckets)
     values: dict[Subject, Any] = {}
     for name, at_begin in states.items():
@@ -329,12 +329,12 @@ def _burst_credit(record: Record) -> Values:
 
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
-    of_others = [record for record in records if results.of_others(record)]
+    existing_clusters = [record for record in records if results.of_others(record)]
     values: dict[str, list[Any]] = {
         "CPUs and memory of the nodes": [
-            _sizes(record, "database", "cpus") for record in of_others
+            _sizes(record, "database", "cpus") for record in existing_clusters
         ],
-        "settings": [results.database(record).settings for record in of_others],
+        "settings": [results.database(record).settings for record in existing_clusters],
     }
     return tuple(
         title for title, given in values.items() if any(given) and not all(given)

@@ -27,8 +27,8 @@ def grew(record: Record) -> tuple[float, float] | None:
         return None
     load = record.workload
     owed = (offered_per_s - served_per_s) * load.measure_s
-    of_a_moment = BEHIND * offered_per_s * load.measure_s
-    if owed > max(of_a_moment, PER_THREAD * load.threads):
+    brief_queue = BEHIND * offered_per_s * load.measure_s
+    if owed > max(brief_queue, PER_THREAD * load.threads):
         return (offered_per_s, served_per_s)
     return None
 

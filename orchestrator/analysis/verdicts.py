@@ -35,22 +35,22 @@ from orchestrator.model import RESULTS_FORMAT, Measurement
 
 def judge(campaign: results.Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
-    of_cells = bottlenecks.bottlenecks(campaign)
+    bottlenecks_found = bottlenecks.bottlenecks(campaign)
     changes = deltas(campaign)
     floor = noise_floor(campaign)
     doubts = (
         *kinds.find(campaign),
-        *limit_checks.this_machine(campaign, of_cells),
+        *limit_checks.this_machine(campaign, bottlenecks_found),
     )
-    decisions, cluster = decision.decide_all(campaign, of_cells, doubts)
-    varied = factors.concluded(campaign, of_cells, decisions)
+    decisions, cluster = decision.decide_all(campaign, bottlenecks_found, doubts)
+    varied = factors.concluded(campaign, bottlenecks_found, decisions)
     verdict = conclusions.Verdict(
         schema_version=RESULTS_FORMAT,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
         bottlenecks=tuple(
-            held_against(bottleneck, decisions) for bottleneck in of_cells
+            held_against(bottleneck, decisions) for bottleneck in bottlenecks_found
         ),
         decisions=decisions,
         doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),

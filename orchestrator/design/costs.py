@@ -84,8 +84,8 @@ def most_s(plan: Plan) -> float:
 def is_rented(profile: Profile) -> bool:
     """A disk that names neither a provider's row nor a price is its owner's."""
     tier = profile.tier
-    of_a_provider = tier.origin.catalog_type or tier.disk.storage_class
-    return tier.disk.is_real and bool(tier.price or of_a_provider)
+    provider_type = tier.origin.catalog_type or tier.disk.storage_class
+    return tier.disk.is_real and bool(tier.price or provider_type)
 
 
 def bought_disks(profile: Profile) -> int:
@@ -107,8 +107,8 @@ def disks_monthly(profile: Profile) -> float | None:
     log_price = (tier.wal or tier).price
     if price is None or log_price is None or price.currency != log_price.currency:
         return None
-    of_data = price.monthly * profile.cluster.nodes_to_buy
-    return of_data + log_price.monthly * log_disks_to_buy(profile)
+    data_cost = price.monthly * profile.cluster.nodes_to_buy
+    return data_cost + log_price.monthly * log_disks_to_buy(profile)
 
 
 def monthly(profile: Profile, with_vms: bool) -> float | None:

@@ -50,8 +50,8 @@ class MatrixCell:
     @property
     def name(self) -> str:
         """Scope of its measurements and name of its file: `random-read100-4KiB-32x1`."""
-        of_series = series(self.pattern, self.read_pct, self.block_bytes)
-        return f"{of_series}-{self.depth}x{self.threads}"
+        series_name = series(self.pattern, self.read_pct, self.block_bytes)
+        return f"{series_name}-{self.depth}x{self.threads}"
 
 
 def series(pattern: str, read_pct: int, block_bytes: int) -> str:

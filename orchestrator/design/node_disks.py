@@ -43,8 +43,8 @@ def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
         yield "is the disk of the data: leave it out, or name another"
     if tier.wal and not place.wal:
         yield "is missing: the tier's `wal` is of the disks named here"
-    of_data = {disks.data for disks in tier.disk.of_nodes.values()}
-    if tier.wal and place.wal in of_data - {place.data}:
+    data_paths = {disks.data for disks in tier.disk.of_nodes.values()}
+    if tier.wal and place.wal in data_paths - {place.data}:
         yield (
             "holds data too, so it cannot be the tier's `wal`: name another "
             "disk for the WAL"
@@ -139,11 +139,11 @@ def count(tier: Tier) -> int:
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:
     """Machine and path of each disk that the tier names for WAL."""
-    of_log: set[tuple[str, str]] = set()
+    log_places: set[tuple[str, str]] = set()
     for disks in tier.disk.of_nodes.values():
         if disks.wal:
-            of_log.add((disks.machine, disks.wal))
-    return of_log
+            log_places.add((disks.machine, disks.wal))
+    return log_places
 
 
 def node_names(nodes: int) -> list[str]:

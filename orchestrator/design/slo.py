@@ -161,8 +161,8 @@ def applied(
         return tuple(workloads)
     texts = _texts_by_workload(text, [load.name for load in workloads])
     clauses: dict[str, tuple[Objective, ...]] = {}
-    for name, of_name in texts.items():
-        clauses[name] = parse(",".join(of_name), where)
+    for name, named_texts in texts.items():
+        clauses[name] = parse(",".join(named_texts), where)
     raise_all([errors.Mistake(where, what) for what in _unfit(clauses, workloads)])
     return tuple(replace(load, slo=_slo_of(load, clauses)) for load in workloads)
 

@@ -93,8 +93,8 @@ def misfit(
         return (
             "each run loads its data, which are in the cache then: vary something else"
         )
-    of_nodes = factor in (factors.NODES, factors.COPIES, factors.MEMORY)
-    if of_nodes and profile.cluster.database == factors.EXISTING:
+    varies_nodes = factor in (factors.NODES, factors.COPIES, factors.MEMORY)
+    if varies_nodes and profile.cluster.database == factors.EXISTING:
         return "others run this cluster: vary the data or the load, or attach to two clusters"
     if factor == factors.STRIPED and profile.tier.disk.is_real:
         return "its disks are real, and stay as they are mounted: compare a profile of each stripe"

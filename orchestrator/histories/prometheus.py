@@ -130,10 +130,10 @@ def _add_samples(
 
 def _key(column: str, labels: Mapping[str, str]) -> _DiskSeries:
     """Two ranges of the same series have the same one."""
-    of_target = dict(labels)
-    of_target.pop("__name__", None)
-    device = of_target.pop("device", "")
-    return _DiskSeries(column, frozenset(of_target.items()), device)
+    target_labels = dict(labels)
+    target_labels.pop("__name__", None)
+    device = target_labels.pop("device", "")
+    return _DiskSeries(column, frozenset(target_labels.items()), device)
 
 
 def _selectors(selection: _Selection, column: str) -> str:
@@ -158,13 +158,13 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
         if key.device:
             places[key.target, key.device] = None
     for target, device in places:
-        of_disk = {}
+        rows_by_disk = {}
         for column in columns:
             key = _DiskSeries(column, target, "")
             if column in _OF_A_DEVICE:
                 key = _DiskSeries(column, target, device)
-            of_disk[column] = joined.get(key)
-        yield _ServedDisk(target, device, pd.DataFrame(of_disk))
+            rows_by_disk[column] = joined.get(key)
+        yield _ServedDisk(target, device, pd.DataFrame(rows_by_disk))
 
 
 def _grown(disk: _ServedDisk) -> pd.DataFrame:

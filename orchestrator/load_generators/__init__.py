@@ -50,10 +50,10 @@ def rules(generator: str) -> WorkloadRules:
     owned = entries().get(generator)
     if owned is None or not owned.entry.rules:
         return WorkloadRules()
-    of_generator: WorkloadRules = ObjectPlace(
+    generator_rules: WorkloadRules = ObjectPlace(
         owned.entry.rules, owned.origin
     ).imported()
-    return of_generator
+    return generator_rules
 
 
 def taking_over() -> Mapping[str, str]:
@@ -116,9 +116,9 @@ def bind(workload: Workload, generator: str | None) -> Workload:
         if generator not in (workload.generator, *taking_over()):
             raise _cannot_run(workload, generator)
         workload = _converted(workload, generator)
-    of_generator = rules(workload.generator)
-    of_generator.check(workload)
-    refuse(workload, of_generator.mistakes(workload))
+    generator_rules = rules(workload.generator)
+    generator_rules.check(workload)
+    refuse(workload, generator_rules.mistakes(workload))
     if "seed" in workload.options:
         what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
         refuse(workload, [("options.seed", what)])

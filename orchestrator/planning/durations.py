@@ -350,12 +350,12 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
         name = paces.kept_as(paces.GATES, tier, plan.platform)
         pace = paces.pace_of(learnt, name, paces.ONE_GATE)
         sources[pace.source] = None
-        of_a_disk = _gates_of_a_disk(plan, tier, pace)
+        gates_of_disk = _gates_of_a_disk(plan, tier, pace)
         disks = _gated_disks(plan, profile)
         if tier.disk.is_real:
-            total += of_a_disk.times(disks, disks)
+            total += gates_of_disk.times(disks, disks)
         else:  # others may be kept from before
-            total += of_a_disk.times(0, disks)
+            total += gates_of_disk.times(0, disks)
     return TimedStep("disk checks", total, f"of each disk: {listed(list(sources))}")
 
 

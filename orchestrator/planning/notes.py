@@ -127,7 +127,7 @@ def _rules(
 ) -> tuple[_Rule, ...]:
     """The rules, in the order in which they are shown."""
     alone = {load.name: _alone(load) for load in workloads}
-    of_others = {profile.name: _of_others(profile) for profile in profiles}
+    reasons_of_existing = {profile.name: _of_others(profile) for profile in profiles}
     windows_kept = {load.name: _window_stays(load) for load in workloads}
     many_windows = {load.name: _no_many_windows(load) for load in workloads}
     not_checked = {profile.name: _not_checked(profile) for profile in profiles}
@@ -136,9 +136,9 @@ def _rules(
     not_rented = {profile.name: _not_rented(profile) for profile in profiles}
     return (
         _Rule("database", "--db", alone),
-        _Rule("nodes", "--nodes", of_others, is_refused=True),
+        _Rule("nodes", "--nodes", reasons_of_existing, is_refused=True),
         _Rule("nodes", "--nodes", alone),
-        _Rule("node_size", "--node-size", of_others, is_refused=True),
+        _Rule("node_size", "--node-size", reasons_of_existing, is_refused=True),
         _Rule("node_size", "--node-size", alone),
         _Rule("data", "--data", alone),
         _Rule("weights", "--weights", _not_weighed(workloads)),

@@ -403,14 +403,14 @@ def read_workload(
         place = f"{where}: scales"
         raise refused([unknown_name(place, "scale", scale, read.scales)])
     size = read.scales[scale]
-    of_scale = {
+    scale_values = {
         **read.model_dump(exclude={"scales", "slo"}),
         **dict(size),
         "dataset": Dataset(read.dataset, dict(size.dataset)),
         "options": {**read.options, **size.options},
         "scale": _name_of_scale(content["scales"], scale),
     }
-    workload = Workload(name, **of_scale)
+    workload = Workload(name, **scale_values)
     (with_slo,) = slo.applied([workload], read.slo, f"{where}: slo")
     return with_slo
 

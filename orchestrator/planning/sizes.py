@@ -71,8 +71,8 @@ def _cpus_of_node(cpus: int, nodes: int) -> float:
 
 def _memory_of_node(memory_bytes: int, nodes: int) -> int:
     """The memory of a node, rounded to whole MiB."""
-    of_node = NODES_MEMORY * memory_bytes / nodes
-    return int(of_node) >> 20 << 20
+    node_bytes = NODES_MEMORY * memory_bytes / nodes
+    return int(node_bytes) >> 20 << 20
 
 
 def with_node(profile: Profile, size: NodeSize) -> Profile:

@@ -169,25 +169,25 @@ def needs(
     plan: Plan, tiers: Mapping[str, TierMechanism], world: World
 ) -> Iterator[Need]:
     """Space and memory of each profile, as far as they can be seen from here."""
-    of_databases: list[Workload] = []
-    of_disks_alone: list[Workload] = []
+    database_loads: list[Workload] = []
+    disk_loads: list[Workload] = []
     for workload in plan.workloads:
         if workload.database is None:
-            of_databases.append(workload)
+            database_loads.append(workload)
         else:
-            of_disks_alone.append(workload)
+            disk_loads.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
         if mechanism.abilities.places is None:
             continue
         # All workloads on a database are alike: what counts is the disks' size.
-        if of_databases:
-            yield from _disks(profile, of_databases[0], mechanism, world)
+        if database_loads:
+            yield from _disks(profile, database_loads[0], mechanism, world)
             yield from _memory(profile, world)
-        for workload in of_databases:
+        for workload in database_loads:
             if as_used(profile, workload).tier.disk.in_memory:
                 yield from _in_memory(profile, workload, world)
-        for workload in of_disks_alone:
+        for workload in disk_loads:
             yield from _disks(profile, workload, mechanism, world)
 
 

@@ -77,12 +77,12 @@ class Lever:
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
     levers = _levers_of_tier(here, disks)
     clients = _sampled_clients(here, nodes)
-    of_load = {
+    load_levers = {
         "node CPU": _cpus_of_nodes(nodes, here.world),
         "client CPU": cpus_of_clients(clients, here.draft.nodes, here.world),
         "sessions": sessions(here.generator, here.workload, clients, here.world),
     }
-    for name, lever in of_load.items():
+    for name, lever in load_levers.items():
         if lever is not None:
             levers[name] = lever
     return levers
@@ -92,8 +92,8 @@ def _levers_of_tier(here: RunContext, disks: Disks) -> dict[str, Lever]:
     limits = here.mechanism.abilities.limits
     if limits is None:
         return {}
-    of_tier = limits.levers(here.profile.tier, disks, here.world)
-    return {name: Lever(set_times) for name, set_times in of_tier.items()}
+    tier_levers = limits.levers(here.profile.tier, disks, here.world)
+    return {name: Lever(set_times) for name, set_times in tier_levers.items()}
 
 
 def _sampled_clients(here: RunContext, nodes: Sequence[Node]) -> list[Node]:
@@ -211,8 +211,8 @@ def drawn_order(
     and of each limit both levels, one right after the other, in a drawn order too.
     """
     dice = random.Random(seed)
-    of_a_round = 2 * len(levels) * LEAST_CHANGE_S
-    rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / of_a_round)))
+    round_s = 2 * len(levels) * LEAST_CHANGE_S
+    rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / round_s)))
     order: list[LimitChange] = []
     for _ in range(rounds):
         limits = list(levels)

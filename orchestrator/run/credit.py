@@ -240,9 +240,9 @@ class BurstCredit:
         By what `samples` of `COUNTERS` and earlier runs have shown. Empty if the tier is no
         real disk that bursts.
         """
-        of_nodes: dict[str, dict[str, Any]] = {}
+        buckets_by_node: dict[str, dict[str, Any]] = {}
         if not unknown(tier):
-            return of_nodes
+            return buckets_by_node
         series = _series(samples)
         for place, nodes_on_disk in results.by_disk(nodes).items():
             credit = self._before_run(tier, place)
@@ -254,8 +254,8 @@ class BurstCredit:
                     at_start = buckets
             self._disks[tier.name, *place] = credit
             for node in nodes_on_disk:
-                of_nodes[node.name] = recorded(at_start)
-        return of_nodes
+                buckets_by_node[node.name] = recorded(at_start)
+        return buckets_by_node
 
     def _before_run(self, tier: Tier, place: tuple[str, ...]) -> _CreditKnown:
         """What is known of a disk since the run before this one, or else since the gate."""
@@ -277,8 +277,8 @@ def _series(samples: Iterable[Sample]) -> dict[str, list[Seen]]:
     rows: dict[str, dict[float, dict[str, float]]] = {}
     for sample in samples:
         if sample.metric in COUNTERS:
-            of_node = rows.setdefault(sample.node, {})
-            of_node.setdefault(sample.time_s, {})[sample.metric] = sample.value
+            node_rows = rows.setdefault(sample.node, {})
+            node_rows.setdefault(sample.time_s, {})[sample.metric] = sample.value
     series: dict[str, list[Seen]] = {}
     for node, by_time in rows.items():
         series[node] = []

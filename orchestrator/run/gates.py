@@ -234,8 +234,8 @@ class Gates:
         Of several machines the platform decides which: nodes are then started there for a moment,
         empty.
         """
-        of_machines = self._abilities(tier).gates_of_machines
-        if of_machines is None:
+        on_machines = self._abilities(tier).gates_of_machines
+        if on_machines is None:
             return (GatePlace(self._world.machine),)
         nodes = self._most_nodes(tier)
         machines = self._world.platform.machines()
@@ -243,7 +243,7 @@ class Gates:
             return (GatePlace(machines[0]),)
         places: dict[str, GatePlace] = {}
         names = node_disks.node_names(nodes)
-        machines_of_nodes = of_machines.machines_of_nodes(nodes, self._scoped())
+        machines_of_nodes = on_machines.machines_of_nodes(nodes, self._scoped())
         for node, machine in zip(names, machines_of_nodes, strict=True):
             place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))

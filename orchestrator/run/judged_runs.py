@@ -132,10 +132,10 @@ def keep(
     runs = dict(kept(campaign).runs)
     for name, run in judged.items():
         runs[name] = replace(run, digest=_digest_of_run(basis, name, cpus))
-    of_verdict = ""
+    verdict_digest = ""
     if verdict_text:
-        of_verdict = _digest_of_verdict(basis, verdict_text.encode())
-    new = JudgedRuns(runs, tuple(decisions), basis.decisions, of_verdict)
+        verdict_digest = _digest_of_verdict(basis, verdict_text.encode())
+    new = JudgedRuns(runs, tuple(decisions), basis.decisions, verdict_digest)
     with suppress(OSError):
         stored_json.write(campaign / _FILE, asdict(new))
 
@@ -150,10 +150,10 @@ def basis_of(campaign: Path) -> Basis:
         folder = record.parent
         tables = _status_of_tables(folder)
         decisions.update(f" {folder.name}{tables}".encode())
-        of_run = hashlib.sha256(_digest_of_program().encode())
-        of_run.update(_content(record))
-        of_run.update(tables.encode())
-        runs[folder.name] = of_run.hexdigest()
+        run_digest = hashlib.sha256(_digest_of_program().encode())
+        run_digest.update(_content(record))
+        run_digest.update(tables.encode())
+        runs[folder.name] = run_digest.hexdigest()
     answer = hashlib.sha256(decisions.digest())
     for pattern in _OF_ANSWER:
         _add_files(answer, campaign, pattern)

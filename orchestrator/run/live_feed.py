@@ -122,9 +122,9 @@ class LiveFeed:
         if self._run is None or not self._rates:
             return
         run = self._run.run
-        of_workload = self._seen.setdefault(run.workload, {})
-        of_workload.pop(run.profile, None)
-        of_workload[run.profile] = RecentRates(run.profile, tuple(self._rates))
+        rates_by_profile = self._seen.setdefault(run.workload, {})
+        rates_by_profile.pop(run.profile, None)
+        rates_by_profile[run.profile] = RecentRates(run.profile, tuple(self._rates))
 
     def state(self) -> PanelState | None:
         """The state of the panel; None before the campaign has a folder."""

@@ -94,10 +94,10 @@ def _under_load(
 
 
 def _served_disks(here: RunContext, disks: Disks) -> Sequence[ServedDisk]:
-    of_run = here.mechanism.abilities.served_disks
-    if of_run is None:
+    served_disks = here.mechanism.abilities.served_disks
+    if served_disks is None:
         return ()
-    return of_run(here.profile.tier, disks.volumes, here.world)
+    return served_disks(here.profile.tier, disks.volumes, here.world)
 
 
 def _window_s(workload: Workload) -> float | None:

@@ -13,11 +13,11 @@ def one_of(
     """The facts of all clients as those of one. `notes`: of each; its clock is `shifted_s`
     ahead."""
     clients: dict[str, dict[str, Any]] = {}
-    for name, of_client in facts.items():
+    for name, client_facts in facts.items():
         clients[name] = {
             **notes[name],
-            "began_s": _begin_s(of_client, notes[name]),
-            "recorded_transactions": of_client.recorded_transactions,
+            "began_s": _begin_s(client_facts, notes[name]),
+            "recorded_transactions": client_facts.recorded_transactions,
         }
     begins_s: list[float] = []
     for client in clients.values():
@@ -41,9 +41,9 @@ def _begin_s(facts: GeneratorFacts, notes: Mapping[str, Any]) -> float:
 def _merged(facts: Mapping[str, GeneratorFacts]) -> dict[str, Any]:
     """Key → the value for all clients, where there is one."""
     recorded: list[dict[str, Any]] = []
-    for of_client in facts.values():
-        errors = of_client.more.get("errors")
-        recorded.append({**of_client.recorded(), "began_s": None, "errors": errors})
+    for client_facts in facts.values():
+        errors = client_facts.more.get("errors")
+        recorded.append({**client_facts.recorded(), "began_s": None, "errors": errors})
     keys: dict[str, None] = {}
     for values in recorded:
         keys |= dict.fromkeys(values)

@@ -79,12 +79,12 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
         if not disks:
             raise _no_device_to_read(name)
         for disk in disks:
-            of_disk = replace(node, name=f"{name} {disk}", wal_device=None)
+            disk_node = replace(node, name=f"{name} {disk}", wal_device=None)
             if url:
                 sources = {NODE_EXPORTER: url, DISK_DEVICE: disk}
-                yield replace(of_disk, sources=sources)
+                yield replace(disk_node, sources=sources)
             else:
-                yield replace(of_disk, device=disk, sources={})
+                yield replace(disk_node, device=disk, sources={})
 
 
 def _devices(node: Node) -> list[str]:

@@ -383,17 +383,17 @@ def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     for machine in platform.machines():
         if machine.facts_told is not None:
             by_machine[machine.name] = machine.facts_told.instance_type
-    of_nodes: dict[str, str] = {}
+    type_by_node: dict[str, str] = {}
     for node in nodes:
         machine_type = by_machine.get(node.machine)
         if node.role == "database" and machine_type:
-            of_nodes[node.name] = machine_type
-    return of_nodes
+            type_by_node[node.name] = machine_type
+    return type_by_node
 
 
 def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     """Role → its images, if the nodes of a role differ all of them."""
-    of_roles: dict[str, set[str]] = {}
+    images_by_role: dict[str, set[str]] = {}
     for node in nodes:
         if node.container is None:
             continue
@@ -401,8 +401,8 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
             image = platform.container(node.container).find_image()
             if image:
                 short = image.removeprefix("sha256:")[:_DIGITS]
-                of_roles.setdefault(node.role, set()).add(short)
-    return {role: ", ".join(sorted(images)) for role, images in of_roles.items()}
+                images_by_role.setdefault(node.role, set()).add(short)
+    return {role: ", ".join(sorted(images)) for role, images in images_by_role.items()}
 
 
 def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:

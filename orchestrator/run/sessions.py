@@ -60,9 +60,9 @@ def _sessions_on_a_host(workload: Workload, limit: SessionLimit) -> int:
     """How many are surely open on one host at once.
 
     A load and its loader never run at the same time, and only a load is sampled."""
-    of_load = math.ceil(workload.threads / limit.hosts) + limit.sampling
-    of_loader = math.ceil(workload.loader_threads / limit.hosts)
-    return max(of_load, of_loader)
+    load_sessions = math.ceil(workload.threads / limit.hosts) + limit.sampling
+    loader_sessions = math.ceil(workload.loader_threads / limit.hosts)
+    return max(load_sessions, loader_sessions)
 
 
 def _in_words(workload: Workload, limit: SessionLimit) -> str:

@@ -77,7 +77,7 @@ def part_of(cache: Path, machine: MachineIdentity) -> Path:
     """What a machine has of a cache folder: all of it, unless another has signed it first; then a
     folder of its own in it. Nothing is made."""
     unsigned: list[Path] = []
-    of_its_name: list[Path] = []
+    same_name: list[Path] = []
     for folder in parts(cache):
         owner = owner_of(folder)
         if owner is None:
@@ -85,8 +85,8 @@ def part_of(cache: Path, machine: MachineIdentity) -> Path:
         elif owner.id and machine.is_that_of(owner):
             return folder
         elif machine.is_that_of(owner):
-            of_its_name.append(folder)
-    for folder in (*of_its_name, *unsigned):
+            same_name.append(folder)
+    for folder in (*same_name, *unsigned):
         return folder
     part = cache / PARTS / machine.name
     if part.exists():  # it belongs to another machine of this name

@@ -243,10 +243,10 @@ def _in_our_words(address: Address) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         words = " ".join(str(error).split())
-        of_kind = errors.RunError
+        error_class = errors.RunError
         if isinstance(error, psycopg.errors.InsufficientPrivilege):  # SQLSTATE 42501
-            of_kind = errors.NotPermittedError
-        raise of_kind(
+            error_class = errors.NotPermittedError
+        raise error_class(
             f"SQL at {address.host}:{address.port}: {words}",
             advice="look at the database's log among the raw files of the run",
         ) from error

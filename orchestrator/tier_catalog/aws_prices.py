@@ -38,18 +38,18 @@ def components(
     """Prices by catalog row, where all parts are there. ValueError without the columns read."""
     machines = catalog.vms_of("aws")
     prices = _prices(lines, currency, machines)
-    of_rows: dict[str, dict[str, Any]] = {}
+    rows_by_type: dict[str, dict[str, Any]] = {}
     for name in machines:
         if name in prices:
-            of_rows[f"aws/{name}"] = {"per_hour": prices[name]}
+            rows_by_type[f"aws/{name}"] = {"per_hour": prices[name]}
     for name, usage in _METERS["types"].items():
         rule = catalog.types[f"aws/{name}"].provisioned
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule:
             parts |= _provisioned(name, usage, rule, prices)
         if None not in parts.values():
-            of_rows[f"aws/{name}"] = parts
-    return of_rows
+            rows_by_type[f"aws/{name}"] = parts
+    return rows_by_type
 
 
 def _provisioned(
@@ -96,9 +96,9 @@ def _prices(
             usage = row["usageType"].rpartition(":")[2]
             seen.setdefault(usage, set()).add(round(price / unit, 10))
     prices: dict[str, float] = {}
-    for usage, of_usage in seen.items():
-        if len(of_usage) == 1:
-            prices[usage] = of_usage.pop()
+    for usage, usage_prices in seen.items():
+        if len(usage_prices) == 1:
+            prices[usage] = usage_prices.pop()
     return prices
 
 

@@ -59,16 +59,16 @@ def _wanted(catalog: Catalog) -> Iterator[str]:
 def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]:
     """Prices by catalog row. A row whose meters are not all there is left out."""
     meters = _meters(items)
-    of_rows = dict(_fixed_sizes(meters, catalog))
+    steps_by_row = dict(_fixed_sizes(meters, catalog))
     for full_name, (product, sku) in _PROVISIONED.items():
         priced = _provisioned(meters, product, sku)
         if priced:
-            of_rows[full_name] = priced
+            steps_by_row[full_name] = priced
     for vm in catalog.vms_of("azure"):
         steps = _of_machine(meters, vm)
         if steps:
-            of_rows[f"azure/{vm}"] = {"per_hour": steps[0.0]}
-    return of_rows
+            steps_by_row[f"azure/{vm}"] = {"per_hour": steps[0.0]}
+    return steps_by_row
 
 
 def _fixed_sizes(meters: Meters, catalog: Catalog) -> Iterator[tuple[str, Components]]:
@@ -133,17 +133,17 @@ def _priced_steps(steps: Steps) -> list[dict[str, float]]:
 def _of_machine(meters: Meters, vm: str) -> Steps | None:
     """The price of the machine with Linux; None unless there is exactly one."""
     meter_name = vm.removeprefix("Standard_").replace("_", " ")
-    of_linux: list[Steps] = []
+    linux_prices: list[Steps] = []
     for meter, steps in meters.items():
         if meter.name != meter_name or meter.unit != "1 Hour":
             continue
         if not meter.product.startswith("Virtual Machines "):
             continue
         if not meter.product.endswith(" Windows"):
-            of_linux.append(steps)
-    if len(of_linux) != 1:
+            linux_prices.append(steps)
+    if len(linux_prices) != 1:
         return None
-    return of_linux[0]
+    return linux_prices[0]
 
 
 def _meters(items: Iterable[Item]) -> dict[Meter, Steps]:

@@ -196,11 +196,11 @@ def _iops(
     high = rule.max
     most = f"at most {high:,} IOPS"
     if rule.max_per_gib is not None and rule.max_per_gib * gib < rule.max:
-        of_size = rule.max_per_gib * gib
-        high = max(rule.min, math.floor(of_size))
+        size_iops = rule.max_per_gib * gib
+        high = max(rule.min, math.floor(size_iops))
         most = f"at most {high:,} IOPS"
         # Of a small disk the type's least is more than its size gives.
-        if of_size >= high and high != rule.max:
+        if size_iops >= high and high != rule.max:
             most = f"at most {rule.max_per_gib:,g} IOPS per GiB, so {high:,}"
     if iops > high:
         what = f"{iops:,} is too many for {name} of {gib:,} GiB"

@@ -224,18 +224,20 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     A later file holds over an earlier one. UsageError with every mistake.
     """
     mistakes: list[errors.Mistake] = []
-    of_rows: dict[str, PriceRow] = {}
+    price_by_row: dict[str, PriceRow] = {}
     for where, text in lists.items():
         with strict_yaml.collecting(mistakes):
-            of_rows |= _read(where, text, catalog)
+            price_by_row |= _read(where, text, catalog)
     strict_yaml.raise_all(mistakes)
-    if not of_rows:
+    if not price_by_row:
         return catalog
-    types = {name: _priced(name, kind, of_rows) for name, kind in catalog.types.items()}
+    types = {
+        name: _priced(name, kind, price_by_row) for name, kind in catalog.types.items()
+    }
     vms = dict(catalog.vms)
     for name in vms:
-        if name in of_rows:
-            vms[name] = vms[name].model_copy(update={"prices": (of_rows[name],)})
+        if name in price_by_row:
+            vms[name] = vms[name].model_copy(update={"prices": (price_by_row[name],)})
     return replace(catalog, types=types, vms=vms)
 
 

@@ -222,7 +222,7 @@ def _figures(
         past = _past(before, after, cell, across, history)
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
         values = [results.whole(runs, pair.key) for runs in past]
-        days = [of_day for of_day in values if of_day]
+        days = [day_values for day_values in values if day_values]
         yield _FigureOverDays(profile, len(days), _over_days(pair, days))
 
 

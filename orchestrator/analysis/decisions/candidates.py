@@ -208,12 +208,12 @@ def in_common(
     candidate: Candidate, other: Candidate, criterion: Criterion
 ) -> CommonValues:
     """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
-    of_other = other.by_repetition(criterion)
+    other_values = other.by_repetition(criterion)
     common = CommonValues(candidate=[], other=[], first=[])
     for number, value in candidate.by_repetition(criterion).items():
-        if number in of_other:
+        if number in other_values:
             common.candidate.append(value)
-            common.other.append(of_other[number])
+            common.other.append(other_values[number])
             began = candidate.begun(criterion, number)
             common.first.append(began - other.begun(criterion, number))
     return common

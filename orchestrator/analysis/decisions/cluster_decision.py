@@ -29,8 +29,8 @@ def decide_cluster(
         return None
     weights = weights or {}
     judged = weighed(contests, weights)
-    of_tiers = standings(judged.contests, tiers)
-    tier = _cheapest(judged.contests, tiers, of_tiers)
+    tier_standings = standings(judged.contests, tiers)
+    tier = _cheapest(judged.contests, tiers, tier_standings)
     without = _without_each(contests, weights, tiers, tier)
     why = cluster_words.why(len(contests), judged.contests, tiers, tier)
     sentences = [why, *judged.notes]
@@ -42,7 +42,7 @@ def decide_cluster(
         tier=None,
         reason=". ".join(sentence for sentence in sentences if sentence),
         workloads=tuple(contest.workload for contest in contests),
-        standings=of_tiers,
+        standings=tier_standings,
         without=tuple(without),
         basis=cluster_words.basis(contests),
         confidence_pct=round(100 * cluster_words.confidence(contests, SHOWN), 4),
@@ -55,7 +55,7 @@ def decide_cluster(
         monthly_cost=tier.monthly_cost,
         currency=tier.currency,
         with_vms=tier.with_vms,
-        cheaper_open=_cheaper_open(tier, judged.contests[0], tiers, of_tiers),
+        cheaper_open=_cheaper_open(tier, judged.contests[0], tiers, tier_standings),
     )
 
 

@@ -43,10 +43,10 @@ def _without_level(
 ) -> dict[str, Standing]:
     """The standings if no level is left: refused tiers are not enough, the others cannot be proven
     enough."""
-    of_tiers: dict[str, Standing] = {}
+    standing_by_tier: dict[str, Standing] = {}
     for name in p_values:
-        of_tiers[name] = standing_of(1.0, 0.0, refused=name in refused)
-    return of_tiers
+        standing_by_tier[name] = standing_of(1.0, 0.0, refused=name in refused)
+    return standing_by_tier
 
 
 def _standing(tier: str, contest: Contest) -> Standing:

@@ -104,8 +104,8 @@ def limited_by(contests: Sequence[Contest]) -> str:
     doubts: list[Doubt] = []
     limits: list[str] = []
     for contest in contests:
-        for of_tier in contest.doubts.values():
-            doubts += of_tier
+        for tier_doubts in contest.doubts.values():
+            doubts += tier_doubts
         scale = f"scale {contest.scale}"
         if contest.scale and scale not in limits:
             limits.append(scale)

@@ -95,8 +95,8 @@ class Contest:
     def limited_by(self) -> list[str]:
         """What limits the answer, whichever it is."""
         doubts: list[Doubt] = []
-        for of_tier in self.doubts.values():
-            doubts += of_tier
+        for tier_doubts in self.doubts.values():
+            doubts += tier_doubts
         limits = kinds.limiting(doubts)
         if self.scale:
             return [f"scale {self.scale}", *limits]

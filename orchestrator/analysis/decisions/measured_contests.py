@@ -337,14 +337,16 @@ class SweptContest(_MeasuredContest):
         latencies: tuple[Criterion, ...] = ()
         if not self.is_behind:
             latencies = self.latencies
-        of_rate = Candidate.of_runs(
+        rate_candidate = Candidate.of_runs(
             profile, at_highest, (self.throughput,), cause=self.cause(profile)
         )
-        of_latency = Candidate.of_runs(profile, at_least, latencies)
+        latency_candidate = Candidate.of_runs(profile, at_least, latencies)
         # Each load has blocks of its own.
-        first = dict.fromkeys(of_rate.values, self.begun(profile, self.highest))
-        first |= dict.fromkeys(of_latency.values, self.begun(profile, self.least))
-        values = {**of_rate.values, **of_latency.values}
+        first = dict.fromkeys(rate_candidate.values, self.begun(profile, self.highest))
+        first |= dict.fromkeys(
+            latency_candidate.values, self.begun(profile, self.least)
+        )
+        values = {**rate_candidate.values, **latency_candidate.values}
         return replace(
-            of_rate, values=values, first=first, awaited=self.awaited(profile)
+            rate_candidate, values=values, first=first, awaited=self.awaited(profile)
         )

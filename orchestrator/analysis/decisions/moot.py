@@ -93,8 +93,8 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
 def _in_most_runs(kind: str, contest: Contest) -> bool:
     """Whether most of the judged runs have this doubt. Other runs enter no figure."""
     doubted: set[int | None] = set()
-    for of_tier in contest.doubts.values():
-        for doubt in of_tier:
+    for tier_doubts in contest.doubts.values():
+        for doubt in tier_doubts:
             if doubt.kind == kind:
                 doubted.add(doubt.run)
     judged = contest.judged_runs

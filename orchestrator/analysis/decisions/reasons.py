@@ -213,8 +213,10 @@ def _why_open(candidate: Candidate, contest: Contest) -> str:
 def _worst(unsure: Sequence[Comparison]) -> Comparison:
     """The comparison furthest from a proof, in the first criterion that is not proven."""
     first = unsure[0].criterion
-    of_first = [comparison for comparison in unsure if comparison.criterion is first]
-    return max(of_first, key=attrgetter("p_value"))
+    first_comparisons = [
+        comparison for comparison in unsure if comparison.criterion is first
+    ]
+    return max(first_comparisons, key=attrgetter("p_value"))
 
 
 def _in_doubt(comparison: Comparison) -> str:
@@ -281,7 +283,7 @@ def within_margins(contest: Contest, criteria: Sequence[Criterion]) -> str:
         (contest.margin_of(criterion), criterion.title) for criterion in criteria
     )
     parts: list[str] = []
-    for margin_pct, of_margin in titles.items():
+    for margin_pct, margin_titles in titles.items():
         margin = format_quantity(margin_pct, "%")
-        parts.append(f"within {margin} of the best {listed(of_margin)}")
+        parts.append(f"within {margin} of the best {listed(margin_titles)}")
     return " and ".join(parts)

@@ -51,7 +51,10 @@ class Values:
             varied = factors.asks(load, question)
             if varied:
                 loads.setdefault(varied.of, []).append(VariedLoad(varied, load))
-        return {name: cls(campaign, name, of_name) for name, of_name in loads.items()}
+        return {
+            name: cls(campaign, name, named_loads)
+            for name, named_loads in loads.items()
+        }
 
     @cached_property
     def words(self) -> tuple[str, ...]:

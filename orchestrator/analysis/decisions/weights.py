@@ -64,11 +64,11 @@ class _Figures:
 
     def begun(self, tier: str, repetitions: Sequence[int]) -> dict[int, float]:
         """For each repetition, the share of the mean in which the tier's run began the block."""
-        of_shares = list(zip(self.shares, self.parts, self.criteria, strict=True))
+        weighted_parts = list(zip(self.shares, self.parts, self.criteria, strict=True))
         begun: dict[int, float] = {}
         for number in repetitions:
             begun[number] = 0.0
-            for share, part, criterion in of_shares:
+            for share, part, criterion in weighted_parts:
                 begun[number] += share * part.candidate(tier).begun(criterion, number)
         return begun
 
@@ -243,9 +243,9 @@ def _doubts(contests: Sequence[Contest]) -> dict[str, list[Doubt]]:
     """For each tier, the doubts of all workloads."""
     doubts: dict[str, list[Doubt]] = {}
     for contest in contests:
-        for tier, of_tier in contest.doubts.items():
-            if of_tier:
-                doubts.setdefault(tier, []).extend(of_tier)
+        for tier, tier_doubts in contest.doubts.items():
+            if tier_doubts:
+                doubts.setdefault(tier, []).extend(tier_doubts)
     return doubts
 
 
@@ -299,20 +299,20 @@ def _mean(
     """The tier with the weighted means of the repetitions that all figures have."""
     candidates = [part.candidate(name) for part in parts]
     figures: dict[Criterion, list[dict[int, float]]] = {}
-    for usual, of_criterion in counted.items():
-        figures[usual] = of_criterion.by_repetition(name)
+    for usual, criterion_figures in counted.items():
+        figures[usual] = criterion_figures.by_repetition(name)
     numbers = _common_repetitions(figures.values())
     values: dict[Criterion, tuple[float, ...]] = {}
-    for usual, of_workloads in figures.items():
+    for usual, workload_figures in figures.items():
         shares = counted[usual].shares
         means: list[float] = []
         for number in numbers:
-            in_repetition = [of_workload[number] for of_workload in of_workloads]
+            in_repetition = [by_number[number] for by_number in workload_figures]
             means.append(_weighted_mean(in_repetition, shares))
         values[usual] = tuple(means)
     first: dict[Criterion, dict[int, float]] = {}
-    for usual, of_criterion in counted.items():
-        first[usual] = of_criterion.begun(name, numbers)
+    for usual, criterion_figures in counted.items():
+        first[usual] = criterion_figures.begun(name, numbers)
     return replace(
         candidates[0],
         values=values,
@@ -327,13 +327,13 @@ def _common_repetitions(
     criteria: Iterable[Sequence[Mapping[int, float]]],
 ) -> list[int]:
     """The numbers of the repetitions in which each figure of each workload is above zero."""
-    of_all: list[Mapping[int, float]] = []
-    for of_workloads in criteria:
-        of_all += of_workloads
-    if not of_all:
+    all_figures: list[Mapping[int, float]] = []
+    for workload_figures in criteria:
+        all_figures += workload_figures
+    if not all_figures:
         return []
-    numbers = list(of_all[0])
-    for figures in of_all:
+    numbers = list(all_figures[0])
+    for figures in all_figures:
         numbers = [number for number in numbers if figures.get(number, 0.0) > 0]
     return numbers
 

@@ -55,11 +55,11 @@ def _measured_once(campaign: Results, titles: Sequence[str]) -> Doubt:
 def not_the_real_disk(campaign: Results) -> Doubts:
     profiles = campaign.plan.tiers
     by_kind = gathered((profile.tier.disk.kind, profile) for profile in profiles)
-    for disk, of_kind in by_kind.items():
+    for disk, profiles_of_kind in by_kind.items():
         doubt = _NOT_THE_REAL_DISK.get(disk)
         if doubt:
-            names = ", ".join([profile.name for profile in of_kind])
-            yield doubt(names, _tails(of_kind))
+            names = ", ".join([profile.name for profile in profiles_of_kind])
+            yield doubt(names, _tails(profiles_of_kind))
     unlike = enforcement.unlike_disks(profiles)
     if unlike:
         yield _unlike_disks(unlike)

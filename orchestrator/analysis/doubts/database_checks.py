@@ -57,10 +57,10 @@ def database(run: RunData, _: Totals) -> Doubts:
 def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
     """A database that comes so is run so: its tiers are compared as its users meet them. One that
     was set so, or whose commits were taken away to see what they cost, compares no tiers."""
-    of_others = results.of_others(run.record)
+    is_existing = results.of_others(run.record)
     if facts.durability_as_released and run.record.profile.cluster.without != "commit":
-        return _commits_not_synced(of_others)
-    return _commits_not_durable(of_others)
+        return _commits_not_synced(is_existing)
+    return _commits_not_durable(is_existing)
 
 
 def not_checked(run: RunData, _: Totals) -> Doubts:
@@ -121,11 +121,15 @@ def _others_shares(facts: DatabaseFacts) -> Iterator[str]:
         if not name.startswith(OTHERS):
             continue
         what = name.removeprefix(OTHERS)
-        of_others = facts.counter(name)
-        of_all = facts.counter(what)
-        if of_others and of_all and 100 * of_others >= OTHERS_WORK_PCT * of_all:
-            counts = f"{format_number(of_others)} of {format_number(of_all)}"
-            share_pct = 100 * of_others / of_all
+        others_count = facts.counter(name)
+        total_count = facts.counter(what)
+        if (
+            others_count
+            and total_count
+            and 100 * others_count >= OTHERS_WORK_PCT * total_count
+        ):
+            counts = f"{format_number(others_count)} of {format_number(total_count)}"
+            share_pct = 100 * others_count / total_count
             yield f"{counts} {what.replace('_', ' ')} ({share_pct:.0f} %)"
 
 

@@ -131,12 +131,12 @@ def of_tiers(
     for run in plan.runs:
         if run.workload in workloads:
             tier_of[run.number] = run.profile
-    of_tier: dict[str, list[Doubt]] = {}
+    doubts_by_tier: dict[str, list[Doubt]] = {}
     for doubt in doubts:
         if doubt.run in tier_of:
             tier = tier_of[doubt.run]
-            of_tier.setdefault(tier, []).append(doubt)
-    return of_tier
+            doubts_by_tier.setdefault(tier, []).append(doubt)
+    return doubts_by_tier
 
 
 def forbidding(doubts: Iterable[Doubt]) -> Doubt | None:

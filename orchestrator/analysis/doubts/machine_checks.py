@@ -19,8 +19,8 @@ def machine(run: RunData, values: Totals) -> Doubts:
     busy_pct = values.host_cpu_pct or 0.0
     if busy_pct >= outside_causes.HOST_PCT:
         hosts = [node for node in run.record.nodes if node.role == "host"]
-        of_others = results.of_others(run.record)
-        yield _host_saturated(busy_pct, len(hosts) > 1, of_others)
+        is_existing = results.of_others(run.record)
+        yield _host_saturated(busy_pct, len(hosts) > 1, is_existing)
     other_pct = values.other_cpu_pct or 0.0
     if other_pct >= OTHERS_PCT:
         yield _machine_shared(other_pct)

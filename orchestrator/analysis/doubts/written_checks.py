@@ -96,12 +96,16 @@ def _written_per_s(run: RunData, nodes: Sequence[Node]) -> Iterator[float]:
 def copies(run: RunData, _: Totals) -> Doubts:
     """Whether each disk was written what copies take. Of the nodes one can be told from the others
     where each has a copy of all rows and a disk of its own."""
-    of_disks = conservation.written(run)
+    written_to_disks = conservation.written(run)
     number = run.record.profile.cluster.replication_factor
-    yield from _missing_replicas(run, of_disks, number)
-    written = sum(of_disks.values())
+    yield from _missing_replicas(run, written_to_disks, number)
+    written = sum(written_to_disks.values())
     payload = conservation.payload(run, "written")
-    if payload and of_disks and written < (1 - APART_PCT / 100) * number * payload:
+    if (
+        payload
+        and written_to_disks
+        and written < (1 - APART_PCT / 100) * number * payload
+    ):
         yield _data_in_memory(written, number, payload)
 
 

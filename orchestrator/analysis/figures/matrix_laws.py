@@ -157,8 +157,8 @@ def block_steps(measured: pd.DataFrame) -> tuple[BlockStep, ...]:
 
 def _latencies_s(measured: pd.DataFrame, block_bytes: int) -> pd.Series:
     """The latencies at one block size, by all else that distinguishes cells."""
-    of_block = measured[measured["block_bytes"] == block_bytes]
-    by_load = of_block.set_index(["pattern", "read_pct", "depth", "threads"])
+    block_rows = measured[measured["block_bytes"] == block_bytes]
+    by_load = block_rows.set_index(["pattern", "read_pct", "depth", "threads"])
     latencies_s: pd.Series = by_load["typical_s"]
     return latencies_s
 

@@ -117,8 +117,8 @@ class Window:
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """The figures of all types together and, if there are several types, of each."""
         types = list(self._latency_s)
-        of_all = tuple(self._of_types(types, "all"))
-        figures = [*of_all, *_of_statements(of_all, statements)]
+        all_types = tuple(self._of_types(types, "all"))
+        figures = [*all_types, *_of_statements(all_types, statements)]
         if len(types) > 1:
             for name in types:
                 figures += self._of_types([name], name)

@@ -151,8 +151,8 @@ class Demand:
     @cached_property
     def reads_alone(self) -> Demand:
         """The demand of reads alone. If reads are not known apart, it is empty."""
-        of_reads = np.array([[1.0], [0.0], [1.0], [0.0]])
-        return replace(self, amounts=np.nan_to_num(self.amounts) * of_reads)
+        reads_only = np.array([[1.0], [0.0], [1.0], [0.0]])
+        return replace(self, amounts=np.nan_to_num(self.amounts) * reads_only)
 
     def part(self, which: slice | np.ndarray[Any, Any]) -> Demand:
         """Some of its intervals."""
@@ -228,8 +228,8 @@ def demands(intervals: pd.DataFrame, source: Limits | None = None) -> list[Deman
     first_s = np.inf
     last_s = -np.inf
     # Disk by disk, because copies of all readings of a week would be gigabytes.
-    for (node, device), of_disk in intervals.groupby(["node", "device"]):
-        complete = of_disk.dropna(subset=needed)
+    for (node, device), disk_rows in intervals.groupby(["node", "device"]):
+        complete = disk_rows.dropna(subset=needed)
         lasting = complete[complete["end_s"] > complete["begin_s"]]
         rows = lasting.sort_values(["begin_s", "end_s"])
         is_possible = plausible_readings.possible(rows)

@@ -150,11 +150,11 @@ def lies_within(times_s: Times, others_s: Times) -> bool:
 def differing(labels: list[Mapping[str, str]]) -> dict[str, list[str]]:
     """Labels in which series differ, and their values, both in order of letters."""
     names: set[str] = set()
-    for of_series in labels:
-        names |= set(of_series)
+    for series_labels in labels:
+        names |= set(series_labels)
     unlike = {}
     for name in sorted(names):
-        values = {of_series.get(name, "") for of_series in labels}
+        values = {series_labels.get(name, "") for series_labels in labels}
         if len(values) > 1:
             unlike[name] = sorted(values)
     return unlike

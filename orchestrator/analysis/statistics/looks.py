@@ -37,7 +37,7 @@ def shares(first: int, most: int) -> dict[int, float]:
     step = sums[1] - sums[0]
     going_on = np.zeros_like(sums)  # density of the sum where no look has answered yet
     going_on[sums.size // 2] = 1 / step
-    of_looks: dict[int, float] = {}
+    share_by_look: dict[int, float] = {}
     for before, n in pairwise((0, *looks)):
         added = np.exp(-(sums**2) / (2 * (n - before)))
         going_on = np.convolve(going_on, added / added.sum(), mode="same")
@@ -45,9 +45,9 @@ def shares(first: int, most: int) -> dict[int, float]:
         spent = _CHANCE * ((n / most) ** _POWER - (before / most) ** _POWER)
         bound = float(np.interp(-spent, -beyond, sums))
         beyond_bound = distributions.normal_below(-bound / math.sqrt(n))
-        of_looks[n] = beyond_bound / _CHANCE
+        share_by_look[n] = beyond_bound / _CHANCE
         going_on = np.where(sums < bound, going_on, 0.0)
-    return of_looks
+    return share_by_look
 
 
 def repetitions(plan: Plan, workload: str) -> int:

@@ -82,12 +82,12 @@ def _of_cluster(
     it."""
     from orchestrator.collectors import sessions
 
-    of_servers: Sequence[Collector] = ()
+    server_collectors: Sequence[Collector] = ()
     database = members.get(cluster.database)
     if database is not None and database.abilities.collectors is not None:
-        of_servers = database.abilities.collectors()
+        server_collectors = database.abilities.collectors()
     with sessions.session_waits(cluster) as connected:
-        yield (*connected, *of_servers)
+        yield (*connected, *server_collectors)
 
 
 def _session_history(

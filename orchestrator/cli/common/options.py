@@ -396,19 +396,19 @@ def _taken(
     own_defaults: Mapping[str, Any],
 ) -> _Taken:
     _app, *parameters = signature.parameters.values()
-    of_function: _ForTyper = {}
+    function_options: _ForTyper = {}
     for parameter in parameters:
         if parameter.name != "options":
-            of_function[parameter.name] = _for_typer(parameter, command)
-    of_kind: _ForTyper = {}
+            function_options[parameter.name] = _for_typer(parameter, command)
+    record_options: _ForTyper = {}
     if kind:
-        of_kind = _options(kind, own_defaults, command)
+        record_options = _options(kind, own_defaults, command)
     telling = _options(Telling, {}, command)
     if len(shown_as) > 1:
         telling["output"] = _among(telling["output"], shown_as)
     else:
         del telling["output"]
-    return _Taken(of_function, of_kind, telling)
+    return _Taken(function_options, record_options, telling)
 
 
 def _options(

@@ -168,10 +168,10 @@ def _rounds(plan: Plan) -> Iterator[str]:
 
 def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
     """A line a round: the profiles of each workload, in the order in which they are measured."""
-    for repetition, of_round in groupby(runs, key=attrgetter("repetition")):
+    for repetition, round_runs in groupby(runs, key=attrgetter("repetition")):
         loads = []
-        for load, of_load in groupby(of_round, key=attrgetter("workload")):
-            profiles = ", ".join(run.profile for run in of_load)
+        for load, load_runs in groupby(round_runs, key=attrgetter("workload")):
+            profiles = ", ".join(run.profile for run in load_runs)
             loads.append(f"{load}: {profiles}")
         yield escape(f"  round {repetition}: {'; '.join(loads)}")
 

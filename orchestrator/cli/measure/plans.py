@@ -117,7 +117,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     workloads = tuple(_with_seed(workload, request.seed) for workload in workloads)
     loads = factors.parse(request.sweep, "load")
     workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
-    of_scale = plan_notes.of_scale(workloads, request.scale)
+    scale_notes = plan_notes.of_scale(workloads, request.scale)
     fitted = reading.fitted(draft, workloads)
     return replace(
         draft,
@@ -125,7 +125,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
         workloads=fitted.workloads,
         repetitions=repetitions,
         latency_at_pct=share_pct,
-        notes=(*draft.notes, *longer, *larger, *of_scale, *fitted.notes),
+        notes=(*draft.notes, *longer, *larger, *scale_notes, *fitted.notes),
     )
 
 

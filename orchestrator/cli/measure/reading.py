@@ -85,17 +85,17 @@ def _with_stages_as_factor(request: Request) -> Request:
 
 def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
     """UsageError if two options are given that each plan loads or repetitions."""
-    of_loads = {
+    load_options = {
         "--without": request.without,
         "--vary": request.vary,
         "--sweep": request.sweep,
         "--latency-at": request.latency_at,
         "--until": request.until,
     }
-    given = [option for option, value in of_loads.items() if value is not None]
+    given = [option for option, value in load_options.items() if value is not None]
     if request.windows == "many":
         given.append("--windows many")
-    of_factors = {
+    factor_options = {
         factors.NODES: request.nodes,
         factors.CLIENTS: request.clients,
         factors.DATA: request.data,
@@ -104,7 +104,7 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
     }
     if values:
         factor = values[0].factor
-        if of_factors.get(factor) is not None:
+        if factor_options.get(factor) is not None:
             given.append(f"--{factor}")
     if len(given) > 1:
         raise _asked_twice(given[0], given[1:])
@@ -164,7 +164,7 @@ def _at(
     with given.blamed():
         profiles, as_given = read_files(price_list=request.price_list, given=given)
         bound = [bind(workload, request.generator) for workload in as_given]
-    unpriced, of_files = read_files()
+    unpriced, file_profiles = read_files()
     if request.clients is not None:
         profiles = tuple(
             _with_clients(profile, request.clients) for profile in profiles
@@ -174,7 +174,7 @@ def _at(
         warm = warmed(workload, request.warmup)
         longer = confirmed(warm, request.confirm)
         workloads.append(_with_slow_disks(longer, request.slow))
-    return PlanDraft(request, (), profiles, tuple(workloads), unpriced, of_files)
+    return PlanDraft(request, (), profiles, tuple(workloads), unpriced, file_profiles)
 
 
 def _tier_changes(request: Request, value: Varied | None) -> dict[str, object]:

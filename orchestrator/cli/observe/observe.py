@@ -56,12 +56,12 @@ def _observe(
     """Reads into the folder, judges what was read there, and shows it."""
     readings = observe_readings.read(app, options, folder)
     chosen = observe_readings.of_device(readings, options.device)
-    of_disks = demands(chosen, source)
-    if not of_disks:
+    disk_demands = demands(chosen, source)
+    if not disk_demands:
         raise observe_readings.no_such_disk(options.device, readings)
     if options.striped:
-        of_disks = stripes.summed(of_disks, options.device)
-    observed = Observed.of(of_disks, options.at_cap / 100, source)
+        disk_demands = stripes.summed(disk_demands, options.device)
+    observed = Observed.of(disk_demands, options.at_cap / 100, source)
     offers = _offers(catalog, options, size_bytes, observed.needs)
     observed = observed.against(offers)
     given = {name: value for name, value in asdict(options).items() if value}

@@ -49,8 +49,8 @@ def show(
             "check hosts, ports, user and the servers' pages under `existing`",
         )
     release = profile.cluster.version or support.release_of(collected)
-    of_release = replace(cluster, version=release)
-    checked = list(support.read_only(of_release, connect, release))
+    released_cluster = replace(cluster, version=release)
+    checked = list(support.read_only(released_cluster, connect, release))
     entries = support.entries(cluster, collected, checked, _today())
     app.progress.done()
     listed: list[dict[str, object]] = []

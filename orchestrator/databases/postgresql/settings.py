@@ -170,11 +170,11 @@ def _wal_settings(spec: ClusterSpec) -> dict[str, str]:
 
 def _processor_settings(spec: ClusterSpec) -> dict[str, str]:
     workers = max(1, math.ceil(spec.size.cpus))
-    of_a_query = min(workers // 2, 4)
+    workers_per_query = min(workers // 2, 4)
     return {
         "max_parallel_workers": str(workers),
-        "max_parallel_workers_per_gather": str(of_a_query),
-        "max_parallel_maintenance_workers": str(of_a_query),
+        "max_parallel_workers_per_gather": str(workers_per_query),
+        "max_parallel_maintenance_workers": str(workers_per_query),
         # Compiling queries helps analysis only; here it would be noise.
         "jit": "off",
     }

@@ -47,11 +47,11 @@ def _readings(parse: _Parse, body: str) -> Iterator[local.Reading]:
 
 def _master(body: str) -> Mapping[str, float]:
     """The counters of a master's log: it writes little else."""
-    of_log = {}
+    log_counters = {}
     for name, value in counters.storage(body).items():
         if name.startswith("wal_"):
-            of_log[f"master_{name}"] = value
-    return of_log
+            log_counters[f"master_{name}"] = value
+    return log_counters
 
 
 class _ServerPage(NamedTuple):

@@ -43,7 +43,7 @@ def values(
         )
     repository, _, tag = image.tags(settings)[0].rpartition(":")
     placing = placing or model.Placing()
-    of_yugabyted = _flags_of_yugabyted(settings)
+    yugabyted_flags = _flags_of_yugabyted(settings)
     optimizer = {}
     if settings.version.has("cost_based_optimizer"):
         optimizer = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
@@ -59,8 +59,8 @@ def values(
             "size": f"{math.ceil(disk_bytes / _GIB)}Gi",
             "storage_class": wanted.name,
             **_resources(spec),
-            "master_flags": {**of_yugabyted, **flags.master_flags(spec, settings)},
-            "tserver_flags": {**of_yugabyted, **optimizer, **tserver_flags},
+            "master_flags": {**yugabyted_flags, **flags.master_flags(spec, settings)},
+            "tserver_flags": {**yugabyted_flags, **optimizer, **tserver_flags},
             "tls": settings.tls,
             "selector": dict(placing.node_selector) or None,
             "tolerations": [dict(taint) for taint in placing.tolerations] or None,

@@ -41,14 +41,14 @@ def sources(
 ) -> list[Mapping[str, str]]:
     """For each node, the URLs of its servers' pages, by the names that readers know."""
     by_name = {pages.MASTER: masters, pages.TSERVER: tservers, pages.YSQL: ysql}
-    of_nodes: list[Mapping[str, str]] = []
+    node_sources: list[Mapping[str, str]] = []
     for number in range(count):
         urls: dict[str, str] = {}
         for name, listed in by_name.items():
             if number < len(listed):
                 urls[name] = listed[number]
-        of_nodes.append(urls)
-    return of_nodes
+        node_sources.append(urls)
+    return node_sources
 
 
 def is_yugabytedb(session: sql.Session) -> bool:

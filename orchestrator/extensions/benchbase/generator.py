@@ -230,10 +230,10 @@ class BenchBase(InClient):
 def _facts(
     workload: Workload, clients: int, figures: Sequence[Measurement]
 ) -> Mapping[str, Any]:
-    of_clients: list[config.BenchBaseSettings] = []
+    client_settings: list[config.BenchBaseSettings] = []
     for part, share in enumerate(client_shares.shares(workload, clients), start=1):
-        of_clients.append(config.settings(share, part, clients))
-    rate = sum(settings.arrival_rate for settings in of_clients)
+        client_settings.append(config.settings(share, part, clients))
+    rate = sum(settings.arrival_rate for settings in client_settings)
     served_of_asked = None
     if rate:
         served_of_asked = _throughput_per_s(figures) / rate
@@ -242,9 +242,9 @@ def _facts(
         "queueing_in_latency": False,
         "warmup_recorded": False,
         "seeded": False,
-        "terminals": sum(settings.terminals for settings in of_clients),
+        "terminals": sum(settings.terminals for settings in client_settings),
         "warehouses_reached": max(
-            settings.warehouses_reached for settings in of_clients
+            settings.warehouses_reached for settings in client_settings
         ),
         "arrival_rate_per_s": rate or None,
         "served_of_asked": served_of_asked,

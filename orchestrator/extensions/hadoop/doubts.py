@@ -15,10 +15,10 @@ def copies_differ(run: RunData) -> Iterator[Doubt]:
     copies_bytes = conservation.of_copies(run)
     if not copies_bytes:
         return
-    of_disks = conservation.written(run)
+    written_to_disks = conservation.written(run)
     together = "all disks together"
     wanted_of = {together: copies_bytes, **conservation.of_node(run)}
-    written_of = {together: sum(of_disks.values()), **of_disks}
+    written_of = {together: sum(written_to_disks.values()), **written_to_disks}
     for where, wanted in wanted_of.items():
         written = written_of.get(where, 0.0)
         if not wanted:

@@ -53,8 +53,8 @@ def doubts_of_cell(campaign: Results, verdict: Verdict, run: Run) -> tuple[str, 
         texts.append(f"n = {repetitions}")
     if campaign.small_scale:
         texts.append(f"scale {campaign.small_scale}")
-    of_cell = [doubt for doubt in verdict.doubts if doubt.run in numbers]
-    return (*texts, *kinds.limiting(of_cell))
+    cell_doubts = [doubt for doubt in verdict.doubts if doubt.run in numbers]
+    return (*texts, *kinds.limiting(cell_doubts))
 
 
 def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:

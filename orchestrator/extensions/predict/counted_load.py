@@ -75,8 +75,8 @@ class CountedLoad:
     def page_writes(self) -> float:
         """All writes but the log's: a small difference of large numbers, so at least a bit."""
         totals = self.totals
-        of_pages = totals.writes - self.log.syncs * totals.transactions
-        return max(totals.writes / 100, of_pages)
+        page_writes_total = totals.writes - self.log.syncs * totals.transactions
+        return max(totals.writes / 100, page_writes_total)
 
     @property
     def reading_share(self) -> float:

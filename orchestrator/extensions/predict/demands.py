@@ -303,8 +303,8 @@ def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
         until = math.inf
         if number < last:
             until = float(rows[number][0])
-        of_pages = max(0.0, writes / transactions - syncs)
-        yield simulation.Stage(until, reads / transactions, of_pages)
+        page_writes = max(0.0, writes / transactions - syncs)
+        yield simulation.Stage(until, reads / transactions, page_writes)
 
 
 # ------------------------------------------------------------------ what is refused

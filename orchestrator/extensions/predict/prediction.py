@@ -192,8 +192,8 @@ class Predictor:
         """
         metric, _ = key
         measured = whole(self._runs, key)
-        of_all = whole(self._runs, (metric, "all"))
-        if not measured or not of_all:
+        all_values = whole(self._runs, (metric, "all"))
+        if not measured or not all_values:
             return None
         here = _figure(self._here, metric)
         times = _figure(there, metric) / here
@@ -204,7 +204,7 @@ class Predictor:
             value = self._percentile(fmean(measured), here, times)
             return self._around(value, measured, error)
         error = self._wider * RATE_ERRORS.of(upwards)
-        missed = math.log(here / fmean(of_all))
+        missed = math.log(here / fmean(all_values))
         # What the tier's simulation gives, of a mix its share.
         value = fmean(measured) * times * math.exp(missed)
         return self._around(value, measured, error, missed)

@@ -83,8 +83,8 @@ def _live(parts: list[Path]) -> pd.DataFrame:
     by_disk = _by_disk(parts)
     tables: list[pd.DataFrame] = []
     for begun, name in sorted(by_disk):
-        of_disk = pd.concat(by_disk.pop((begun, name)), ignore_index=True)
-        complete = _complete(of_disk)
+        disk_rows = pd.concat(by_disk.pop((begun, name)), ignore_index=True)
+        complete = _complete(disk_rows)
         if not complete.empty:
             tables.append(grown(_named(complete, name)))
     if not tables:

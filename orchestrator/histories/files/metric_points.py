@@ -90,8 +90,8 @@ def _period_s(times_s: "pd.Series[float]") -> float:
 
 
 def _check_all_metrics(table: pd.DataFrame) -> None:
-    of_demand = table["quantity"].where(table["quantity"].isin(QUANTITIES))
-    quantities = of_demand.groupby([table["node"], table["device"]]).nunique()
+    demand_metrics = table["quantity"].where(table["quantity"].isin(QUANTITIES))
+    quantities = demand_metrics.groupby([table["node"], table["device"]]).nunique()
     for node, device in quantities.index[quantities < len(QUANTITIES)]:
         raise FormError(f"{node} {device} lacks one of its metrics", "ask for all four")
 

@@ -193,10 +193,12 @@ def aws(content: Any) -> pd.DataFrame:
             sums += _points_of_aws(result, _place_of_label(words, name))
     tables = []
     if rates:
-        of_rates = intervals(rates)
-        step_s = of_rates["end_s"] - of_rates["begin_s"]
-        of_rates[list(QUANTITIES)] = of_rates[list(QUANTITIES)].mul(step_s, axis=0)
-        tables.append(of_rates)
+        rate_intervals = intervals(rates)
+        step_s = rate_intervals["end_s"] - rate_intervals["begin_s"]
+        rate_intervals[list(QUANTITIES)] = rate_intervals[list(QUANTITIES)].mul(
+            step_s, axis=0
+        )
+        tables.append(rate_intervals)
     if sums or not rates:
         tables.append(_with_shares(intervals(sums)))
     return pd.concat(tables)

@@ -212,9 +212,9 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
 def _facts(records: Records, out: Path) -> GeneratorFacts:
     """Cross-checks and counted errors of the whole run, warm-up included."""
     console = (out / "sysbench.out").read_text(encoding="utf-8")
-    of_threads = threads(out)
+    thread_facts = threads(out)
     mode = _mode(out)
-    more: dict[str, Any] = {"errors": error_counts.sum_errors(_errors(of_threads))}
+    more: dict[str, Any] = {"errors": error_counts.sum_errors(_errors(thread_facts))}
     drift = warm_up.steady_facts(out)
     warmup_s = drift.pop("warmup_s", None)
     steady = drift.pop("steady", None)
@@ -225,7 +225,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         recorded_transactions=records.count,
         recorded_failures=records.failures,
         sysbench_transactions=_total(console),
-        unstarted=sum(int(thread.get("unstarted", 0)) for thread in of_threads),
+        unstarted=sum(int(thread.get("unstarted", 0)) for thread in thread_facts),
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
         warmup_s=warmup_s,
@@ -234,7 +234,7 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
         more=more,
     )
     bulk = {name: mode[name] for name in _OF_BULK if name in mode}
-    late = _woke_late(of_threads)
+    late = _woke_late(thread_facts)
     return replace(facts, **bulk, **late)
 
 

@@ -289,8 +289,8 @@ class Engine:
         if session.cert:
             files.append(self._certificate("client certificate", session.cert[0]))
         if isinstance(session.verify, str):
-            of_engine = self._certificate("certificate authority", session.verify)
-            files.append(replace(of_engine, is_authority=True))
+            authority = self._certificate("certificate authority", session.verify)
+            files.append(replace(authority, is_authority=True))
         return tuple(files)
 
     def _certificate(self, kind: str, file: str) -> CertificateFile:

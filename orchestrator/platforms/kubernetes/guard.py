@@ -231,9 +231,9 @@ class Rent:
             f"{trouble.what}. It ends by itself {self._rent_s} s after the last "
             "sign of life, if the cluster works"
         )
-        of_all = (
+        commands = (
             "kubectl get pv,volumesnapshotcontent",
             "tierbench clean --platform kubernetes",
         )
-        look = (f"kubectl get all,pvc,volumesnapshot -n {name}", *of_all)
+        look = (f"kubectl get all,pvc,volumesnapshot -n {name}", *commands)
         return LeftBehindError(what, look, trouble.advice)

@@ -106,8 +106,8 @@ class Runs:
         """CPU, IOPS or bandwidth of each database node, the mean of a tier's runs."""
         rates = self._rates(metric)
         lines = rates.groupby(["tier", "node"], sort=False, observed=True).ngroup()
-        of_tiers = rates.assign(line=lines, run=rates["tier"])
-        return self._thinned(of_tiers, ["tier", "run", "node"])
+        tier_rates = rates.assign(line=lines, run=rates["tier"])
+        return self._thinned(tier_rates, ["tier", "run", "node"])
 
     def of_limits(self, bin_s: int) -> pd.DataFrame:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
@@ -166,8 +166,8 @@ class Runs:
     @cached_property
     def _by_second(self) -> pd.DataFrame:
         """CPU in % of each node's limit, where that is known."""
-        of_machine = results.machine_cpus(self.index.campaign)
-        return self._joined([_seconds(run.data, of_machine) for run in self._runs])
+        machine_cpus = results.machine_cpus(self.index.campaign)
+        return self._joined([_seconds(run.data, machine_cpus) for run in self._runs])
 
     def _joined(self, tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
         """The tables as one, with line (a run's number), tier, run, and seconds since its measuring
@@ -238,8 +238,8 @@ def _means_of_bins(table: pd.DataFrame, bin_s: int) -> pd.DataFrame:
     """line, seconds, value: at the middle of each bin."""
     number = np.floor(table["seconds"] / bin_s)
     binned = table.assign(seconds=(number + 0.5) * bin_s)
-    of_bins = binned.groupby(["line", "seconds"], sort=False)["value"]
-    return of_bins.mean().reset_index()
+    bins = binned.groupby(["line", "seconds"], sort=False)["value"]
+    return bins.mean().reset_index()
 
 
 def _medians(means: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:

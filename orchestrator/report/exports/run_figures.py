@@ -84,10 +84,10 @@ def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     page = io.StringIO()
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    for of_run in runs(campaign):
-        shared = _columns_of_run(of_run, disks[of_run.run.profile])
-        shared["doubts"] = "; ".join(kinds_of_doubts(verdict, of_run.run))
-        for row in _rows(of_run.figures):
+    for run_figures in runs(campaign):
+        shared = _columns_of_run(run_figures, disks[run_figures.run.profile])
+        shared["doubts"] = "; ".join(kinds_of_doubts(verdict, run_figures.run))
+        for row in _rows(run_figures.figures):
             writer.writerow(csv_row({**shared, **row}))
     return page.getvalue()
 

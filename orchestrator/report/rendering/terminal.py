@@ -141,8 +141,8 @@ class TableView:
         rows = self._rows(console.soft_wrap)
         heads = [Text(column.title, style="dim") for column in self.block.columns]
         # A heading is as wide as the table.
-        of_columns = [heads, *(row for row in rows if not _is_heading(row))]
-        widths = self._widths(of_columns, options.max_width)
+        column_rows = [heads, *(row for row in rows if not _is_heading(row))]
+        widths = self._widths(column_rows, options.max_width)
         grid = self._grid(widths)
         grid.add_row(*heads)
         for row in rows:
@@ -165,8 +165,8 @@ class TableView:
 
     def _widths(self, rows: Sequence[Sequence[Text]], most: int) -> list[int]:
         """The widths of the columns, in characters: as wide as the longest line, or less."""
-        of_rows = [_row_widths(row) for row in rows]
-        widths = [max(column) for column in zip(*of_rows, strict=True)]
+        row_widths = [_row_widths(row) for row in rows]
+        widths = [max(column) for column in zip(*row_widths, strict=True)]
         words = [not column.numeric for column in self.block.columns]
         gaps = GAP * (len(widths) - 1)
         return fit(widths, words, most - gaps)

@@ -40,7 +40,7 @@ def _unvaried(index: ReportIndex) -> str:
     varied |= {workload.workload for workload in index.verdict.sweeps}
     texts: list[str] = []
     for part in index.answer.parts:
-        of_varied = any(part.subject.startswith(name) for name in varied)
-        if part.tier is not None and not of_varied:
+        is_varied = any(part.subject.startswith(name) for name in varied)
+        if part.tier is not None and not is_varied:
             texts.append(f"{part.tier} is enough for {part.subject}")
     return closed("; ".join(texts))

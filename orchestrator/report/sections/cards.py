@@ -132,11 +132,11 @@ def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
 
 
 def _comparisons(index: ReportIndex, workload: str) -> list[SpeedComparison]:
-    of_workload: list[SpeedComparison] = []
+    workload_comparisons: list[SpeedComparison] = []
     for comparison in index.answer.comparisons:
         if comparison.workload == workload:
-            of_workload.append(comparison)
-    return of_workload
+            workload_comparisons.append(comparison)
+    return workload_comparisons
 
 
 # ------------------------------------------------------------------ its picture

@@ -62,9 +62,9 @@ _ABOUT_NODES: tuple[NoteKind, ...] = ("fewer nodes", "nodes as asked")
 
 def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     """All of a campaign, in the order in which a reader needs them."""
-    of_notes = tuple(_notes(index))
+    note_stamps = tuple(_notes(index))
     shown: list[Stamp] = []
-    for stamp in of_notes:
+    for stamp in note_stamps:
         if stamp.label in _FIRST:
             shown.append(stamp)
     if is_stand_in(index.campaign):
@@ -72,7 +72,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))
     shown.extend(existing_clusters(index))
     shown.extend(_doubts(index))
-    shown.extend(stamp for stamp in of_notes if stamp.label not in _FIRST)
+    shown.extend(stamp for stamp in note_stamps if stamp.label not in _FIRST)
     shown.extend(_nodes(index))
     scale = index.campaign.small_scale
     if scale:

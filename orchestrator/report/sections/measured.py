@@ -225,9 +225,9 @@ def _judged(index: ReportIndex, workload: str) -> Mapping[_TypeOfTier, str]:
         shown = text.removeprefix(f"{objective.scope} ")
         for tier in index.tiers:
             word = words.get(_ClauseOfTier(tier, text), "open")
-            of_type = clauses.setdefault(_TypeOfTier(tier, objective.scope), [])
-            of_type.append(f"{shown}: {word}")
-    return {key: "; ".join(of_type) for key, of_type in clauses.items()}
+            type_clauses = clauses.setdefault(_TypeOfTier(tier, objective.scope), [])
+            type_clauses.append(f"{shown}: {word}")
+    return {key: "; ".join(type_clauses) for key, type_clauses in clauses.items()}
 
 
 def _words_of_clauses(index: ReportIndex, workload: str) -> Mapping[_ClauseOfTier, str]:

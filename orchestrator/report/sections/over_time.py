@@ -322,8 +322,8 @@ def _bands_of_tiers(
     bands = _bands(strip)
     colours = charts.colours(tiers)
     for place, tier in enumerate(banded):
-        of_tier = strip[strip["tier"] == tier].drop(columns="tier")
-        yield _band(place, colours[tier], of_tier, bands)
+        tier_rows = strip[strip["tier"] == tier].drop(columns="tier")
+        yield _band(place, colours[tier], tier_rows, bands)
 
 
 def _band(

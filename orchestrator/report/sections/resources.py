@@ -135,7 +135,7 @@ def nodes(index: ReportIndex) -> tuple[Section, ...]:
     parts: list[Part] = []
     for load in index.workloads:
         by_tier = {tier: _nodes(index, tier, load.name) for tier in index.tiers}
-        if any(len(of_tier) > 1 for of_tier in by_tier.values()):
+        if any(len(tier_rows) > 1 for tier_rows in by_tier.values()):
             table = _node_table(index, load.name, by_tier)
             parts.append(Part(load.name, (table,)))
     if not parts:

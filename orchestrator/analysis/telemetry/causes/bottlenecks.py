@@ -96,12 +96,13 @@ def _medians(
     runs: Sequence[results.RunData], cpus: float | None
 ) -> dict[str, Evidence]:
     """Node → each value's median over the runs that have it."""
-    of_runs: dict[str, list[Evidence]] = {}
+    values_by_name: dict[str, list[Evidence]] = {}
     for run in runs:
         for node, values in node_use.gather(run, cpus).items():
-            of_runs.setdefault(node, []).append(values)
+            values_by_name.setdefault(node, []).append(values)
     return {
-        node: node_values.of_several(values, median) for node, values in of_runs.items()
+        node: node_values.of_several(values, median)
+        for node, values in values_by_name.items()
     }
 
 

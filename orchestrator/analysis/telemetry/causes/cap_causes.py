@@ -123,9 +123,11 @@ _BURST_TIME_PCT = 50.0  # of the seconds, above the base rate
 
 def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
     """The machine's, if that is what the tier's limit comes from."""
-    of_vm = _limit_of_vm(kind, values, tier)
-    if of_vm:
-        helps = f"That is the machine's limit ({of_vm}): a larger machine would help."
+    vm_limit = _limit_of_vm(kind, values, tier)
+    if vm_limit:
+        helps = (
+            f"That is the machine's limit ({vm_limit}): a larger machine would help."
+        )
         text = _cap_text(kind, values, node, helps)
         return Cause("vm_cap", text)
     helps = f"A tier with more {kind.title} would help{kind.less}."
@@ -229,14 +231,14 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
     )
     if cap_pct - busiest_pct > APART_PCT or not _some_cpu_is_full(values):
         return None
-    of_node = ""
+    node_share = ""
     if values.cpu_pct:
-        of_node = f"the node's CPU {percent(values.cpu_pct)} busy, "
-    of_cap = percent(cap_pct)
-    of_machine = machine_use(values)
+        node_share = f"the node's CPU {percent(values.cpu_pct)} busy, "
+    cap_share = percent(cap_pct)
+    machine = machine_use(values)
     text = (
         "Disk and CPU were both at their limit and cannot be told apart: the disk at "
-        f"{of_cap} of its cap, {of_node}{of_machine}. A faster disk "
+        f"{cap_share} of its cap, {node_share}{machine}. A faster disk "
         "alone may not help."
     )
     return Cause("unattributed", text)

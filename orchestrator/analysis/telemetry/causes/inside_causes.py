@@ -91,9 +91,9 @@ def cpu_bound(values: Evidence, node: str) -> Cause:
     if signs.disk_is_idle(values):
         no_disk = f" {NO_FASTER_DISK}"
     used = percent(values.cpu_pct)
-    of_caps = cap_use(values)
+    caps = cap_use(values)
     text = (
-        f"{node} used {used} of its CPU{throttled}{of_caps}. "
+        f"{node} used {used} of its CPU{throttled}{caps}. "
         f"More CPU would raise throughput.{no_disk}"
     )
     return Cause("cpu_bound", text)
@@ -161,10 +161,10 @@ def _is_wal_disk_bound(values: Evidence) -> bool:
 
 def wal_disk_bound(values: Evidence, node: str) -> Cause:
     syncing = percent(values.wal_disk_syncing_pct)
-    of_caps = cap_use(values)
+    caps = cap_use(values)
     text = (
         f"A log sync was under way on the WAL's own disk of {node} {syncing} of the time, "
-        f"and commits wait for it{of_caps}. A faster disk for the WAL would help."
+        f"and commits wait for it{caps}. A faster disk for the WAL would help."
     )
     return Cause("wal_disk_bound", text)
 
@@ -202,10 +202,10 @@ def _is_memory_bound(values: Evidence) -> bool:
 def _memory_bound(values: Evidence, node: str) -> Cause:
     waited = percent(values.memory_pressure_pct)
     busy = percent(values.disk_busy_pct)
-    of_caps = cap_use(values)
+    caps = cap_use(values)
     text = (
         f"Tasks waited for memory {waited} of the time on this machine, and {node}'s disk "
-        f"worked for {busy} of it{of_caps}: they waited for longer than it worked. "
+        f"worked for {busy} of it{caps}: they waited for longer than it worked. "
         "More memory would help."
     )
     return Cause("memory_bound", text)

@@ -108,9 +108,9 @@ def client_bound(values: Evidence, node: str) -> Cause:
     no_disk = ""
     if signs.disk_is_idle(values):
         no_disk = "a faster disk would not help, and "
-    of_machine = machine_use(values)
+    machine = machine_use(values)
     text = (
-        f"The load generator was the limit: {one_core}{of_machine}; {no_disk}what "
+        f"The load generator was the limit: {one_core}{machine}; {no_disk}what "
         f"the database could do was not measured. {_APART_TO_TELL}"
     )
     return Cause("client_bound", text)
@@ -135,8 +135,8 @@ def _full_machine(values: Evidence, node: str) -> Cause:
     no_disk = ""
     if signs.disk_is_idle(values):
         no_disk = " A faster disk would not help here."
-    of_machine = machine_use(values)
-    limit = f"{which} was the limit: {of_machine}{stolen}."
+    machine = machine_use(values)
+    limit = f"{which} was the limit: {machine}{stolen}."
     return Cause("machine_bound", f"{limit}{no_disk} {_APART_TO_TELL}")
 
 

@@ -86,9 +86,9 @@ def trials(runs: Sequence[RunData]) -> Trials | None:
     pairs: list[ChangePair] = []
     with_pairs = 0
     for run in runs:
-        of_run = pairs_of(run)
-        pairs += of_run
-        if of_run:
+        run_pairs = pairs_of(run)
+        pairs += run_pairs
+        if run_pairs:
             with_pairs += 1
     return of_pairs(pairs, with_pairs)
 
@@ -143,14 +143,14 @@ def _quantile(freedom: float, limits: int) -> float:
 
 
 def _fit(limit: str, pairs: Sequence[ChangePair]) -> _Fit:
-    of_limit = [pair for pair in pairs if pair.limit == limit]
-    size = np.asarray([pair.limit_growth for pair in of_limit])
-    speed = np.asarray([pair.speed_growth for pair in of_limit])
+    limit_pairs = [pair for pair in pairs if pair.limit == limit]
+    size = np.asarray([pair.limit_growth for pair in limit_pairs])
+    speed = np.asarray([pair.speed_growth for pair in limit_pairs])
     weight = float((size**2).sum())
     slope = float((size * speed).sum()) / weight
     rest = speed - slope * size
     squares = float((rest**2).sum())
-    return _Fit(limit, slope, weight, squares, len(of_limit) - 1)
+    return _Fit(limit, slope, weight, squares, len(limit_pairs) - 1)
 
 
 # ------------------------------------------------------------------ pairs of a run

@@ -81,7 +81,9 @@ def disks_together(
     """Over all nodes, if each has the rate: of its whole disk, which a sum counts once."""
     if not database:
         return None
-    of_nodes = {node.name: rates.disk_rates(growth, node.name) for node in database}
+    rates_by_node = {
+        node.name: rates.disk_rates(growth, node.name) for node in database
+    }
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
-    disks = [of_nodes[name] for name in firsts]
-    return rates.summed(disks, if_all_of=list(of_nodes.values()))
+    disks = [rates_by_node[name] for name in firsts]
+    return rates.summed(disks, if_all_of=list(rates_by_node.values()))

@@ -69,22 +69,22 @@ def _of_payload(run: RunData) -> Iterator[Measurement]:
 
 
 def _read_per_payload(run: RunData) -> Iterator[Measurement]:
-    of_run = _of_disks(run, "measure", _READ)
-    yield from _ratio("read_per_payload", of_run, payload(run, "read", "sorted"))
-    of_windows = _of_disks(run, run_telemetry.WINDOWS, _READ)
+    run_bytes = _of_disks(run, "measure", _READ)
+    yield from _ratio("read_per_payload", run_bytes, payload(run, "read", "sorted"))
+    window_bytes = _of_disks(run, run_telemetry.WINDOWS, _READ)
     given = sum(window["read_bytes"] for window in _windows(run))
-    yield from _ratio("read_per_payload", of_windows, given)
+    yield from _ratio("read_per_payload", window_bytes, given)
 
 
 def _written_per_payload(run: RunData) -> Iterator[Measurement]:
     """Bytes at the disks for each byte of rows, and of what all their copies must take."""
-    of_run = written(run)
+    run_bytes = written(run)
     given = payload(run, "written", "sorted")
-    yield from _ratio("written_per_payload", of_run, given)
-    of_windows = _of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
-    of_generator = sum(window["written_bytes"] for window in _windows(run))
-    yield from _ratio("written_per_payload", of_windows, of_generator)
-    yield from _written_of_copies(run, sum(of_run.values()))
+    yield from _ratio("written_per_payload", run_bytes, given)
+    window_bytes = _of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
+    generator_bytes = sum(window["written_bytes"] for window in _windows(run))
+    yield from _ratio("written_per_payload", window_bytes, generator_bytes)
+    yield from _written_of_copies(run, sum(run_bytes.values()))
 
 
 def _written_of_copies(run: RunData, written_bytes: float) -> Iterator[Measurement]:

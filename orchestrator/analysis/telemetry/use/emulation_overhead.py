@@ -40,12 +40,12 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     counted = group(record.facts, "disks", disk, "overhead")
     at_start = group(record.facts, "tier", "overhead_us", disk)
     depth = float(counted.get("queue_depth", 0.0))
-    of_way = {}
+    overhead_by_way = {}
     for way in WAYS:
         window = group(counted, way)
         if window:
-            of_way[way] = _overhead(window, at_start.get(way), depth)
-    return of_way
+            overhead_by_way[way] = _overhead(window, at_start.get(way), depth)
+    return overhead_by_way
 
 
 def _overhead(

@@ -39,7 +39,7 @@ def _gate_latency_s(
     for check in gate.checks:
         if check.quantity == quantity and check.measured > 0:
             checks.append(check)
-    of_node = [check for check in checks if node in check.nodes]
-    for check in of_node or checks:
+    node_checks = [check for check in checks if node in check.nodes]
+    for check in node_checks or checks:
         return check.measured
     return None

@@ -115,8 +115,8 @@ def _seen(record: Record, sessions: Sessions) -> _SeenStates:
     An idle session of a load with a pace has nothing to do: shares are then of the other sessions.
     """
     states: dict[str, float] = {}
-    for of_node in sessions.values():
-        states |= of_node
+    for node_states in sessions.values():
+        states |= node_states
     if has_pace(record.workload):
         states.pop("idle", None)
     total = sum(states.values())

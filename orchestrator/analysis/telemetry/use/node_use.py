@@ -219,8 +219,8 @@ def _stated(record: Record) -> dict[str, Evidence]:
     stated: dict[str, Evidence] = {}
     for node, figures in by_scope.items():
         values = replace(Evidence(cpu_pct=mean_cpu_pct), **figures)
-        of_window = _with_means_of_caps(record.profile.tier, values)
-        stated[node] = replace(of_window, **_known(load))
+        window_values = _with_means_of_caps(record.profile.tier, values)
+        stated[node] = replace(window_values, **_known(load))
     return stated
 
 

@@ -100,8 +100,8 @@ def _limits_at(
     """
     titles = np.full(seconds, None, dtype=object)
     for row in np.flatnonzero(counted.metric == counter_names.CPU_SECONDS).tolist():
-        of_node = limits.get(names[counted.node[row]], {})
-        titles[second[row]] = of_node.get(float(counted.end_s[row]), "")
+        node_limits = limits.get(names[counted.node[row]], {})
+        titles[second[row]] = node_limits.get(float(counted.end_s[row]), "")
     return pd.Series(titles, dtype=str)
 
 

@@ -26,7 +26,7 @@ def telemetry(
     cores of the machine, for nodes that do not say theirs."""
     database = results.database_nodes(nodes)
     busiest = machine_cpu.Machines(nodes, growth, cpus).busiest()
-    of_machine = {
+    machine_values = {
         "host_cpu_pct": busiest.host_cpu_pct,
         "client_cpu_pct": busiest.client_cpu_pct,
     }
@@ -36,7 +36,7 @@ def telemetry(
     figures.extend(_measured(disks))
     figures.extend(_wal_disks(database, growth))
     figures.extend(_servers(database, growth))
-    figures.extend(_measured(of_machine))
+    figures.extend(_measured(machine_values))
     return tuple(figures)
 
 

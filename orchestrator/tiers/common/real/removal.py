@@ -78,12 +78,12 @@ def _may_be_ours(data: Collection[Path], machine: Machine) -> list[Path]:
     with suppress(OSError):
         for point in mounts.mount_points(machine):
             paths.add(Path(point.path))
-    of_nodes: list[Path] = []
-    of_data_sets: list[Path] = []
+    node_folders: list[Path] = []
+    data_set_folders: list[Path] = []
     for root in sorted(paths):
-        of_nodes.append(root / node_places.FOLDER)
-        of_data_sets += _data_sets(root / SNAPSHOTS, machine)
-    return of_nodes + of_data_sets
+        node_folders.append(root / node_places.FOLDER)
+        data_set_folders += _data_sets(root / SNAPSHOTS, machine)
+    return node_folders + data_set_folders
 
 
 def _forget_on_engines(
