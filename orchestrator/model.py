@@ -338,8 +338,8 @@ class Volume:
     """One node's disk: volume or host path, block device on the host ("" if none of its own),
     and the container that serves it, if any.
 
-    `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`:
-    host path and block device of the node's second disk, for its WAL; "" if it has none.
+    `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`,
+    `wal_server`: the same of the node's second disk, for its WAL; "" and None if it has none.
     `placement`: that of the containers which use it, where it is not on any machine.
     `bytes_per_s`: what its tier declares, None if nothing.
     """
@@ -353,6 +353,7 @@ class Volume:
     wal_device: str = ""
     placement: str = ""
     bytes_per_s: int | None = None
+    wal_server: Node | None = None
 
 
 TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]

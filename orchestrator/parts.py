@@ -55,6 +55,16 @@ class Disks:
     volumes: tuple[Volume, ...]
     facts: Mapping[str, Any]
 
+    @property
+    def servers(self) -> tuple[Node, ...]:
+        """What serves the disks of data and WAL, if they are ours, node by node."""
+        servers: list[Node] = []
+        for volume in self.volumes:
+            for server in (volume.server, volume.wal_server):
+                if server is not None:
+                    servers.append(server)
+        return tuple(servers)
+
 
 @dataclass(frozen=True)
 class NodesData:

@@ -55,16 +55,34 @@ class Refusal:
 
 REFUSALS = (
     Refusal(
-        tiers=("emulated", "storage-class", "existing", "none"),
+        tiers=("storage-class",),
         choices=(LOG, BOTH),
-        why="the second disk of a node can only be named where disks are named: `mounted`",
-        words="tier.wal: belongs to `enforcement: mounted`",
+        why="tierbench claims one volume for each node",
+        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
     ),
     Refusal(
-        tiers=("storage-class", "existing", "none"),
+        tiers=("storage-class",),
         choices=(STRIPED, BOTH),
-        why="each node has one volume, and nothing stripes several to one",
-        words="tier.count: belongs to `enforcement: emulated` or `mounted`",
+        why="tierbench claims one volume for each node",
+        words="tier.count: belongs to `enforcement: emulated`, `mounted` or `existing`",
+    ),
+    Refusal(
+        tiers=("existing",),
+        choices=(LOG, BOTH),
+        why="a profile declares one disk of each node, though counters of a WAL's disk are read",
+        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
+    ),
+    Refusal(
+        tiers=("none",),
+        choices=(LOG, BOTH),
+        why="nothing is declared of this machine's own disk",
+        words="tier.wal: belongs to `enforcement: emulated` or `mounted`",
+    ),
+    Refusal(
+        tiers=("none",),
+        choices=(STRIPED, BOTH),
+        why="nothing is declared of this machine's own disk",
+        words="tier.count: belongs to `enforcement: emulated`, `mounted` or `existing`",
     ),
     Refusal(
         tiers=("storage-class",),
@@ -123,7 +141,7 @@ def refusals_of(asked: Combination) -> list[Refusal]:
     return refusals
 
 
-def every() -> list[Combination]:
+def combinations() -> list[Combination]:
     """All cells of the table."""
     cells: list[Combination] = []
     for layout in LAYOUTS:
@@ -136,7 +154,7 @@ def every() -> list[Combination]:
 
 def all_else_working(tier: str, choice: str) -> Combination:
     """A combination of the two against which only that speaks, if there is one."""
-    for asked in every():
+    for asked in combinations():
         if asked.tier != tier or choice not in asked.choices:
             continue
         others = set(asked.choices) - {choice}

@@ -26,8 +26,14 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             "both"
         )
         yield "disks", what
-    if tier.wal and not disk.of_nodes:
+    if tier.wal and disk.is_real and not disk.of_nodes:
         yield "wal", "is of a second disk of each node: name it as `wal` in `disks`"
+    if tier.wal and tier.shared:
+        what = "counts the disks of data alone: leave it out, or `wal`"
+        yield "shared_limit", what
+    if tier.wal and disk.burst_time_scale != 1 and _has_credit(tier.wal):
+        what = "shortens the burst of the data's disk alone: leave it out, or that of `wal`"
+        yield "burst_time_scale", what
     for name, place in disk.of_nodes.items():
         for what in _mistakes_in_log(tier, place):
             yield f"disks.{name}.wal", what
@@ -35,6 +41,12 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
             yield from _same_for_all(place)
     if disk.of_nodes and PATTERN not in disk.of_nodes:
         yield from _other_nodes(disk.of_nodes, node_names(nodes))
+
+
+def _has_credit(tier: Tier) -> bool:
+    """Whether a window begins with burst credit."""
+    burst = tier.limits.burst
+    return burst is not None and burst.start_pct > 0
 
 
 def _mistakes_in_log(tier: Tier, place: NodeDisks) -> Iterator[str]:
@@ -135,6 +147,23 @@ def count(tier: Tier) -> int:
         return tier.disk.storage_class.nodes
     data = {(disks.machine, disks.data) for disks in tier.disk.of_nodes.values()}
     return len(data | log_disks(tier))
+
+
+def gated(tier: Tier) -> int:
+    """How many disks a gate measures on a machine."""
+    if is_made_for_logs(tier):
+        return 2  # one of the data, and one of the WAL
+    return max(1, count(tier))
+
+
+def has_logs(tier: Tier) -> bool:
+    """Whether some node has a disk for its WAL alone."""
+    return is_made_for_logs(tier) or bool(log_disks(tier))
+
+
+def is_made_for_logs(tier: Tier) -> bool:
+    """Whether each node has such a disk that is made here, and that no profile names."""
+    return tier.wal is not None and not tier.disk.is_real
 
 
 def log_disks(tier: Tier) -> set[tuple[str, str]]:

@@ -44,9 +44,9 @@ _USED_BY: Mapping[str, tuple[DiskKind, ...]] = {
     "mount_options": ("mounted",),
     "allow_root_disk": ("mounted",),
     "cloud": ("mounted",),
-    "wal": ("mounted",),
+    "wal": ("emulated", "mounted"),
     "snapshots": ("mounted", "storage-class"),
-    "count": ("emulated", "mounted"),
+    "count": ("emulated", "mounted", "existing"),
     "shared_limit": ("emulated",),
 }
 # Those that the tier of a log's disks does not have: where they are is in `disks`, and the
@@ -201,9 +201,10 @@ def _users_in_words(kinds: Sequence[DiskKind]) -> str:
 
 
 def of_logs(
-    wal: Mapping[str, Any] | str,
+    wal: Mapping[str, Any] | str, kind: DiskKind
 ) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """The keys of the tier of a log's disks, as of real ones, and key → what is wrong with it."""
+    """The keys of the tier of a log's disks, of the kind of those of the data, and key → what is
+    wrong with it."""
     keys: dict[str, Any] = {}
     if isinstance(wal, str):
         keys["type"] = wal
@@ -213,7 +214,10 @@ def of_logs(
     for key in keys:
         if key in _NOT_OF_LOGS:
             wrong.append((f"wal.{key}", "is set for both disks, in the tier"))
-    return {**keys, "enforcement": "mounted", "disks": "/{node}"}, wrong
+    keys["enforcement"] = kind
+    if kind == "mounted":
+        keys["disks"] = "/{node}"  # where they are is said once, for both
+    return keys, wrong
 
 
 def unused_by(kind: DiskKind) -> tuple[str, ...]:

@@ -398,6 +398,7 @@ def _draining(plan: Plan, tier: Tier) -> Span:
 def _gated_disks(plan: Plan, profile: Profile) -> int:
     """Disks that are made are measured on each machine that runs nodes."""
     on_several = plan.platform == "kubernetes" or machines.named(profile)
+    gated = node_disks.gated(profile.tier)
     if on_several and not profile.tier.disk.is_real:
-        return profile.cluster.nodes
-    return max(1, node_disks.count(profile.tier))
+        return gated * profile.cluster.nodes
+    return gated

@@ -27,7 +27,7 @@ from orchestrator.keys.strict_yaml import (
 from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
 from orchestrator.planning import overrides, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.tier import ClassVolumes, Limits, OthersDisks, RealDisks, Tier
+from orchestrator.tier import DISKS, ClassVolumes, Limits, OthersDisks, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
 
 NO_CATALOG = Catalog({}, {})
@@ -253,23 +253,27 @@ def _with_log(
     wal = given.get("wal")
     if wal is None:
         return tier
-    keys, wrong = tier_keys.of_logs(wal)
+    kind = tier.disk.kind
+    keys, wrong = tier_keys.of_logs(wal, kind)
     _refuse(where, wrong)
     name = f"{tier.name}'s WAL"
     place = f"{where}: tier.wal"
     if tier_catalog.names_a_row(keys):
         log = tier_catalog.choose(catalog, keys, name, where=place).tier
     else:
-        unused = tier_keys.mistakes(keys, "mounted", "mounted")
+        unused = tier_keys.mistakes(keys, kind, kind)
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
-    return replace(tier, wal=replace(log, disk=RealDisks()))
+    return replace(tier, wal=replace(log, disk=DISKS[kind]()))
 
 
 def read_row(
     row: str, changes: Mapping[str, object], catalog: Catalog, mechanisms: Kinds = KINDS
 ) -> Chosen:
     """A catalog row and the keys that a profile may give beside it. UsageError: every mistake."""
+    if changes.get("wal") is not None:
+        what = "is of the nodes of a profile: a disk alone has none"
+        raise refused([Mistake(f"{row}.wal", what)])
     asked = {"type": row, **changes}
     chosen = tier_catalog.choose(
         catalog, asked, row.replace("/", "-"), "", row, mechanisms
@@ -347,7 +351,7 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     count = chosen.tier.count
     on_size = tier_catalog.effective(chosen, count, size, vm)
     tier = tier_catalog.bound(chosen.tier, on_size)
-    if not any(disks.wal for disks in chosen.tier.disk.of_nodes.values()):
+    if not node_disks.has_logs(chosen.tier):
         return tier
     wal = tier.wal
     log_limits: Limits | None = None
@@ -357,7 +361,12 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
         wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
         tier = replace(tier, wal=wal)
     both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
-    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(both.warnings())))
+    caps = list(both.warnings())
+    if not tier.disk.is_real:
+        caps = [
+            f"{cap}; emulated disks of data and WAL do not share it" for cap in caps
+        ]
+    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(caps)))
 
 
 def _scaled(tier: Tier, where: str) -> Tier:

@@ -295,11 +295,7 @@ def _start(
         data = NodesData(disk_sizes(here.profile.cluster), copies or ())
         attached = here.mechanism.attached(tier, data, here.world)
         disks = up.enter_context(attached)
-    servers: list[Node] = []
-    for volume in disks.volumes:
-        if volume.server is not None:
-            servers.append(volume.server)
-    up.enter_context(recording.logs_kept(servers, here))
+    up.enter_context(recording.logs_kept(disks.servers, here))
     lift_limits(here, disks)
     cluster = up.enter_context(_cluster(here, disks, copies))
     return _StartedRun(disks, cluster, is_loaded=copies is not None)

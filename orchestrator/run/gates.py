@@ -274,7 +274,7 @@ class Gates:
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
-            disks = max(1, node_disks.count(tier))
+            disks = node_disks.gated(tier)
             observed.note(name, took_s, self._world, disks)
         if gate.passed and gate.checks:
             self._write(gate, tier, place)

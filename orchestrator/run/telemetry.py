@@ -190,19 +190,12 @@ def watched(
 
     `host` is the machine that they share; of several, each that has a node is a node too.
     """
-    unplaced = (*cluster.nodes, *clients, *_servers(disks))
+    unplaced = (*cluster.nodes, *clients, *disks.servers)
     nodes = [_placed(node, platform) for node in unplaced]
     machines = platform.machines()
     used = machines_of(nodes, machines) or machines[:1]
     hosts = [_host(machine, is_alone=len(used) == 1) for machine in used]
     return (*nodes, *hosts)
-
-
-def _servers(disks: parts.Disks) -> Iterator[Node]:
-    """What plays disks of ours."""
-    for volume in disks.volumes:
-        if volume.server is not None:
-            yield volume.server
 
 
 def _placed(node: Node, platform: Platform) -> Node:

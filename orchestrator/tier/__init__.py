@@ -201,8 +201,8 @@ class Origin:
 class Tier:
     """A class of disk: what it is declared to do (each disk), and what makes it.
 
-    `wal`: the tier of the disks which `disks` names for the nodes' WAL; None: they are
-    of this tier, and not judged.
+    `wal`: the tier of the disks for the nodes' WAL. None: real disks that are named for
+    it are of this tier, and not judged; of others there are none.
 
     `count`: equal disks striped to one; limits and price are those of all together.
 
@@ -254,6 +254,10 @@ def _fields(record: Any) -> dict[str, Any]:
     return {
         field.name: as_written(getattr(record, field.name)) for field in fields(record)
     }
+
+
+# `disk` of a check of the emulated disk that holds only WAL.
+LOG_DISK = "the WAL's disk"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ and a container that may mount."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -29,7 +29,12 @@ from orchestrator.powers import Machine, World
 from orchestrator.system import at_once
 from orchestrator.tier import DiskKind, Gate, Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.tiers.common.emulated import disk_files, disk_server, window_disks
+from orchestrator.tiers.common.emulated import (
+    disk_files,
+    disk_server,
+    log_disks,
+    window_disks,
+)
 from orchestrator.tiers.common.gate import shared_limit, truth_gate
 
 _MICRO = 1e6
@@ -117,39 +122,50 @@ class EmulatedTier:
     ) -> Iterator[tuple[Volume, ...]]:
         """The devices are those of the snapshots themselves."""
         files = disk_files.of_load(data)
+        log_files = disk_files.of_load(data, logs=True)
         with disk_server.devices("raw", files, {}, world) as disks:
-            yield disks.volumes
+            if not log_files:
+                yield disks.volumes
+                return
+            with disk_server.devices("raw", log_files, {}, world) as logs:
+                yield log_disks.on_nodes(disks.volumes, logs.volumes)
 
-    def attached(
-        self, tier: Tier, data: NodesData, world: World
-    ) -> AbstractContextManager[Disks]:
-        return _on_files(tier, disk_files.of_run(data, world), world)
+    @contextmanager
+    def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        with _on_files(tier, disk_files.of_run(data, world), world) as disks:
+            if tier.wal is None:
+                yield disks
+                return
+            log_files = disk_files.of_run(data, world, logs=True)
+            with _on_files(tier.wal, log_files, world) as logs:
+                yield log_disks.together(disks, logs)
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
-        _set(disks, dict.fromkeys(_liftable(tier), 0), world)
+        for served in log_disks.data_and_logs(tier, disks):
+            none = dict.fromkeys(_liftable(served.tier), 0)
+            _set(served.containers, none, world)
 
     def enforce(self, tier: Tier, disks: Disks, world: World) -> None:
-        limits = limits_of(tier)
-        settings: dict[str, int | float] = {}
-        for name in _liftable(tier):
-            settings[name] = limits.get(name, 0)
-        if _CREDIT in limits:
-            settings[_CREDIT] = limits[_CREDIT]
-        _set(disks, settings, world)
+        for served in log_disks.data_and_logs(tier, disks):
+            _set(served.containers, _declared(served.tier), world)
         self.require_enforced(tier, disks, world)
 
     def require_enforced(self, tier: Tier, disks: Disks, world: World) -> None:
-        for server, running in _enforced(_servers(disks), world):
-            disk_server.read_back(server, limits_of(tier), running)
+        for served in log_disks.data_and_logs(tier, disks):
+            declared = limits_of(served.tier)
+            for server, running in _enforced(served.containers, world):
+                disk_server.read_back(server, declared, running)
 
     def levers(self, tier: Tier, disks: Disks, world: World) -> Levers:
+        """Moves limits of the disks of data; those of the WAL stay as they are."""
         limits = limits_of(tier)
+        containers = log_disks.data_of_nodes(tier, disks).containers
 
         def change_by(names: Sequence[str], times: float) -> None:
             settings: dict[str, int | float] = {}
             for name in names:
                 settings[name] = round(times * limits[name])
-            _set(disks, settings, world)
+            _set(containers, settings, world)
 
         levers: dict[str, Callable[[float], None]] = {}
         for lever, all_names in _LEVERS.items():
@@ -181,6 +197,16 @@ class EmulatedTier:
 
     def gate_on(
         self, placement: str, tier: Tier, world: World, thorough: bool = False
+    ) -> Gate:
+        """Checks a disk of the data, and then one of the WAL if the tier has some."""
+        gate = self._gate_of_one(placement, tier, world, thorough)
+        if tier.wal is None:
+            return gate
+        log = self._gate_of_one(placement, tier.wal, world, thorough)
+        return log_disks.one_gate(gate, log)
+
+    def _gate_of_one(
+        self, placement: str, tier: Tier, world: World, thorough: bool
     ) -> Gate:
         """Checks the disk without burst and slow epochs, because a check is shorter than these."""
         calm = _without_slow_epochs(tier.without_burst())
@@ -261,19 +287,19 @@ def _server_of(node: str, disks: Disks) -> str:
     raise RunError(f"no emulated disk of {node} is served")
 
 
-def _servers(disks: Disks) -> list[str]:
-    """The containers that serve the disks."""
-    containers: list[str] = []
-    for volume in disks.volumes:
-        if volume.server and volume.server.container:
-            containers.append(volume.server.container)
-    return containers
+def _declared(tier: Tier) -> dict[str, int | float]:
+    """The limits that may have been lifted, as the tier declares them."""
+    limits = limits_of(tier)
+    settings: dict[str, int | float] = {}
+    for name in _liftable(tier):
+        settings[name] = limits.get(name, 0)
+    if _CREDIT in limits:
+        settings[_CREDIT] = limits[_CREDIT]
+    return settings
 
 
-def _set(disks: Disks, limits: disk_server.Limits, world: World) -> None:
-    at_once.each(
-        lambda server: disk_server.change(server, limits, world), _servers(disks)
-    )
+def _set(containers: Sequence[str], limits: disk_server.Limits, world: World) -> None:
+    at_once.each(lambda server: disk_server.change(server, limits, world), containers)
 
 
 def _enforced(servers: Sequence[str], world: World) -> list[tuple[str, dict[str, Any]]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from orchestrator.errors import UsageError
 from orchestrator.facts import BottleneckCause
-from orchestrator.tier import Gate, Limits, Quantiles, Tier
+from orchestrator.tier import LOG_DISK, Gate, Limits, Quantiles, Tier
 
 SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/research/DISKS.md)
 DRAWS = 2**14
@@ -261,9 +261,11 @@ def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
 def _latencies(
     tier: Tier, gate: Gate | None, way: str, declared_s: float | None
 ) -> Quantiles:
-    measured = {}
+    measured: dict[str, float] = {}
     if gate:
-        measured = {str(check.quantity): check.measured for check in gate.checks}
+        for check in gate.checks:
+            if check.disk != LOG_DISK:
+                measured[str(check.quantity)] = check.measured
     median_s = measured.get(f"latency_{way}") or declared_s
     if not median_s:
         raise _no_latency(tier.title or tier.name, way)

@@ -109,3 +109,14 @@ def test_results_keep_it_and_older_ones_have_one() -> None:
 
 def test_a_disk_for_any_program_is_striped_too() -> None:
     assert read_row("azure/P30", {"count": 2}, CATALOG).tier.limits.iops == 10_000
+
+
+def test_disks_that_others_have_striped_are_declared_together() -> None:
+    """Their nodes have one device for it, against whose counters the limits are held."""
+    theirs = "{hosts: db.example, user: bench, password_env: BENCH_PASSWORD}"
+    cluster = f"{{database: existing, replication_factor: 1, existing: {theirs}}}"
+    tier = "{type: azure/P30, enforcement: existing, count: 2}"
+    text = f"question: q\ntitle: t\ntier: {tier}\ncluster: {cluster}\n"
+    striped = read_profile("x", text, {}, "smoke", CATALOG).tier
+    assert (striped.limits.iops, striped.limits.bytes_per_s) == (10_000, 400e6)
+    assert striped.price and striped.price.monthly == 270.34

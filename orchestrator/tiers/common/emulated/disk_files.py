@@ -30,6 +30,7 @@ INSIDE = Path("/images")  # the machine's folder, in a container
 _MEMORY = Path("/tmp")  # in a container that makes a block device
 _DATASETS = "datasets"
 _DISKS = "disks"
+_LOG = "-wal"  # after the node, in the name of the disk that holds only its WAL
 _ASK_S = 120.0
 _REMOVE_S = 600.0
 _EXIST = 'for file; do [ -f "$file" ] || exit 1; done'
@@ -65,27 +66,55 @@ def snapshots(
     tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
 ) -> tuple[Path, ...]:
     """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
-    by name, node-10 would be the second. On other machines the name has theirs and this cache's,
-    since what is known of a data set is in the one cache here."""
+    by name, node-10 would be the second; after them those of the nodes' WAL, if that has disks. On
+    other machines the name has theirs and this cache's, since what is known of a data set is in the
+    one cache here."""
+    nodes = node_names(len(sizes_bytes))
+    disks = list(nodes)
+    if tier.wal is not None:
+        # With the WAL elsewhere, the disks of the data have other bytes.
+        name = f"{name}{_LOG}"
+        for node in nodes:
+            disks.append(f"{node}{_LOG}")
     if not world.is_here:
         machines = sorted(
             machine.name for machine in world.platform.machines_of_nodes()
         )
         name = marked_folders.unique_name(name, world, _computer(), *machines)
     folder = _folder(world) / _DATASETS / name
-    return tuple(folder / f"{node}.img" for node in node_names(len(sizes_bytes)))
+    return tuple(folder / f"{disk}.img" for disk in disks)
 
 
-def of_run(data: parts.NodesData, world: World) -> tuple[DiskFile, ...]:
-    """One file per node, empty or a copy of its snapshot, in place of what a killed run left."""
-    sources: Sequence[Path | None] = data.snapshots or [None] * len(data.sizes_bytes)
+def _of_data_or_logs(paths: Sequence[Path], logs: bool) -> list[Path]:
+    """The snapshots of the nodes' data, or those of their logs."""
+    chosen: list[Path] = []
+    for path in paths:
+        if path.stem.endswith(_LOG) == logs:
+            chosen.append(path)
+    return chosen
+
+
+def _node_of(path: Path) -> str:
+    """The node whose disk a snapshot is of."""
+    return path.stem.removesuffix(_LOG)
+
+
+def of_run(
+    data: parts.NodesData, world: World, logs: bool = False
+) -> tuple[DiskFile, ...]:
+    """One file per node, empty or a copy of its snapshot, in place of what a killed run left.
+    `logs`: of the disks that hold only WAL."""
+    taken = _of_data_or_logs(data.snapshots, logs)
+    sources: Sequence[Path | None] = taken or [None] * len(data.sizes_bytes)
     folder = _disks(world)
+    ending = ".img"
+    if logs:
+        ending = f"{_LOG}.img"
     nodes = node_names(len(sources))
     files: list[DiskFile] = []
     for node, size_bytes, source in zip(nodes, data.sizes_bytes, sources, strict=True):
-        empty = DiskFile(
-            folder / f"{node}.img", node, size_bytes=size_bytes, temporary=True
-        )
+        path = folder / f"{node}{ending}"
+        empty = DiskFile(path, node, size_bytes=size_bytes, temporary=True)
         if source:
             files.append(replace(empty, copy_of=source, size_bytes=None))
         else:
@@ -99,11 +128,15 @@ def of_gate(placement: str, world: World) -> tuple[DiskFile, ...]:
     return (DiskFile(path, placement, size_bytes=GATE_BYTES, temporary=True),)
 
 
-def of_load(data: parts.NodesData) -> tuple[DiskFile, ...]:
-    """The snapshots themselves, empty unless an earlier load has left them."""
+def of_load(data: parts.NodesData, logs: bool = False) -> tuple[DiskFile, ...]:
+    """The snapshots themselves, empty unless an earlier load has left them. `logs`: of the disks
+    that hold only WAL; none, if the data have no such snapshots."""
+    paths = _of_data_or_logs(data.snapshots, logs)
+    if logs and not paths:
+        return ()
     files: list[DiskFile] = []
-    for path, size_bytes in zip(data.snapshots, data.sizes_bytes, strict=True):
-        file = DiskFile(path, path.stem)
+    for path, size_bytes in zip(paths, data.sizes_bytes, strict=True):
+        file = DiskFile(path, _node_of(path))
         if not data.resumed:
             file = replace(file, size_bytes=size_bytes)
         files.append(file)
@@ -156,7 +189,7 @@ def _exist(paths: Sequence[Path], world: World) -> bool:
 
     def exists(path: Path) -> bool:
         words = [inside(path, world)]
-        done = _there(path.stem, "exist", _EXIST, words, _ASK_S, world)
+        done = _there(_node_of(path), "exist", _EXIST, words, _ASK_S, world)
         return done.exit_code == 0
 
     return all(at_once.each(exists, paths))
@@ -170,7 +203,7 @@ def discard(paths: Sequence[Path], world: World) -> None:
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
     for path in paths:
         with suppress(errors.TierbenchError):
-            _there(path.stem, "discard", _RUN, program, _REMOVE_S, world)
+            _there(_node_of(path), "discard", _RUN, program, _REMOVE_S, world)
 
 
 def forget(

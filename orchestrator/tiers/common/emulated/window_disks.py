@@ -13,18 +13,22 @@ from orchestrator.errors import TierbenchError
 from orchestrator.model import Node, Volume
 from orchestrator.powers import World
 from orchestrator.tier import Emulated, Tier
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.emulated import disk_server, host_load, log_disks
 
 _CREDITS = ("iops_credit", "bytes_credit")
 
 
 def of_run(tier: Tier, volumes: Sequence[Volume], world: World) -> list["WindowDisk"]:
-    """The disks of those `volumes` that a disk server of ours emulates."""
-    credit_pct = _credit_pct(tier)
+    """The disks of those `volumes` that a disk server of ours emulates, and those of their WAL."""
     disks: list[WindowDisk] = []
     for volume in volumes:
         if volume.server is not None:
+            credit_pct = _credit_pct(tier)
             disks.append(WindowDisk(volume, volume.server, credit_pct, world))
+        if volume.wal_server is not None and tier.wal is not None:
+            credit_pct = _credit_pct(tier.wal)
+            log = log_disks.log_of(volume)
+            disks.append(WindowDisk(log, volume.wal_server, credit_pct, world))
     return disks
 
 
