@@ -53,7 +53,7 @@ class Campaign:
         phase, throughput_per_s, latencies in s, errors."""
         frames: list[pd.DataFrame] = []
         for data in self.results.runs:
-            frames.append(_of_run(data, data.intervals))
+            frames.append(_with_run(data, data.intervals))
         return _joined(frames)
 
     def latencies(self, run: int | None = None) -> pd.DataFrame:
@@ -67,7 +67,7 @@ class Campaign:
         for data in self.results.runs:
             if run in (None, data.record.run.number):
                 for table in data.transactions():
-                    yield _of_run(data, table)
+                    yield _with_run(data, table)
 
     def telemetry(self, run: int | None = None) -> pd.DataFrame:
         """A row for each counter as it was read, of one run or of all; rates are not computed.
@@ -77,7 +77,7 @@ class Campaign:
         for data in self.results.runs:
             if run in (None, data.record.run.number):
                 for part in data.sampled.parts():
-                    frames.append(_of_run(data, part))
+                    frames.append(_with_run(data, part))
         return _joined(frames)
 
     def verdicts(self) -> pd.DataFrame:
@@ -98,7 +98,7 @@ def open_campaign(
     return Campaign(folder, loaded, verdict)
 
 
-def _of_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:
+def _with_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:
     """The table with the run that it is of in its first columns."""
     run = data.record.run
     named = table.copy()

@@ -141,7 +141,7 @@ def _bare(hint: Any) -> type:
     return get_origin(kind) or kind
 
 
-def _of_type(kind: type, value: Any) -> Any:
+def _value_of_type(kind: type, value: Any) -> Any:
     """The value, or None if it is of another type. bool is not accepted as a number; int is."""
     if isinstance(value, bool) and kind is not bool:
         return None
@@ -169,7 +169,7 @@ class _Group:
         more: dict[str, Any] = dict(group(recorded))
         values = {}
         for name, kind in cls._types.items():
-            value = _of_type(kind, more.pop(name, None))
+            value = _value_of_type(kind, more.pop(name, None))
             if value is not None:
                 values[name] = value
         return cls(**values, more=more)
@@ -225,7 +225,7 @@ class DatabaseFacts(_Group):
 
     def counter(self, name: str) -> float | None:
         """A counter of `since_reset`; None if the database does not count that."""
-        value: float | None = _of_type(float, self.since_reset.get(name))
+        value: float | None = _value_of_type(float, self.since_reset.get(name))
         return value
 
 

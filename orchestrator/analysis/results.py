@@ -409,10 +409,12 @@ def in_common(*sides: Sequence[RunData]) -> tuple[list[RunData], ...]:
     """The runs of each side in the repetitions that all sides have, in the order of repetitions."""
     repetitions = [{run.record.run.repetition for run in runs} for runs in sides]
     common = set.intersection(*repetitions)
-    return tuple(_of_repetitions(runs, common) for runs in sides)
+    return tuple(_runs_of_repetitions(runs, common) for runs in sides)
 
 
-def _of_repetitions(runs: Sequence[RunData], numbers: Collection[int]) -> list[RunData]:
+def _runs_of_repetitions(
+    runs: Sequence[RunData], numbers: Collection[int]
+) -> list[RunData]:
     return [run for run in runs if run.record.run.repetition in numbers]
 
 

@@ -38,11 +38,11 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
         NetworkCollector(where),
         NodeExporterCollector(),
         DryCollector(),
-        *_of_extensions(where),
+        *_extension_collectors(where),
     )
 
 
-def _of_extensions(where: local.Where) -> Iterator[Collector]:
+def _extension_collectors(where: local.Where) -> Iterator[Collector]:
     for owned in family("collectors", dict[str, str]()).values():
         make = ObjectPlace(owned.entry, owned.origin).imported()
         yield make(where)

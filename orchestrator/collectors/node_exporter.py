@@ -129,7 +129,7 @@ class _CountedPage:
         device = metric.labels.get("device")
         name = metric.name
         if name == _CPU and metric.labels["mode"] not in _IDLE:
-            self._add_up(_of_mode(metric.labels["mode"]), metric.value)
+            self._add_up(_counter_of_mode(metric.labels["mode"]), metric.value)
         elif name in self._of_disk and device in self.disks:
             ours = _Ours(*self._of_disk[name])
             self.disks[device].append((ours.name, ours.unit, metric.value))
@@ -151,7 +151,7 @@ class _CountedPage:
         return not re.match(self._virtual, device)
 
 
-def _of_mode(mode: str) -> _Ours:
+def _counter_of_mode(mode: str) -> _Ours:
     if mode == "steal":
         return _STEAL
     return _BUSY

@@ -265,10 +265,10 @@ def _currencies(compared: Sequence[Price]) -> list[str]:
 
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
-    return (*_of_prices(plan), *_of_cost(plan))
+    return (*_price_notes(plan), *_cost_notes(plan))
 
 
-def _of_prices(plan: Plan) -> Iterator[Note]:
+def _price_notes(plan: Plan) -> Iterator[Note]:
     # Where disks alone are measured, nothing is decided.
     decides = any(load.database is None for load in plan.workloads)
     if not decides or len(plan.tiers) < 2:
@@ -279,7 +279,7 @@ def _of_prices(plan: Plan) -> Iterator[Note]:
         yield Note("prices", text)
 
 
-def _of_cost(plan: Plan) -> Iterator[Note]:
+def _cost_notes(plan: Plan) -> Iterator[Note]:
     things = rented(plan)
     if things:
         yield Note("campaign cost", _cost_in_words(things, most_s(plan)))

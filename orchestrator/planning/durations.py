@@ -77,7 +77,7 @@ def steps(
         data_sets = loads(plan)
     restored = [data for data in data_sets if data.restores]
     return (
-        *_of_runs(plan, learnt),
+        *_run_steps(plan, learnt),
         *(_loading(plan, data, learnt) for data in data_sets),
         *(_restoring(plan, data, learnt) for data in restored),
         _gates(plan, learnt),
@@ -145,7 +145,7 @@ def restored_bytes(profile: Profile, load: Workload) -> float:
 # ------------------------------------------------------------------ runs
 
 
-def _of_runs(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
+def _run_steps(plan: Plan, learnt: Learnt) -> Iterator[TimedStep]:
     windows = Span()
     around = Span()
     caches = Span()

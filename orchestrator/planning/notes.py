@@ -127,7 +127,7 @@ def _rules(
 ) -> tuple[_Rule, ...]:
     """The rules, in the order in which they are shown."""
     alone = {load.name: _alone(load) for load in workloads}
-    reasons_of_existing = {profile.name: _of_others(profile) for profile in profiles}
+    reasons_of_existing = {profile.name: _why_existing(profile) for profile in profiles}
     windows_kept = {load.name: _window_stays(load) for load in workloads}
     many_windows = {load.name: _no_many_windows(load) for load in workloads}
     not_checked = {profile.name: _not_checked(profile) for profile in profiles}
@@ -179,7 +179,7 @@ def _no_many_windows(load: Workload) -> str:
     return _alone(load) or windows.stays(load)
 
 
-def _of_others(profile: Profile) -> str:
+def _why_existing(profile: Profile) -> str:
     if profile.cluster.database == EXISTING:
         return "others run this cluster"
     return ""
@@ -188,7 +188,7 @@ def _of_others(profile: Profile) -> str:
 def _not_checked(profile: Profile) -> str:
     if profile.cluster.database != EXISTING and not profile.tier.disk.is_real:
         return "its disks are not real ones"
-    return _of_others(profile)
+    return _why_existing(profile)
 
 
 def _not_drained(profile: Profile) -> str:
@@ -204,7 +204,7 @@ def _nothing_to_change(profile: Profile) -> str:
     is_others = profile.cluster.database == EXISTING
     if not is_others and isinstance(profile.tier.disk, ClassVolumes):
         return "the limits of its volumes are the provider's"
-    return _of_others(profile)
+    return _why_existing(profile)
 
 
 def _not_rented(profile: Profile) -> str:

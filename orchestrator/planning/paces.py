@@ -63,12 +63,12 @@ Learnt = Mapping[str, Pace]
 # ------------------------------------------------------------------ defaults
 
 
-def _of_times(shipped_pace: Mapping[str, Any]) -> Pace:
+def _pace_of_times(shipped_pace: Mapping[str, Any]) -> Pace:
     span = Span(shipped_pace["least_s"], shipped_pace["most_s"])
     return Pace(span, shipped_pace["source"])
 
 
-def _of_bytes(shipped_pace: Mapping[str, Any]) -> Pace:
+def _pace_of_bytes(shipped_pace: Mapping[str, Any]) -> Pace:
     span = Span(1 / shipped_pace["most_per_s"], 1 / shipped_pace["least_per_s"])
     return Pace(span, shipped_pace["source"])
 
@@ -76,17 +76,17 @@ def _of_bytes(shipped_pace: Mapping[str, Any]) -> Pace:
 _PACES = shipped(__package__, "paces.yaml")
 # Database → how long it takes to load a byte of tables.
 LOADING = {
-    database: _of_bytes(shipped_pace)
+    database: _pace_of_bytes(shipped_pace)
     for database, shipped_pace in _PACES["loading"].items()
 }
 # Database → what comes around a run: disks, database and clients start and stop.
 AROUND = {
-    database: _of_times(shipped_pace)
+    database: _pace_of_times(shipped_pace)
     for database, shipped_pace in _PACES["around"].items()
 }
-FURTHER_NODE = _of_times(_PACES["further node"]).span
-ONE_GATE = _of_times(_PACES["gate"])
-RESTORING = _of_times(_PACES["restoring"])
+FURTHER_NODE = _pace_of_times(_PACES["further node"]).span
+ONE_GATE = _pace_of_times(_PACES["gate"])
+RESTORING = _pace_of_times(_PACES["restoring"])
 
 
 # ------------------------------------------------------------------ what was seen here

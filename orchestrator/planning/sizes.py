@@ -101,7 +101,7 @@ def with_data(
     not known.
     """
     wanted = max(_data_bytes(profile, size) for profile in profiles)
-    loads = tuple(_of_bytes(load, wanted) for load in workloads)
+    loads = tuple(_with_bytes(load, wanted) for load in workloads)
     notes: list[Note] = []
     for load, before in zip(loads, workloads, strict=True):
         if load != before:
@@ -139,7 +139,7 @@ def _memory_unknown(profile: str, text: str) -> errors.UsageError:
     )
 
 
-def _of_bytes(load: Workload, wanted: float) -> Workload:
+def _with_bytes(load: Workload, wanted: float) -> Workload:
     """The workload with so many bytes of data, where its data set has a size."""
     parameters = dict(load.dataset.parameters)
     tables = parameters.get("tables")

@@ -45,10 +45,10 @@ def mistakes(plan: Plan) -> Iterator[str]:
         yield "it plans nothing"
     yield from _out_of_range(plan)
     for profile in plan.profiles:
-        for text in _of_profile(profile):
+        for text in _profile_mistakes(profile):
             yield f"{profile.name}: {text}"
     for workload in plan.measured:
-        for text in _of_workload(workload):
+        for text in _workload_mistakes(workload):
             yield f"{workload.name}: {text}"
 
 
@@ -79,38 +79,38 @@ def _negative(values: Iterable[float]) -> Iterator[str]:
             yield f"{value:.6g} is less than nothing"
 
 
-def _of_profile(profile: Profile) -> Iterator[str]:
-    yield from _of_cluster(profile.cluster)
+def _profile_mistakes(profile: Profile) -> Iterator[str]:
+    yield from _cluster_mistakes(profile.cluster)
     tier = profile.tier
     for disks in (tier, tier.wal):
         if disks is None:
             continue
-        yield from _of_price(disks.price)
-        yield from _of_limits(disks.limits)
+        yield from _price_mistakes(disks.price)
+        yield from _limit_mistakes(disks.limits)
         if disks.count < 1:
             yield f"{disks.count} disks are striped"
 
 
-def _of_cluster(cluster: ClusterSpec) -> Iterator[str]:
+def _cluster_mistakes(cluster: ClusterSpec) -> Iterator[str]:
     if cluster.nodes < 1 or cluster.clients < 1:
         yield f"{cluster.nodes} nodes and {cluster.clients} clients"
     if cluster.profile_nodes is not None and cluster.profile_nodes < 1:
         yield f"a profile of {cluster.profile_nodes} nodes"
-    yield from _of_price(cluster.vm_price)
+    yield from _price_mistakes(cluster.vm_price)
 
 
-def _of_price(price: Price | None) -> Iterator[str]:
+def _price_mistakes(price: Price | None) -> Iterator[str]:
     if price is not None and not price.monthly >= 0:
         yield f"{price.monthly:.6g} a month is no price"
 
 
-def _of_limits(limits: Limits) -> Iterator[str]:
+def _limit_mistakes(limits: Limits) -> Iterator[str]:
     for limit in (limits.iops, limits.bytes_per_s, limits.write_iops):
         if limit is not None and limit < 1:
             yield f"{limit} is no limit of a disk"
 
 
-def _of_workload(workload: Workload) -> Iterator[str]:
+def _workload_mistakes(workload: Workload) -> Iterator[str]:
     if workload.threads < 1:
         yield f"{workload.threads} threads"
     if not workload.measure_s >= 0 or not workload.warmup_s >= 0:

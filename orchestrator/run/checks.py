@@ -35,20 +35,20 @@ def check(plan: Plan, parts: Parts, world: World) -> None:
 def every(plan: Plan, parts: Parts, world: World) -> Iterator[NamedCheck]:
     """Each check, with what it checks; called, it raises as `check` does."""
     for profile in plan.profiles:
-        yield from _of_tiers(plan, profile, parts, world)
+        yield from _tier_checks(plan, profile, parts, world)
         checked: list[ClusterSpec] = []
         for workload in plan.measured:
             cluster = as_used(profile, workload).cluster
             if cluster not in checked:
-                yield from _of_database(profile, cluster, parts, world)
+                yield from _database_checks(profile, cluster, parts, world)
                 checked.append(cluster)
-            yield from _of_generator(profile, cluster, workload, parts, world)
+            yield from _generator_checks(profile, cluster, workload, parts, world)
         for cluster in checked:
-            yield _of_sessions(plan, profile, cluster, parts, world)
+            yield _sessions_check(plan, profile, cluster, parts, world)
     yield "space", partial(check_space, plan, parts.tiers, world)
 
 
-def _of_tiers(
+def _tier_checks(
     plan: Plan, profile: Profile, parts: Parts, world: World
 ) -> Iterator[NamedCheck]:
     """Each mechanism once, with the last of the tiers that it makes."""
@@ -61,7 +61,7 @@ def _of_tiers(
         yield f"{profile.name}: tier {name}", partial(mechanism.check, tier, world)
 
 
-def _of_database(
+def _database_checks(
     profile: Profile, cluster: ClusterSpec, parts: Parts, world: World
 ) -> Iterator[NamedCheck]:
     database = parts.databases[cluster.member]
@@ -71,7 +71,7 @@ def _of_database(
         yield f"{profile.name}: network", partial(links.check, profile, world)
 
 
-def _of_generator(
+def _generator_checks(
     profile: Profile,
     cluster: ClusterSpec,
     workload: Workload,
@@ -92,7 +92,7 @@ def _of_generator(
         yield name, partial(several_clients.check, generator, workload, cluster)
 
 
-def _of_sessions(
+def _sessions_check(
     plan: Plan, profile: Profile, cluster: ClusterSpec, parts: Parts, world: World
 ) -> NamedCheck:
     workloads: list[Workload] = []

@@ -114,7 +114,7 @@ def by_gate(
     end of the gate what it can have earned since; a disk above it has some.
     """
     judged = dict(buckets)
-    disk = _of_disk(gate, machine, device)
+    disk = _gated_disk(gate, machine, device)
     for name, bucket in buckets.items():
         last = _last_check(disk.checks, _OF_BUCKET[name])
         if last is None:
@@ -150,7 +150,7 @@ class _GatedDisk(NamedTuple):
     checks: Sequence[GateCheck]
 
 
-def _of_disk(gate: Gate, machine: str, device: str) -> _GatedDisk:
+def _gated_disk(gate: Gate, machine: str, device: str) -> _GatedDisk:
     """Disks are known to a gate by their paths."""
     for path, facts in gate.device.get("disks", {}).items():
         if facts.get("device") == device and facts.get("machine", machine) == machine:

@@ -234,7 +234,7 @@ def _keep_log(here: RunContext, node: Node) -> None:
 
 
 def _fail(here: RunContext, error: Exception) -> None:
-    failure = _message(error) + _of_disks(here)
+    failure = _message(error) + _failure_of_disks(here)
     here.draft.outcome = "failed"
     here.draft.failure = failure
     here.world.progress.warn(f"{here.run.slug} failed: {here.draft.failure}")
@@ -255,7 +255,7 @@ def _evidence(error: Exception) -> str:
     return f"{error.what}\n\n{error.evidence}\n{notes}\n"
 
 
-def _of_disks(here: RunContext) -> str:
+def _failure_of_disks(here: RunContext) -> str:
     """What servers of emulated disks said about this computer's disk: then that is the cause."""
     for log in sorted(here.raw.glob("disk-*.log")):
         for line in log.read_text(encoding="utf-8", errors="replace").splitlines():

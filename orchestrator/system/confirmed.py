@@ -55,14 +55,14 @@ def allow(file: Path, state: Path) -> None:
     """Keeps that the file is confirmed, as it is now and where it is. UnavailableError if that
     cannot be kept."""
     with _writable(state):
-        files.write_text(_of_file(file, state), f"{file.resolve()}\n")
+        files.write_text(_mark_of_file(file, state), f"{file.resolve()}\n")
 
 
 def is_allowed(file: Path, state: Path) -> bool:
-    return _of_file(file, state).is_file()
+    return _mark_of_file(file, state).is_file()
 
 
-def _of_file(file: Path, state: Path) -> Path:
+def _mark_of_file(file: Path, state: Path) -> Path:
     """Called by path and content, so that neither a copy nor a change is confirmed."""
     place = os.fsencode(file.resolve())
     digest = hashlib.sha256(place + b"\0" + file.read_bytes())

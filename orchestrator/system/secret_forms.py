@@ -27,13 +27,13 @@ def _form(pattern: str, shown: str = HIDDEN) -> _Form:
     return _Form(re.compile(pattern, re.VERBOSE), shown)
 
 
-def _in_any_case(pattern: str, shown: str) -> _Form:
+def _form_in_any_case(pattern: str, shown: str) -> _Form:
     """A form in which capital and small letters are the same."""
     return _Form(re.compile(pattern, re.VERBOSE | re.IGNORECASE), shown)
 
 
-def _of_lines(pattern: str, shown: str) -> _Form:
-    """A form as of `_in_any_case`, in which `^` and `$` are the ends of a line."""
+def _form_of_lines(pattern: str, shown: str) -> _Form:
+    """A form as of `_form_in_any_case`, in which `^` and `$` are the ends of a line."""
     flags = re.VERBOSE | re.IGNORECASE | re.MULTILINE
     return _Form(re.compile(pattern, flags), shown)
 
@@ -135,7 +135,7 @@ _DIGITS_BEFORE_HOST_AND_PORT = _form(
     """,
     _HIDDEN_BEFORE_HOST,
 )
-_DIGITS_IN_DATABASE_URL = _in_any_case(
+_DIGITS_IN_DATABASE_URL = _form_in_any_case(
     rf"""
     {_DATABASE_URL_TO_USER} :
     \d+ / [^\s"@]{{0,1000}} @
@@ -155,7 +155,7 @@ _TOKEN_AS_USER = _form(
 
 # ------------------------------------------------------------------ in headers
 
-_AUTHORIZATION_TO_END_OF_LINE = _in_any_case(
+_AUTHORIZATION_TO_END_OF_LINE = _form_in_any_case(
     r"""
     ( authorization \W{1,4}
       (?: AWS4-HMAC-SHA256 | digest | negotiate | ntlm | apikey | token ) \s+
@@ -164,7 +164,7 @@ _AUTHORIZATION_TO_END_OF_LINE = _in_any_case(
     """,
     _HIDDEN_AFTER_1,
 )
-_AUTHORIZATION = _in_any_case(
+_AUTHORIZATION = _form_in_any_case(
     r"""
     ( authorization \W{1,4} (?: (?: bearer | basic ) \s+ )?
     | \b bearer \s+
@@ -173,7 +173,7 @@ _AUTHORIZATION = _in_any_case(
     """,
     _HIDDEN_AFTER_1,
 )
-_COOKIE = _in_any_case(
+_COOKIE = _form_in_any_case(
     rf"""
     ( \b (?: set- )? cookie \\? ["']? \s* : \s* )
     {_REST_OF_LINE}
@@ -193,7 +193,7 @@ _SIGN_IN_TO_A_REGISTRY = _form(
 
 # ------------------------------------------------------------------ lines of YAML
 
-_BLOCK_OF_YAML = _of_lines(
+_BLOCK_OF_YAML = _form_of_lines(
     rf"""
     ^ ( [ \t]* )
     ( (?: -[ ] )? [\w."'-]* {SECRET_WORD} ["']? \s* : [ \t]* [|>] [-+\d]* [ \t]* )
@@ -202,7 +202,7 @@ _BLOCK_OF_YAML = _of_lines(
     rf"\1\2\n\1  {HIDDEN}",
 )
 # To its end: what stands there needs no quotes.
-_LINE_OF_YAML = _of_lines(
+_LINE_OF_YAML = _form_of_lines(
     rf"""
     ^ ( [ \t]* (?: -[ ] )? [\w.-]* {SECRET_WORD} : [ \t]+ )
     {_NO_WORDS_OF_OURS}
@@ -231,7 +231,7 @@ _USER_OF_CURL = _form(
     """,
     _HIDDEN_AFTER_1,
 )
-_SECRET_OPTION = _in_any_case(
+_SECRET_OPTION = _form_in_any_case(
     rf"""
     ( (?<! [\w-] ) -- [\w-]{{0,80}} {SECRET_WORD} \s+ )
     (?! - )
@@ -239,7 +239,7 @@ _SECRET_OPTION = _in_any_case(
     """,
     _HIDDEN_AFTER_1,
 )
-_IDENTIFIED_BY = _in_any_case(
+_IDENTIFIED_BY = _form_in_any_case(
     rf"""
     ( \b identified \s+ (?: with \s+ \S+ \s+ )? (?: by | as ) \s+ (?: password \s+ )? )
     {_VALUE}
@@ -249,17 +249,17 @@ _IDENTIFIED_BY = _in_any_case(
 
 # ------------------------------------------------------------------ values behind names
 
-_HADOOP_PROPERTY = _in_any_case(
+_HADOOP_PROPERTY = _form_in_any_case(
     rf"""
     ( <name> [^<]* {SECRET_WORD} [^<]* </name> \s* <value> )
     [^<]*
     """,
     _HIDDEN_AFTER_1,
 )
-_ELEMENT_OF_XML = _in_any_case(
+_ELEMENT_OF_XML = _form_in_any_case(
     rf"( < [\w.:-]* {SECRET_WORD} > ) [^<]+", _HIDDEN_AFTER_1
 )
-_LISTED_VARIABLE = _in_any_case(
+_LISTED_VARIABLE = _form_in_any_case(
     rf"""
     ( ["'] (?: name | key ) ["'] \s* : \s*
       ["'] [^"']* {SECRET_WORD} ["'] \s* , \s*
@@ -270,10 +270,10 @@ _LISTED_VARIABLE = _in_any_case(
     _HIDDEN_AFTER_1,
 )
 # Azure's names go on with the account.
-_KEY_OF_AN_ACCOUNT = _in_any_case(
+_KEY_OF_AN_ACCOUNT = _form_in_any_case(
     rf"( account [-_.]? key \. [\w.-]+ \s* [=:] \s* ) {_VALUE}", _HIDDEN_AFTER_1
 )
-_NAMED_VALUE = _in_any_case(
+_NAMED_VALUE = _form_in_any_case(
     rf"""
     ( (?: {SECRET_WORD} | -key-data | \b sig | -signature | [?&] signature
         | [_-] pass | [_-] pwd
@@ -286,10 +286,10 @@ _NAMED_VALUE = _in_any_case(
     _HIDDEN_AFTER_2,
 )
 # A path behind PWD is a folder.
-_SHORT_PASSWORD = _in_any_case(
+_SHORT_PASSWORD = _form_in_any_case(
     rf"( \b pwd \s* [=:] \s* ) (?! / ) {_VALUE}", _HIDDEN_AFTER_1
 )
-_IN_A_SENTENCE = _in_any_case(
+_IN_A_SENTENCE = _form_in_any_case(
     rf"""
     ( \b {SECRET_WORD} \s+ (?: is | was ) \s+ ["']? )
     {_REMARKABLE_WORD}

@@ -114,12 +114,12 @@ def parts(content: Any) -> Any:
         part[place.name] = content[key]
     kind = content.get("like") or content["enforcement"]
     if kind == _CONTROL_GROUP:
-        raise _of_control_groups(content.get("name"))
+        raise _control_groups_error(content.get("name"))
     tier["disk"]["kind"] = kind
     return tier
 
 
-def _of_control_groups(name: object) -> UsageError:
+def _control_groups_error(name: object) -> UsageError:
     return UsageError(
         f"the disks of {name} were limited by control groups, which this version cannot judge",
         advice="read these results with the version that wrote them, or measure again with "

@@ -65,7 +65,7 @@ def components(items: Iterable[Item], catalog: Catalog) -> dict[str, Components]
         if priced:
             steps_by_row[full_name] = priced
     for vm in catalog.vms_of("azure"):
-        steps = _of_machine(meters, vm)
+        steps = _machine_price(meters, vm)
         if steps:
             steps_by_row[f"azure/{vm}"] = {"per_hour": steps[0.0]}
     return steps_by_row
@@ -108,7 +108,7 @@ def _provisioned(meters: Meters, product: str, sku: str) -> Components:
         by_component[component] = steps
     priced: Components = {}
     for component, steps in by_component.items():
-        monthly = {start: _of_month(price) for start, price in steps.items()}
+        monthly = {start: _monthly(price) for start, price in steps.items()}
         if component == "per_gib":
             priced[component] = monthly[0.0]
         else:
@@ -117,7 +117,7 @@ def _provisioned(meters: Meters, product: str, sku: str) -> Components:
     return priced
 
 
-def _of_month(hourly: float) -> float:
+def _monthly(hourly: float) -> float:
     return round(hourly * HOURS_PER_MONTH, 10)
 
 
@@ -130,7 +130,7 @@ def _priced_steps(steps: Steps) -> list[dict[str, float]]:
     return priced
 
 
-def _of_machine(meters: Meters, vm: str) -> Steps | None:
+def _machine_price(meters: Meters, vm: str) -> Steps | None:
     """The price of the machine with Linux; None unless there is exactly one."""
     meter_name = vm.removeprefix("Standard_").replace("_", " ")
     linux_prices: list[Steps] = []

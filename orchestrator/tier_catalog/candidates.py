@@ -183,7 +183,7 @@ def _parameters(
 ) -> Iterator[dict[str, Any]]:
     least_bytes = row.size_bytes[0] or 0
     if row.kind.sizes:
-        yield from _of_fixed_size(least_bytes, needed_bytes)
+        yield from _counts_of_fixed_size(least_bytes, needed_bytes)
     elif row.kind.provisioned is not None:
         rule = row.kind.provisioned
         yield from _provisioned(rule, needed_bytes, least_bytes, needs)
@@ -193,7 +193,9 @@ def _parameters(
             yield {"size": f"{step * gib}GiB"}
 
 
-def _of_fixed_size(disk_bytes: int, needed_bytes: int) -> Iterator[dict[str, Any]]:
+def _counts_of_fixed_size(
+    disk_bytes: int, needed_bytes: int
+) -> Iterator[dict[str, Any]]:
     """Numbers of disks of a fixed size. Of a disk far larger than the data nobody buys several."""
     counts: Sequence[int] = COUNTS
     if disk_bytes > STEPS[-1] * needed_bytes:

@@ -98,7 +98,7 @@ class EmulatedTime(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_time_alone(cls, value: object) -> object:
+    def _as_mean(cls, value: object) -> object:
         if isinstance(value, Mapping):
             return value
         return {"mean": value}

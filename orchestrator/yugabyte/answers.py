@@ -56,7 +56,7 @@ def ask(
     one is that answer's."""
     masters = list(sources(nodes, pages.MASTER).values())
     for path in OF_CLUSTER:
-        yield _of_leader(masters, path)
+        yield _leader_answer(masters, path)
     for kind, paths in _OF_KIND.items():
         urls = sources(nodes, kind)
         if not urls:
@@ -68,7 +68,7 @@ def ask(
                 yield _page(f"{node} {kind} {_short(path)}", url, path, kind)
     for kind in _KINDS:
         yield from _metrics(kind, sources(nodes, kind))
-    yield from _of_ysql(connect, addresses)
+    yield from _ysql_answers(connect, addresses)
 
 
 def _short(path: str) -> str:
@@ -79,7 +79,7 @@ def _not_declared(kind: str) -> str:
     return f"the profile declares no page of a {kind}"
 
 
-def _of_leader(masters: Sequence[str], path: str) -> ServerAnswer:
+def _leader_answer(masters: Sequence[str], path: str) -> ServerAnswer:
     """The first answer of a master."""
     answer = ServerAnswer(_short(path), path, unread=_not_declared(pages.MASTER))
     for url in masters:
@@ -133,7 +133,7 @@ def _names_by_entity(entities: Any) -> dict[str, list[str]]:
     return {kind: sorted(listed) for kind, listed in names.items()}
 
 
-def _of_ysql(
+def _ysql_answers(
     connect: sql.Connect, addresses: Sequence[sql.Address]
 ) -> Iterator[ServerAnswer]:
     """What the YSQL of the first node that answers says of itself and of its cluster."""

@@ -37,7 +37,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
             _what(asked, answer), why(asked, answer), _how_sure(asked, answer)
         )
     else:
-        brief = _of_one_profile(asked, answer)
+        brief = _brief_of_one_profile(asked, answer)
     return Brief(
         _opening(asked, brief.what).removesuffix("."),
         _opening(asked, brief.why),
@@ -58,7 +58,7 @@ def _opening(asked: Asked, text: str) -> str:
 # ------------------------------------------------------------------ one profile
 
 
-def _of_one_profile(asked: Asked, answer: Answer) -> Brief:
+def _brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
     what = answer.sureness.headline or answer.sureness.text
     if answer.is_example:
@@ -130,7 +130,7 @@ def _what(asked: Asked, answer: Answer) -> str:
         )
     if len(parts) == 1:
         return f"no tier to buy yet for {parts[0].subject}"
-    return "; ".join(_of_workload(part) for part in parts)
+    return "; ".join(_tier_for_workload(part) for part in parts)
 
 
 def _met_by_none(asked: Asked, answer: Answer) -> str:
@@ -148,7 +148,7 @@ def _met_by_none(asked: Asked, answer: Answer) -> str:
     return ""
 
 
-def _of_workload(part: PartAnswer) -> str:
+def _tier_for_workload(part: PartAnswer) -> str:
     if part.purchase is None:
         return f"no tier yet for {part.subject}"
     return f"{part.purchase.tier} for {part.subject}{_for_price(part.purchase.price)}"
@@ -208,7 +208,7 @@ _OPEN: Mapping[ProofWord, str] = {
 def _how_sure(asked: Asked, answer: Answer) -> str:
     if answer.is_example:
         return "not at all: a measured campaign says here what it proves"
-    texts = [*_proven(asked, answer.parts), *_of_cheaper(asked, answer)]
+    texts = [*_proven(asked, answer.parts), *_what_settles_cheaper(asked, answer)]
     for proof, word in _OPEN.items():
         subjects = _unsettled(asked, answer, proof)
         if not subjects:
@@ -224,7 +224,7 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
     return "; ".join(texts)
 
 
-def _of_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
+def _what_settles_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
     """What would tell whether a cheaper tier would do, of the first workload where one is open."""
     for part in answer.parts:
         takes = settled_by(asked, part.subject)

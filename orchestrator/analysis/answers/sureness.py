@@ -37,7 +37,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         text = "It was measured at each value of what was varied."
         return Sureness("one tier", f"{text}{lost}", tally, details=(text,))
     if not asked.contenders:
-        return _of_one_profile(asked, parts, tally)
+        return _sureness_of_one_profile(asked, parts, tally)
     if all(asked.is_met_by_none(subject) for subject in asked.subjects):
         return Sureness("SLO missed", f"No tier meets the SLO.{lost}", tally)
     if not tally.workloads_answered:
@@ -54,7 +54,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     return Sureness(_word(asked, tally), f"{text}{lost}", tally, details=tuple(details))
 
 
-def _of_one_profile(
+def _sureness_of_one_profile(
     asked: Asked, parts: Sequence[PartAnswer], tally: Tally
 ) -> Sureness:
     """An SLO that is met is held to the same rules as a tier that is named."""

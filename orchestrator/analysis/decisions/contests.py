@@ -449,7 +449,7 @@ def _ratio(
     if not common.candidate:
         return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     confidence = looks.confidence(SHOWN, contest.share)
-    beside = _of_the_same_two(candidate, other, criterion, contest)
+    beside = _figures_of_the_same_two(candidate, other, criterion, contest)
     if beside:
         return stats.ratio_of_two_blocks(
             common.other, common.candidate, beside, confidence
@@ -461,7 +461,7 @@ def _ratio(
     return stats.ratio_of_means(common.other, common.candidate, confidence)
 
 
-def _of_the_same_two(
+def _figures_of_the_same_two(
     candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
 ) -> list[list[float]]:
     """The figures of all further tiers, where each tier has the same two repetitions; else none."""

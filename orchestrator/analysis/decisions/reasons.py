@@ -55,7 +55,7 @@ def why(candidate: Candidate, contest: Contest) -> Reason:
 def _why_within_margins(candidate: Candidate, contest: Contest) -> Reason:
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_refusal(loser, candidate, contest) for loser in losers]
-    criterion = _of_the_last(proofs)
+    criterion = _criterion_of_the_last(proofs)
     if contest.overload.always and not proofs:
         criterion = SERVED
     text = _named(candidate, contest)
@@ -71,10 +71,10 @@ def _why_with_slo(candidate: Candidate, contest: Contest) -> Reason:
     kept = listed([str(test) for test in tests])
     text = f"{candidate.name} is the {which(candidate, contest)} proven to meet {kept}"
     texts = [text, *(miss.text for miss in misses)]
-    return Reason(_of_the_last(misses), "; ".join(texts))
+    return Reason(_criterion_of_the_last(misses), "; ".join(texts))
 
 
-def _of_the_last(reasons: Sequence[Reason]) -> str:
+def _criterion_of_the_last(reasons: Sequence[Reason]) -> str:
     """The criterion of the last one, which is of the dearest tier passed over."""
     if not reasons:
         return ""
@@ -237,7 +237,7 @@ def settled_by(candidate: Candidate, contest: Contest) -> str:
     if contest.slo and candidate.cause in HARNESS_CAUSES:
         return _HELD_BACK
     if contest.slo:
-        takes = _of_clauses(candidate, contest)
+        takes = _furthest_clause(candidate, contest)
     else:
         takes = what_it_takes.of_comparison(
             _worst(_unsure(candidate, contest)), contest
@@ -246,7 +246,7 @@ def settled_by(candidate: Candidate, contest: Contest) -> str:
     return "; ".join(text for text in (takes, stake) if text)
 
 
-def _of_clauses(candidate: Candidate, contest: Contest) -> str:
+def _furthest_clause(candidate: Candidate, contest: Contest) -> str:
     """What is said of the clause that is furthest from being met."""
     tests = contest.proof.objectives[candidate.name]
     if any(test.is_lacking for test in tests):

@@ -81,10 +81,10 @@ def _windows(candidate: Candidate, contest: Contest) -> list[str]:
     clauses = [
         clause for clause in contest.slo if METRICS[clause.metric].percent is not None
     ]
-    return [_of_windows(clause, candidate, contest) for clause in clauses]
+    return [_windows_remark(clause, candidate, contest) for clause in clauses]
 
 
-def _of_windows(clause: Objective, candidate: Candidate, contest: Contest) -> str:
+def _windows_remark(clause: Objective, candidate: Candidate, contest: Contest) -> str:
     """What is known of single windows, by the one-sided tolerance bound (`stats.share_below`)."""
     values = (candidate.measured or {}).get(clause, ())
     confidence = looks.confidence(stats.CONFIDENCE, contest.share)

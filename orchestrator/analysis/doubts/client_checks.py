@@ -23,10 +23,10 @@ def client_busy(run: RunData, values: Totals) -> Doubts:
     """The most that a client used of its own limit, or all clients together of their machine."""
     client_pct = values.client_cpu_pct or 0.0
     if client_pct >= outside_causes.CLIENT_PCT:
-        yield _client_busy(client_pct, _of_each_client(run))
+        yield _client_busy(client_pct, _use_of_each_client(run))
 
 
-def _of_each_client(run: RunData) -> str:
+def _use_of_each_client(run: RunData) -> str:
     """` (client-1 81 %, client-2 40 %)`, each of what it may use, if there are several."""
     clients = [node for node in run.record.nodes if node.role == "client"]
     if len(clients) < 2:

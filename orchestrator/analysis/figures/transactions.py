@@ -117,18 +117,18 @@ class Window:
     def measurements(self, statements: int | None) -> tuple[Measurement, ...]:
         """The figures of all types together and, if there are several types, of each."""
         types = list(self._latency_s)
-        all_types = tuple(self._of_types(types, "all"))
-        figures = [*all_types, *_of_statements(all_types, statements)]
+        all_types = tuple(self._type_figures(types, "all"))
+        figures = [*all_types, *_statement_figures(all_types, statements)]
         if len(types) > 1:
             for name in types:
-                figures += self._of_types([name], name)
+                figures += self._type_figures([name], name)
         if NEW_ORDER in types:
             orders_per_s = self._counts[NEW_ORDER, COMMITTED] / self.duration_s
             figures.append(measured("nopm", orders_per_s * 60))
-        figures += self._of_waits()
+        figures += self._connection_waits()
         return tuple(figures)
 
-    def _of_waits(self) -> Iterator[Measurement]:
+    def _connection_waits(self) -> Iterator[Measurement]:
         """How long terminals waited for a connection, transactions of all types together."""
         if self._waits_s.total:
             yield measured("connection_wait_avg_s", self._waits_s.mean)
@@ -147,7 +147,9 @@ class Window:
         types = [name for name in self._latency_s if scope in ("all", name)]
         return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
 
-    def _of_types(self, types: Collection[str], scope: str) -> Iterator[Measurement]:
+    def _type_figures(
+        self, types: Collection[str], scope: str
+    ) -> Iterator[Measurement]:
         rolled_back = self._count(types, ROLLED_BACK)
         # What was rolled back on purpose was served too.
         served = self._count(types, COMMITTED) + rolled_back
@@ -195,7 +197,7 @@ class Window:
         )
 
 
-def _of_statements(
+def _statement_figures(
     figures: Iterable[Measurement], statements: int | None
 ) -> Iterator[Measurement]:
     """The average of one, where a transaction has a known number of them."""

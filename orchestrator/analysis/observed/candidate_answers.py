@@ -231,10 +231,10 @@ def _on_node(
         (alone,) = disks
         return [_in_place_of(alone, purchase, purchase.vm) for purchase in purchases]
     sums = node_sums.of_nodes(disks)
-    return [_of_several(disks, sums, purchase) for purchase in purchases]
+    return [_worst_of_several(disks, sums, purchase) for purchase in purchases]
 
 
-def _of_several(
+def _worst_of_several(
     disks: Sequence[Demand], sums: Sequence[Demand], purchase: Purchase
 ) -> OnDisk:
     """The worst of a node's disks, behind their machine. sums: of what all of them were asked."""

@@ -420,7 +420,7 @@ def by_second(demand: Demand, seed: int = 1, draws: int = DRAWS) -> tuple[Demand
 def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> Demand:
     """Each interval's sums, spread over its seconds as over those of a stretch with about its rate;
     evenly where the stretch has nothing."""
-    shape = _of_like_rate(windows, demand.ios / demand.step_s, random)
+    shape = _stretches_of_like_rate(windows, demand.ios / demand.step_s, random)
     seconds = shape.shape[1]
     total = shape.sum(axis=1, keepdims=True)
     evenly = np.full_like(shape, 1 / seconds)
@@ -438,7 +438,9 @@ def _in_seconds(demand: Demand, windows: Array, random: np.random.Generator) -> 
     )
 
 
-def _of_like_rate(windows: Array, rate: Array, random: np.random.Generator) -> Array:
+def _stretches_of_like_rate(
+    windows: Array, rate: Array, random: np.random.Generator
+) -> Array:
     """For each rate a stretch, drawn at random from the NEAREST to it."""
     mean = _mean_ios(windows)
     order = np.argsort(mean, kind="stable")

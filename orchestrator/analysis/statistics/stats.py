@@ -119,10 +119,10 @@ def ratio_of_means(
     whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999). No interval if there
     is one block. ValueError if a value is not positive and finite (such a ratio has no meaning), or
     if a side has no values or more than the other."""
-    return _of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES, confidence)
+    return _ratio_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES, confidence)
 
 
-def _of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
+def _ratio_of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
     """The ratio of the mean of logarithms, by Student's test; below two values without an
     interval."""
     if logs.size < 2:
@@ -149,7 +149,7 @@ def ratio_beside_order(
     middle = float(order.mean())
     weight = float(((order - middle) ** 2).sum())
     if weight <= 0 or logs.size <= 2:
-        return _of_logs(logs, _FLOOR_OF_CHANGES, confidence)
+        return _ratio_of_logs(logs, _FLOOR_OF_CHANGES, confidence)
     slope = float(((order - middle) * logs).sum()) / weight
     off = logs - logs.mean() - slope * (order - middle)
     freedom = logs.size - 2
@@ -228,7 +228,7 @@ def geometric_mean(values: Sequence[float], confidence: float = CONFIDENCE) -> R
 
     Below two values: no interval.
     """
-    return _of_logs(logs_for_ratio(values), NOISE_FLOOR, confidence)
+    return _ratio_of_logs(logs_for_ratio(values), NOISE_FLOOR, confidence)
 
 
 def share_below(

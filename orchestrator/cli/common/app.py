@@ -67,7 +67,7 @@ def _all_parts(platform: Platform | None = None) -> Parts:
         load_generators(),
         tier_mechanisms(),
         sampled,
-        partial(_of_cluster, members),
+        partial(_cluster_collectors, members),
         statements.statement_counts,
         partial(_session_history, members),
         packages.installed,
@@ -75,7 +75,7 @@ def _all_parts(platform: Platform | None = None) -> Parts:
 
 
 @contextmanager
-def _of_cluster(
+def _cluster_collectors(
     members: Mapping[str, Database], cluster: Cluster
 ) -> Iterator[Sequence[Collector]]:
     """Collectors with a session, and those of the database's own servers, also where others run

@@ -51,7 +51,7 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
             f"{file} is a profile, not a campaign", f"give it as `--profiles {file}`"
         )
     options_by_key: dict[str, list[Any]] = {}
-    for key, option in options(_of_compare(context)).items():
+    for key, option in options(_compare_command(context)).items():
         options_by_key[key] = [option]
     content = defaults.content(read, options_by_key, NOT_OF_A_CAMPAIGN)
     by_key = options(context.command)
@@ -70,7 +70,7 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
     return file
 
 
-def _of_compare(context: Any) -> Any:
+def _compare_command(context: Any) -> Any:
     """The command whose options a campaign's file has; others take some of them."""
     if context.command.name == "compare":
         return context.command

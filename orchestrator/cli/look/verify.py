@@ -67,9 +67,9 @@ def checks(folder: Path) -> Iterator[Check]:
     for run in campaign.runs:
         where = f"runs/{run.record.run.slug}"
         if run.record.outcome == "done":
-            checked, differences = _of_run(run, folder / where / "raw")
+            checked, differences = _check_run(run, folder / where / "raw")
             yield Check(where, checked, differences)
-    checked, differences = _of_verdict(campaign, folder / "verdict.json")
+    checked, differences = _check_verdict(campaign, folder / "verdict.json")
     yield Check("verdict.json", checked, differences)
 
 
@@ -87,7 +87,7 @@ def keep(folder: Path, differences: int, now_s: float) -> None:
         ) from error
 
 
-def _of_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
+def _check_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
     """What was checked, and how the record differs from its raw files."""
     workload = run.record.workload
     window = results.measured_window(run.record)
@@ -249,7 +249,7 @@ def _unlike_transactions(
 # ------------------------------------------------------------------ the verdict
 
 
-def _of_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
+def _check_verdict(campaign: results.Results, file: Path) -> tuple[str, list[str]]:
     """Its cells, from the records as they are stored."""
     try:
         stored = _flat(stored_json.plain(file)["cells"])

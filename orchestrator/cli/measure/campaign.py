@@ -390,7 +390,7 @@ def first_run(
     spec = checklist.spec(version, {})
     placing = None
     if profile is not None:
-        spec = _of_profile(checklist, profile, version)
+        spec = _cluster_of_profile(checklist, profile, version)
         platform = profile.platform
         placing = profile.placing
     old = end_of_support(spec, app.clock)
@@ -403,7 +403,7 @@ def first_run(
         yield from checklist.kept(findings, spec, world, results)
 
 
-def _of_profile(
+def _cluster_of_profile(
     checklist: FirstRun, profile: Profile, version: str | None
 ) -> ClusterSpec:
     """The checklist's cluster, of the release that was asked for, else of the profile's."""

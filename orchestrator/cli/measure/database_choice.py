@@ -42,7 +42,7 @@ def with_databases(
     choices: dict[Note, None] = {}  # each once
     chosen = []
     for profile in fitted:
-        choices |= dict.fromkeys(_of_others(profile))
+        choices |= dict.fromkeys(_extension_notes(profile))
         bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
         if note:
@@ -149,7 +149,7 @@ def _unknown_names(cluster: ClusterSpec) -> list[str]:
     return sorted(named - set(databases()))
 
 
-def _of_others(profile: Profile) -> Iterator[Note]:
+def _extension_notes(profile: Profile) -> Iterator[Note]:
     """A note for each database of an extension that a profile names and that is not installed."""
     names = _unknown_names(profile.cluster)
     if names:

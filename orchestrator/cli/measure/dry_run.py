@@ -270,7 +270,7 @@ def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
         disk = profile.tier.title
         if cost.with_vms:
             disk += f" on {profile.cluster.vm}"
-        database = ", ".join(_of_cluster(profile.cluster))
+        database = ", ".join(_cluster_words(profile.cluster))
         yield cost.profile, disk, database, str(cost.disks), _price(cost, profile)
 
 
@@ -307,7 +307,7 @@ def _price_lists(ahead: Forecast) -> Iterator[str]:
         yield "  not verified: `tierbench prices update` asks the provider"
 
 
-def _of_cluster(cluster: ClusterSpec) -> Iterator[str]:
+def _cluster_words(cluster: ClusterSpec) -> Iterator[str]:
     yield cluster.database
     if cluster.client == "beside":
         yield "client beside"

@@ -47,7 +47,7 @@ class Reached:
 
 def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
     """Asks everything that the plan is carried out on, each for at most `limit_s`."""
-    places = (*_of_platform(app, plan), *_hosts(app, plan))
+    places = (*_platform_peers(app, plan), *_hosts(app, plan))
     answers = [at_once.begun(partial(_asked, place)) for place in places]
     _await(app, places, answers, limit_s)
     answered: list[str] = []
@@ -149,7 +149,7 @@ def _look_at(place: Peer) -> str:
 # ------------------------------------------------------------------ what is asked
 
 
-def _of_platform(app: App, plan: Plan) -> Iterator[Peer]:
+def _platform_peers(app: App, plan: Plan) -> Iterator[Peer]:
     """The Kubernetes cluster; or the engine of each machine and of the client, or the one of the
     environment. One of this computer need not answer: a plan is also made where no Docker is."""
     name = plan.platform or PLATFORM

@@ -251,7 +251,7 @@ def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
     profiles, notes = _with_common_copies(sized.profiles, values)
     loads = sized.workloads
     if values[0].factor == factors.DATA:
-        loads = tuple(_of_size(profiles, load) for load in loads)
+        loads = tuple(_with_size(profiles, load) for load in loads)
         _check_sizes_differ(option, loads)
     largest = _largest_bytes(loads)
     if largest > _largest_bytes(draft.of_files):
@@ -317,7 +317,7 @@ def _largest_bytes(loads: Sequence[Workload]) -> int:
     return max(data_bytes(load) or 0 for load in loads)
 
 
-def _of_size(profiles: Sequence[Profile], load: Workload) -> Workload:
+def _with_size(profiles: Sequence[Profile], load: Workload) -> Workload:
     """The workload with as much data as its value says. Values are then ordered by size."""
     value = load.varied
     if value is None:

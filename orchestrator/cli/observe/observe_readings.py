@@ -88,7 +88,9 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
 
     tables = [histories.read(file, remark) for file in options.file or ()]
     if options.prometheus:
-        tables.append(_of_server(options.prometheus, options, end_s - length_s, end_s))
+        tables.append(
+            _server_readings(options.prometheus, options, end_s - length_s, end_s)
+        )
     misses: list[str] = []
     if options.reads_live:
         misses = _read_live(app, options, folder, length_s, pieces)
@@ -119,7 +121,9 @@ def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> N
         )
 
 
-def _of_server(url: str, options: Read, begin_s: float, end_s: float) -> pd.DataFrame:
+def _server_readings(
+    url: str, options: Read, begin_s: float, end_s: float
+) -> pd.DataFrame:
     device = options.device or ".+"
     try:
         headers = managed_prometheus.headers(os.environ, url)

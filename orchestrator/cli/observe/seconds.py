@@ -28,7 +28,7 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
         return ""
     words = ["tierbench", "observe"]
     if "profile" not in given and "exporter" not in given:
-        devices = _of_kernel(demands)
+        devices = _kernel_names(demands)
         reading = ["iostat", "-o", "JSON", "-xt", *devices, "1", "3600"]
         words += ["--file", _FILE]
         if devices and "device" in given:  # iostat calls them as this pattern does
@@ -46,7 +46,7 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
     return shlex.join([*words, "--last", _HOUR, *_judging(given)])
 
 
-def _of_kernel(demands: Sequence[Demand]) -> Sequence[str]:
+def _kernel_names(demands: Sequence[Demand]) -> Sequence[str]:
     """The disks, if iostat knows all of them by these names; else none, so that it reads all."""
     devices: set[str] = set()
     for demand in demands:

@@ -85,13 +85,13 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
         findings += abilities.examine()
     if abilities.certificates is not None:
         for certificate in abilities.certificates():
-            findings.append(_of_certificate(certificate))
+            findings.append(_certificate_finding(certificate))
     for name in own_images.OURS:
         findings.append(_image(own_images.tag(root, name), platform))
     return tuple(findings)
 
 
-def _of_certificate(certificate: powers.CertificateFile) -> Finding:
+def _certificate_finding(certificate: powers.CertificateFile) -> Finding:
     end_s = certificates.end_s(certificate)
     if end_s is None:
         text = "it could not be read as PEM, so its expiry is not known"
@@ -131,11 +131,11 @@ def examine(
         docker = list(examine_platform(engine, app.root))
         if not isinstance(engine.machines()[0], LocalMachine):
             return tuple(docker)
-        docker += _of_generators(engine)
-    return (*_of_machine(app), *docker)
+        docker += _generator_findings(engine)
+    return (*_machine_findings(app), *docker)
 
 
-def _of_generators(engine: powers.Platform) -> Iterator[Finding]:
+def _generator_findings(engine: powers.Platform) -> Iterator[Finding]:
     """Findings on load generators whose programs are not in our images."""
     for name, owned in load_generators.entries().items():
         if owned.entry.whereabouts:
@@ -143,7 +143,7 @@ def _of_generators(engine: powers.Platform) -> Iterator[Finding]:
             yield Finding(f"load generator {name}", True, say(engine))
 
 
-def _of_machine(app: App) -> Iterator[Finding]:
+def _machine_findings(app: App) -> Iterator[Finding]:
     """What this machine has, whatever runs on it."""
     machine = LocalMachine()
     facts = machine.facts()

@@ -140,7 +140,7 @@ def set_limits(
     world.platform.campaign = running
     disks = disk_server.running_disks(world)
     if node is not None:
-        disks = _of_node(node, disks)
+        disks = _disks_of_node(node, disks)
     if not disks:
         raise UsageError(
             f"{folder.name} has no emulated disk at this moment",
@@ -160,7 +160,7 @@ def set_limits(
     return emulated.change_all(disks, limits, keep, world)
 
 
-def _of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
+def _disks_of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
     """The disks of one node. UsageError if others have some and it has none."""
     chosen: list[str] = []
     nodes: list[str] = []

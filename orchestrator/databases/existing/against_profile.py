@@ -22,7 +22,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
         yield Mistake(hosts, _not_measured(observed.other))
         return
     if not observed.flavour:
-        yield Mistake(hosts, _of_no_flavour(observed.hosts[0].banner))
+        yield Mistake(hosts, _without_flavour(observed.hosts[0].banner))
         return
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
@@ -59,7 +59,7 @@ def _not_measured(database: str) -> str:
     )
 
 
-def _of_no_flavour(banner: str) -> str:
+def _without_flavour(banner: str) -> str:
     return (
         f"the server calls itself {banner!r}, neither PostgreSQL nor "
         "YugabyteDB. If it stores data as one of them does, name that one "

@@ -167,10 +167,10 @@ class _Trial:
             try:
                 cluster = up.enter_context(running)
             except Exception as error:
-                yield _of_error(facts[0], error, "not confirmed")
+                yield _fact_of_error(facts[0], error, "not confirmed")
                 reason = RuntimeError("the cluster did not come up")
                 for fact in facts[1:]:
-                    yield _of_error(fact, reason, "could not be looked at")
+                    yield _fact_of_error(fact, reason, "could not be looked at")
                 return
             for fact in facts:
                 self.world.progress.step(f"checking: {fact.claim}")
@@ -200,7 +200,7 @@ def _checked(
             state = "confirmed"
         checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
     except Exception as error:
-        checked = _of_error(fact, error, "could not be looked at")
+        checked = _fact_of_error(fact, error, "could not be looked at")
     seen = checked.seen
     for endpoint in cluster.endpoints:
         if endpoint.password:
@@ -208,7 +208,7 @@ def _checked(
     return replace(checked, seen=seen)
 
 
-def _of_error(fact: Fact, error: Exception, state: CheckState) -> CheckedFact:
+def _fact_of_error(fact: Fact, error: Exception, state: CheckState) -> CheckedFact:
     seen = f"{type(error).__name__}: {error}"
     if isinstance(error, errors.TierbenchError):
         seen = "\n".join(text for text in (error.what, error.evidence) if text)

@@ -54,8 +54,8 @@ def read(content: Any, remark: Remark) -> pd.DataFrame:
     """FormError, with what to ask the tool for, if reads and writes of a time are not told."""
     records = _records(content)
     if "disk-device" in records.rows:
-        return _of_sar(records.rows)
-    return _of_iostat(records, remark)
+        return _sar_intervals(records.rows)
+    return _iostat_intervals(records, remark)
 
 
 def _records(content: Any) -> _Records:
@@ -119,7 +119,7 @@ def _no_disks(content: Any) -> FormError:
 # ------------------------------------------------------------------ sar
 
 
-def _of_sar(rows: pd.DataFrame) -> pd.DataFrame:
+def _sar_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     spans = _spans_of_sar(rows)
     if "rkB" in rows:
         read_bytes = rows["rkB"] * 1024
@@ -157,7 +157,7 @@ def _spans_of_sar(rows: pd.DataFrame) -> _RecordSpans:
 # ------------------------------------------------------------------ iostat
 
 
-def _of_iostat(records: _Records, remark: Remark) -> pd.DataFrame:
+def _iostat_intervals(records: _Records, remark: Remark) -> pd.DataFrame:
     rows = records.rows
     _check_reads_are_told(rows)
     spans = _spans_of_iostat(rows, records.stamps)

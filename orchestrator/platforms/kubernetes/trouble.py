@@ -60,13 +60,13 @@ def of_pod(
     status = pod.get("status", {})
     for kind in _STATUSES:
         for container in status.get(kind) or []:
-            trouble = _of_container(container, events)
+            trouble = _container_trouble(container, events)
             if trouble:
                 return trouble
-    return _of_placement(pod, events) or _of_start(events)
+    return _placement_trouble(pod, events) or _start_trouble(events)
 
 
-def _of_container(
+def _container_trouble(
     container: Mapping[str, Any], events: list[Mapping[str, Any]]
 ) -> Trouble | None:
     waiting = (container.get("state") or {}).get("waiting") or {}
@@ -90,7 +90,7 @@ def _of_container(
     return None
 
 
-def _of_placement(
+def _placement_trouble(
     pod: Mapping[str, Any], events: list[Mapping[str, Any]]
 ) -> Trouble | None:
     placed = _condition(pod, "PodScheduled")
@@ -110,7 +110,7 @@ def _of_placement(
     return Trouble(what, advice)
 
 
-def _of_start(events: list[Mapping[str, Any]]) -> Trouble | None:
+def _start_trouble(events: list[Mapping[str, Any]]) -> Trouble | None:
     """Why its machine, which it has, does not start it."""
     text = _last(events, ("FailedMount", "FailedAttachVolume", "FailedMapVolume"))
     if text:

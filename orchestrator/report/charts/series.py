@@ -78,7 +78,7 @@ class Runs:
 
     def of_disk(self, metric: str) -> Series:
         """Reads and writes together, per second, of the busiest database node's disk in each."""
-        return self._by_run(_of_busiest(self._rates(metric)))
+        return self._by_run(_busiest_nodes(self._rates(metric)))
 
     def of_cpu(self) -> Series:
         """CPU of the database nodes in each run, in % of what a node may use: their mean whenever
@@ -86,7 +86,7 @@ class Runs:
         rates = self._rates("cpu_pct")
         means = self._means_of_nodes(rates).assign(of=MEAN)
         several = rates[rates["line"].map(self.nodes) > 1]
-        busiest = _of_busiest(several).assign(of=BUSIEST)
+        busiest = _busiest_nodes(several).assign(of=BUSIEST)
         # Two lines for each run, which must not have one number.
         lines_of_means = means.assign(line=2 * means["line"])
         lines_of_busiest = busiest.assign(line=2 * busiest["line"] + 1)
@@ -264,7 +264,7 @@ def _bin_s(seconds: pd.Series, lines: int, most_points: int) -> int:
     return max(1, math.ceil(span_s / points))
 
 
-def _of_busiest(rates: pd.DataFrame) -> pd.DataFrame:
+def _busiest_nodes(rates: pd.DataFrame) -> pd.DataFrame:
     """For each line, the values of the node where they are highest while measured."""
     measuring = rates[rates["phase"] == "measure"]
     if measuring.empty:

@@ -85,7 +85,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     span_s = results.span_s(campaign.runs)
     if span_s is not None:
         last_s = span_s[1]
-    samples = [*_of_runs(campaign, last_s), *_of_verdict(verdict, last_s)]
+    samples = [*_run_samples(campaign, last_s), *_verdict_samples(verdict, last_s)]
     samples += _doubts_of_runs(campaign, verdict, last_s)
     registry = _Registry(_families(samples, campaign.name))
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
@@ -155,7 +155,7 @@ def _add_figure(family: Metric, name: str, labels: _Labels, sample: _Sample) -> 
 # ------------------------------------------------------------------ what there is
 
 
-def _of_runs(campaign: results.Results, last_s: float | None) -> Iterator[_Sample]:
+def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_Sample]:
     for figures in runs(campaign):
         ended_s = None
         if figures.span_s is not None:
@@ -188,7 +188,7 @@ def _labels_of_run(figures: RunFigures) -> _Labels:
     }
 
 
-def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
+def _verdict_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
     """Changes with both ends of their interval where they have one, and words."""
     for delta in verdict.deltas:
         labels = _labels_of_delta(delta)
@@ -196,10 +196,10 @@ def _of_verdict(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
             if value is not None:
                 yield _Sample(name, labels, value, last_s)
         yield _Sample("verdict", labels, delta.verdict, last_s)
-    yield from _of_whole(verdict, last_s)
+    yield from _whole_samples(verdict, last_s)
 
 
-def _of_whole(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
+def _whole_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
     """Tiers to buy, and doubts."""
     for decision in verdict.decisions:
         labels = {"workload": decision.workload, "tier": decision.tier or ""}

@@ -225,7 +225,7 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
         if profile.cluster.database == "existing":
             last = _last_finished(index, profile.name)
             if last is not None:
-                yield _of_others(profile, last)
+                yield _existing_stamp(profile, last)
                 yield from _not_verified(profile, last)
 
 
@@ -237,7 +237,7 @@ def _last_finished(index: ReportIndex, profile: str) -> Record | None:
     return last
 
 
-def _of_others(profile: Profile, record: Record) -> Stamp:
+def _existing_stamp(profile: Profile, record: Record) -> Stamp:
     label = f"{profile.name}: others run it"
     if profile.cluster.member == STORE:
         return Stamp(label, _ABOUT_STORES, "")

@@ -300,10 +300,10 @@ def _read_back(index: ReportIndex) -> Block:
     names: dict[str, None] = {}
     for facts in by_tier.values():
         names |= dict.fromkeys(facts)
-    return _facts((name, _of_all_tiers(by_tier, name)) for name in names)
+    return _facts((name, _value_of_all_tiers(by_tier, name)) for name in names)
 
 
-def _of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:
+def _value_of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> str:
     """Its value, or that of each tier if they differ."""
     values: dict[str, str] = {}
     for tier, facts in by_tier.items():

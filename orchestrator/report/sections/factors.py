@@ -127,7 +127,7 @@ def table(index: ReportIndex, varied: VariedWorkload, tier: TierValues) -> Table
     for value, workload in zip(varied.values, varied.workloads, strict=True):
         row = {"Value": _value(index, tier, value, workload)}
         row |= _figures(index, tier, workload, titles, changes)
-        row["Each node"] = _of_each_node(index, varied, tier, workload)
+        row["Each node"] = _share_of_each_node(index, varied, tier, workload)
         cause = tier.causes.get(workload, "").replace("_", " ")
         row["Limited by"] = Cell(cause)
         rows.append(row)
@@ -193,7 +193,7 @@ def _figures(
     return cells
 
 
-def _of_each_node(
+def _share_of_each_node(
     index: ReportIndex, varied: VariedWorkload, tier: TierValues, workload: str
 ) -> Cell:
     """A node's share of the throughput, beside that at the first value."""

@@ -395,7 +395,7 @@ def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
     if table.empty:
         return
     yield Cell(title, strong=True)
-    shown = _of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
+    shown = _means_of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
     for query, values in shown.iterrows():
         yield _statement_row(str(query), values)
 
@@ -408,7 +408,7 @@ def _statement_row(query: str, values: pd.Series) -> Row:
     return row
 
 
-def _of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
+def _means_of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
     """Means of a call, with calls a second and the share of all time in percent."""
     means = table.div(table["calls"], axis=0)
     calls_per_s = table["calls"] / window_s

@@ -45,10 +45,10 @@ def follows(values: Evidence) -> Shares:
     # Who holds a lock waits for CPU as all do.
     if (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT:
         weights["cpu_bound"] += weights.pop("contention")
-    return _of_all(weights)
+    return _shares_of_all(weights)
 
 
-def _of_all(weights: Shares) -> Shares:
+def _shares_of_all(weights: Shares) -> Shares:
     """Each in % of all of them; 0 where there are none."""
     total = sum(weights.values()) or 1.0
     return {name: 100 * weight / total for name, weight in weights.items()}

@@ -62,10 +62,10 @@ class Samples:
             total += count
             groups.setdefault(total // self.at_once, []).append(node)
         for names in groups.values():
-            yield joined(_of_nodes(part, names) for part in self.parts())
+            yield joined(_rows_of_nodes(part, names) for part in self.parts())
 
 
-def _of_nodes(samples: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def _rows_of_nodes(samples: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     return samples[samples["node"].isin(names)]
 
 

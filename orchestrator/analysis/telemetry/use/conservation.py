@@ -38,7 +38,7 @@ _LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as 
 
 def figures(run: RunData) -> Iterator[Measurement]:
     """The metrics of conservation that can be told of a run."""
-    yield from _of_payload(run)
+    yield from _payload_figures(run)
     yield from _read_per_payload(run)
     yield from _written_per_payload(run)
     yield from _debt(run)
@@ -55,7 +55,7 @@ def figures(run: RunData) -> Iterator[Measurement]:
 # ------------------------------------------------------------------ payload
 
 
-def _of_payload(run: RunData) -> Iterator[Measurement]:
+def _payload_figures(run: RunData) -> Iterator[Measurement]:
     """Payload of a node per second, and the CPU that a gigabyte of it took."""
     rate = results.value_of(run.record, "payload_bytes_per_s")
     if not rate:
@@ -69,9 +69,9 @@ def _of_payload(run: RunData) -> Iterator[Measurement]:
 
 
 def _read_per_payload(run: RunData) -> Iterator[Measurement]:
-    run_bytes = _of_disks(run, "measure", _READ)
+    run_bytes = _bytes_of_disks(run, "measure", _READ)
     yield from _ratio("read_per_payload", run_bytes, payload(run, "read", "sorted"))
-    window_bytes = _of_disks(run, run_telemetry.WINDOWS, _READ)
+    window_bytes = _bytes_of_disks(run, run_telemetry.WINDOWS, _READ)
     given = sum(window["read_bytes"] for window in _windows(run))
     yield from _ratio("read_per_payload", window_bytes, given)
 
@@ -81,7 +81,7 @@ def _written_per_payload(run: RunData) -> Iterator[Measurement]:
     run_bytes = written(run)
     given = payload(run, "written", "sorted")
     yield from _ratio("written_per_payload", run_bytes, given)
-    window_bytes = _of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
+    window_bytes = _bytes_of_disks(run, run_telemetry.WINDOWS, _WRITTEN)
     generator_bytes = sum(window["written_bytes"] for window in _windows(run))
     yield from _ratio("written_per_payload", window_bytes, generator_bytes)
     yield from _written_of_copies(run, sum(run_bytes.values()))
@@ -111,7 +111,7 @@ def _debt(run: RunData) -> Iterator[Measurement]:
     if not settling:
         return
     yield measured("debt_s", settling.duration_s)
-    owed = _of_disks(run, "settle", _WRITTEN)
+    owed = _bytes_of_disks(run, "settle", _WRITTEN)
     if owed:
         yield measured("debt_bytes", sum(owed.values()))
 
@@ -128,8 +128,8 @@ def payload(run: RunData, *ways: str) -> float | None:
 def written(run: RunData) -> dict[str, float]:
     """Node → bytes written to its disks in the window, and what they were still owed then; empty
     unless all were sampled. Where nodes share a disk the first of them stands for all."""
-    owed = _of_disks(run, "settle", _WRITTEN)
-    moved = _of_disks(run, "measure", _WRITTEN)
+    owed = _bytes_of_disks(run, "settle", _WRITTEN)
+    moved = _bytes_of_disks(run, "measure", _WRITTEN)
     for node, count in moved.items():
         moved[node] = count + owed.get(node, 0.0)
     return moved
@@ -201,7 +201,7 @@ def _names(run: RunData, role: str) -> list[str]:
     return [node.name for node in run.record.nodes if node.role == role]
 
 
-def _of_disks(run: RunData, phase: str, counted: _Bytes) -> dict[str, float]:
+def _bytes_of_disks(run: RunData, phase: str, counted: _Bytes) -> dict[str, float]:
     """First node of each disk → its bytes in a phase; empty unless all were sampled."""
     moved: dict[str, float] = {}
     for on_disk in results.by_disk(run.record.nodes).values():

@@ -47,7 +47,7 @@ def by_node(
         bytes_per_s = _busier_way(rates, node.name, window)
         if not bytes_per_s.size:
             continue
-        links[node.name] = _of_link(rate, bytes_per_s)
+        links[node.name] = _link_use(rate, bytes_per_s)
         if has_store:
             links[node.name] = _with_steadiness(links[node.name], bytes_per_s)
     return links
@@ -88,7 +88,7 @@ def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
     return np.array([busier[second] for second in sorted(busier)])
 
 
-def _of_link(rate: _LinkRate, bytes_per_s: Array) -> LinkUse:
+def _link_use(rate: _LinkRate, bytes_per_s: Array) -> LinkUse:
     if rate.per_s is None:
         return LinkUse()
     is_full = 100 * bytes_per_s / rate.per_s >= LINK_PCT

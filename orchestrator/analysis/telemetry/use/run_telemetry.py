@@ -97,7 +97,7 @@ class _Reading:
         if window:
             self._growth = Growth(*window)
         self._against_caps: dict[str, CapUse] = {}
-        self._of_seconds: dict[str, NodeSeconds] = {}
+        self._node_seconds: dict[str, NodeSeconds] = {}
         self._busiest_cores_pct: dict[str, float] = {}
         self._sessions: dict[str, dict[str, float]] = {}
         self._moved: dict[str, Moved] = {name: {} for name in _MOVED}
@@ -123,7 +123,7 @@ class _Reading:
         if self._growth is None or self._window is None:
             return
         self._growth.add(rates)
-        self._of_seconds |= _of_seconds(self._record, rates, self._window)
+        self._node_seconds |= _node_seconds(self._record, rates, self._window)
         self._busiest_cores_pct |= _busiest_cores_pct(series, self._window)
         self._sessions |= _sessions(series, self._window)
 
@@ -159,7 +159,7 @@ class _Reading:
             growth=growth,
             against_caps=self._against_caps,
             by_second=joined(tables),
-            of_seconds=self._of_seconds,
+            of_seconds=self._node_seconds,
             busiest_cores_pct=self._busiest_cores_pct,
             sessions=self._sessions,
             moved=self._moved,
@@ -170,7 +170,7 @@ class _Reading:
 # ------------------------------------------------------------------ of single seconds
 
 
-def _of_seconds(
+def _node_seconds(
     record: Record, rates: Mapping[Key, Steps], window: Window
 ) -> dict[str, NodeSeconds]:
     times_pct = _times_at_cpu_pct(record, rates, window)

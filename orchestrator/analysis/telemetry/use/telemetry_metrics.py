@@ -31,7 +31,7 @@ def telemetry(
         "client_cpu_pct": busiest.client_cpu_pct,
     }
     disks = _disk_figures(disks_together(database, growth))
-    figures = list(_of_each(nodes, growth, cpus))
+    figures = list(_node_figures(nodes, growth, cpus))
     figures.extend(_measured({"cpu_pct": mean_cpu_pct(nodes, growth, cpus)}))
     figures.extend(_measured(disks))
     figures.extend(_wal_disks(database, growth))
@@ -55,7 +55,7 @@ def _measured(figures: _Figures, scope: str = ALL) -> Iterator[Measurement]:
             yield measured(name, value, scope)
 
 
-def _of_each(
+def _node_figures(
     nodes: Sequence[Node], growth: window_growth.Growth, cpus: float | None
 ) -> Iterator[Measurement]:
     """CPU and disk of each database node, metric by metric."""

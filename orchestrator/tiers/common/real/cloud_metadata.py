@@ -163,7 +163,7 @@ def _contradictions(
 ) -> Iterator[str]:
     """What makes it another disk than is meant."""
     for device, answer in by_device.items():
-        for text in _of_another_type(meant, answer):
+        for text in _unlike_type(meant, answer):
             yield f"{place.title} is on {device}, {text}"
 
 
@@ -196,7 +196,7 @@ def _answer_of(
     return {}
 
 
-def _of_another_type(tier: Tier, answer: Answer) -> Iterator[str]:
+def _unlike_type(tier: Tier, answer: Answer) -> Iterator[str]:
     kind = str(answer.get("type", ""))
     meant = tier.origin.catalog_type
     if not meant or not kind:
