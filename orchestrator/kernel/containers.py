@@ -33,7 +33,7 @@ def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
 
 @lru_cache(maxsize=512)  # the same text each second
 def _groups_in(text: str, container_id: str) -> tuple[Mapping[str, str], bool]:
-    """The control groups of a process, and whether they are told from within another group."""
+    """The control groups of a process, and whether they are read from within another group."""
     paths: dict[str, str] = {}
     inside = False
     for line in text.splitlines():

@@ -383,7 +383,7 @@ def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def interruptions(plan: Plan) -> int:
-    """How often a campaign with this plan was ended and gone on with."""
+    """How often a campaign with this plan was ended and resumed."""
     return sum(note.kind == "interrupted" for note in plan.notes)
 
 

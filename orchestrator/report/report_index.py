@@ -158,7 +158,10 @@ class ReportIndex:
         summary: conclusions.CellSummary | None,
         words: Callable[[conclusions.CellSummary], str] = wording.value,
     ) -> blocks.Cell:
-        """A value with its spread. What finished runs did not measure is told from lost runs."""
+        """A value with its spread.
+
+        If there is none, the cell says whether finished runs did not measure it or runs were lost.
+        """
         if summary is None:
             return blocks.Cell(self.absence(profile, workload), missing=True)
         return blocks.Cell(words(summary), detail=wording.spread(summary))

@@ -122,7 +122,7 @@ def runs_on_each_side(delta: Delta) -> str:
 
 
 def place(stated: Price) -> str:
-    """Where, when and by whom the price was told."""
+    """Where, when and by whom the price was read."""
     return phrases.place_in_words(
         stated.region, stated.as_of, stated.source, stated.verified
     )

@@ -317,7 +317,7 @@ def _hours(demand: Demand) -> pd.DataFrame:
 
 
 def row(answer: CandidateAnswer) -> dict[str, Any]:
-    """What is told of a candidate, flat: a row of candidates.csv."""
+    """A candidate as a flat row of candidates.csv."""
     tier = answer.purchase.tier
     on = answer.on
     values: dict[str, Any] = {

@@ -154,7 +154,7 @@ def write_below(folder: Path, texts: Mapping[str, str]) -> None:
 
 
 def keep(file: Path, text: str, *, adds: bool = False) -> None:
-    """Writes, or adds to, a text that something else said or was told, without secrets."""
+    """Writes, or adds to a file, what another program said or was given, without secrets."""
     kept = hidden(text)
     if not adds:
         write_text(file, kept)

@@ -97,8 +97,10 @@ def save_plan(campaign: Path, plan: Plan) -> None:
 
 
 def save_fingerprint(campaign: Path, part: int, facts: Mapping[str, Any]) -> None:
-    """Keeps what measures a part of a campaign, and where; a campaign has one more part each time
-    that it is gone on with."""
+    """Keeps what measures a part of a campaign, and where.
+
+    A campaign has one more part each time that it is resumed.
+    """
     stored_json.write(campaign / fingerprint_name(part), facts)
 
 

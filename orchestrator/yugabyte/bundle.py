@@ -74,7 +74,7 @@ def _content(answer: ServerAnswer, anonymous: Anonymous) -> Any:
 
 
 def release_of(answers: Iterable[ServerAnswer]) -> str:
-    """The release, with its build if it is told, as the first page that says it; "" if none
+    """The release, with its build if that is known, from the first page that has it; "" if none
     does."""
     for answer in answers:
         page = answer.content

@@ -245,8 +245,8 @@ class ConsoleProgress:
         return self._console.is_terminal and not self._verbose
 
     def _is_due(self, step: str) -> bool:
-        """Whether a step is told on a line of its own: off a terminal one that only goes on is
-        told once a minute."""
+        """Whether a step gets a line of its own. Off a terminal, a step that only goes on gets one
+        a minute."""
         if self._verbose:
             return True
         kind = _NUMBERS.sub("#", step)

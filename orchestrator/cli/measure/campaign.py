@@ -116,7 +116,7 @@ def _cost_reached(most: str, folder: Path | None) -> UnavailableError:
 
 
 def _save_left_behind(left: LeftBehindError, folder: Path | None, app: App) -> None:
-    """Beside the results; the person is told in any case."""
+    """Writes it beside the results. The person reads it on the terminal in any case."""
     if folder is None:
         return
     try:

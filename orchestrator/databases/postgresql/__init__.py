@@ -347,8 +347,11 @@ def _set_passwords(
 
 
 def checkpoints_s(log: str) -> tuple[float, ...] | None:
-    """When each checkpoint was complete, in Unix seconds. None if the log has none: each run begins
-    with one, so then it cannot be read, or was told not to speak of them."""
+    """When each checkpoint was complete, in Unix seconds.
+
+    None if the log has none. Each run begins with one, so the log could then not be read, or its
+    settings leave checkpoints out.
+    """
     times_s = list[float]()
     for time in _CHECKPOINT.findall(log):
         with suppress(ValueError):  # a damaged line

@@ -41,7 +41,7 @@ def read(place: Path, remark: Remark = texts.ignore) -> pd.DataFrame:
 
 
 def _folder(folder: Path, remark: Remark) -> pd.DataFrame:
-    """An observation is told by what it has written, whole or so far."""
+    """The readings of a folder. An observation is recognised by what it has written so far."""
     if (folder / DEMAND).exists():
         return pd.concat(parquet.parts(folder / DEMAND))
     parts = live(folder)

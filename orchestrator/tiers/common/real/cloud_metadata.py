@@ -38,8 +38,11 @@ def of_clouds(subject: str) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class MetadataAnswer:
-    """`disks`: path → what was told of each device under it. `differences`: from the profile.
-    `warnings`: those that make it another disk than is meant, or why nothing was told."""
+    """What a cloud answered about the disks of a tier.
+
+    `disks`: path → what it says of each device under it. `differences`: from the profile.
+    `warnings`: those that make it another disk than is meant, or why nothing was answered.
+    """
 
     cloud: str = ""
     machine: str = ""
@@ -89,7 +92,7 @@ def ask(method: str, url: str, headers: Mapping[str, str]) -> str:
 
 
 def asked_there(world: World) -> Ask:
-    """`ask` from a container of a machine elsewhere: each is told of its own disks alone."""
+    """`ask` from a container on a machine elsewhere, which answers about its own disks alone."""
 
     def asking(method: str, url: str, headers: Mapping[str, str]) -> str:
         program = shipped(__package__, "cloud_metadata.yaml")["asking"]
@@ -235,7 +238,7 @@ def _provisioned_otherwise(
 def _read(
     how: Mapping[str, Any], machine: Machine, asking: Ask
 ) -> tuple[str, dict[str, Answer]]:
-    """The size of the machine and what is told of each device that udev's links name."""
+    """The size of the machine, and what the cloud says of each device that udev names by links."""
     headers = how["headers"]
     token = how.get("token")
     if token:
