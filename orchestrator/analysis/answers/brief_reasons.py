@@ -83,7 +83,7 @@ def _for_price(offer: Offer) -> str:
 
 def _reason(asked: Asked, answer: Answer) -> str:
     """The first sentence of the reason of the whole, or of the first part that is open."""
-    if _is_of_single_runs(asked, answer):
+    if is_of_single_runs(asked, answer):
         return _SINGLE_RUNS
     part = _first_in_question(answer)
     reason = first_sentence(part.why[0])
@@ -97,7 +97,7 @@ def _reason(asked: Asked, answer: Answer) -> str:
     return reason
 
 
-def _is_of_single_runs(asked: Asked, answer: Answer) -> bool:
+def is_of_single_runs(asked: Asked, answer: Answer) -> bool:
     """Whether tiers were compared by one value each, so that nothing has an interval."""
     if answer.kind != "comparison" or answer.purchase is not None:
         return False

@@ -9,7 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator import units
 from orchestrator.analysis.answers import one_profile
 from orchestrator.analysis.answers.asked import Asked
-from orchestrator.analysis.answers.brief_reasons import settled_by, why
+from orchestrator.analysis.answers.brief_reasons import (
+    is_of_single_runs,
+    settled_by,
+    why,
+)
 from orchestrator.analysis.answers.phrases import (
     opening,
     price_in_words,
@@ -34,7 +38,10 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
     """`answer`: all of it but its brief."""
     if answer.kind == "comparison":
         brief = Brief(
-            _what(asked, answer), why(asked, answer), _how_sure(asked, answer)
+            _what(asked, answer),
+            why(asked, answer),
+            _how_sure(asked, answer),
+            next_step=_next(asked, answer),
         )
     else:
         brief = _brief_of_one_profile(asked, answer)
@@ -276,6 +283,32 @@ def _is(subjects: Sequence[str]) -> str:
     if len(subjects) == 1:
         return "is"
     return "are"
+
+
+# ------------------------------------------------------------------ what to do next
+
+
+_REPEAT = "Measure each tier several times, such as with `--repeats 5`."
+_BEYOND = "Measure a faster tier or a larger cluster, or relax the SLO."
+_UNTIL_DECIDED = "Add `--until decided` to the command: it repeats what is open."
+
+
+def _next(asked: Asked, answer: Answer) -> str:
+    """Where something is open and a further campaign would tell it; else empty."""
+    if answer.is_example:
+        return ""
+    if is_of_single_runs(asked, answer):
+        return _REPEAT
+    for part in answer.parts:
+        if asked.is_met_by_none(part.subject):
+            return _BEYOND
+    for part in answer.parts:
+        if part.proof in ("open", "proven, cheaper open"):
+            # At much noise more repetitions decide nothing; nor where a machine was the limit.
+            takes = settled_by(asked, part.subject)
+            if "more repetition" in takes and "less noise" not in takes:
+                return _UNTIL_DECIDED
+    return ""
 
 
 # ------------------------------------------------------------------ what is untested

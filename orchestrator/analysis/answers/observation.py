@@ -4,17 +4,20 @@ Pure. Nothing was loaded and no such disk was touched, so no word here is one of
 would have carried the demand is worth measuring, and named for that.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import pandas as pd
-
 from orchestrator import units
+from orchestrator.analysis.answers.observation_brief import observation_brief
+from orchestrator.analysis.answers.observation_words import (
+    UNKNOWN,
+    band_in_words,
+    caps_in_words,
+    percent_in_words,
+)
 from orchestrator.analysis.answers.phrases import money, sentence
 from orchestrator.analysis.answers.record import (
     Answer,
-    Brief,
     Caution,
     DiskOutlook,
     DisksToBuy,
@@ -31,7 +34,6 @@ from orchestrator.analysis.observed.demand import unseen_share
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
-UNKNOWN = "–"
 _MINUTE_S = 60.0
 CARRIES = "would have carried"
 _PHRASES = {
@@ -83,6 +85,7 @@ def observation_answer(
             names += [outlook.tier for outlook in part.worth_measuring]
         steps.append(NextStep("measure", units.listed(names), command))
     sureness = _sureness(observed, seconds_command)
+    advice = _advice(observed, seconds_command)
     return Answer(
         kind="observation",
         parts=tuple(parts),
@@ -91,80 +94,8 @@ def observation_answer(
         untested=UNTESTED,
         cautions=tuple(_cautions(observed, misses, remarks)),
         next_steps=tuple(steps),
-        brief=_brief(observed, parts, sureness, seconds_command),
+        brief=observation_brief(observed, parts, sureness.headline, advice, steps),
     )
-
-
-def _brief(
-    observed: Observed,
-    parts: Sequence[PartAnswer],
-    sureness: Sureness,
-    seconds_command: str,
-) -> Brief:
-    """What is worth measuring; nothing is proven by what counters tell."""
-    carried: list[str] = []
-    for part in parts:
-        if part.purchase is None:
-            continue
-        price = part.purchase.price
-        cost = ""
-        if price is not None:
-            cost = f" for {money(price.amount, price.currency)} a month a node"
-        carried.append(f"{specified(part.purchase.tier)}{cost}")
-    what = sureness.headline or "no disk is known to have carried this load"
-    why = ""
-    if carried:
-        what = f"worth measuring: {units.listed(carried)}"
-        why = f"{_whose_cheapest(parts)} that would have carried what was read."
-    elif observed.apart_s:
-        apart = units.format_seconds(round(observed.apart_s, 2))
-        why = f"A disk is at its cap for seconds, and these are sums of {apart}."
-    return Brief(
-        sentence(what).removesuffix("."),
-        why,
-        "Bounds from counters: nothing was loaded, and no such disk was touched.",
-        "Throughput and latency there, another week, memory, release or number of nodes.",
-        next_step=_capitalized(_advice(observed, seconds_command)),
-    )
-
-
-def _capitalized(text: str) -> str:
-    """The text with a capital letter at its start. It has no full stop, which would be copied with
-    a command at its end."""
-    return text[:1].upper() + text[1:]
-
-
-def _whose_cheapest(parts: Sequence[PartAnswer]) -> str:
-    """Prices of several lists have no order, so it is the cheapest of each."""
-    if len(parts) == 1:
-        return f"The cheapest disk of {parts[0].subject}"
-    return "The cheapest disk of each provider"
-
-
-# An amount and its unit, as a parameter has them.
-_GLUED = re.compile(r"^([0-9.]+)([A-Za-z])")
-
-
-def specified(disk: str) -> str:
-    """`aws/gp3 (2 × 250 GiB, 3,000 IOPS, 125 MiB/s)`. `disk`: as the catalog or
-    `disk_in_words` has it."""
-    row, _, written = disk.partition(":")
-    if not written:
-        return disk
-    values: dict[str, str] = {}
-    for parameter in written.split(","):
-        key, _, value = parameter.strip().partition("=")
-        values[key] = _GLUED.sub(r"\1 \2", value)
-    size = values.pop("size", "")
-    count = values.pop("count", "1")
-    if count != "1":
-        size = f"{count} × {size}"
-    texts = [size]
-    for key, value in values.items():
-        if key == "iops" and value.isdigit():
-            value = f"{int(value):,} IOPS"
-        texts.append(value)
-    return f"{row} ({', '.join(text for text in texts if text)})"
 
 
 def _sureness(observed: Observed, seconds_command: str) -> Sureness:
@@ -309,7 +240,7 @@ def _unseen(observed: Observed) -> Iterator[Caution]:
 
 def _held_back(observed: Observed) -> Caution:
     """What a disk at its own cap would have been asked for is not known."""
-    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.source])
+    caps = caps_in_words(observed.source)
     share = percent_in_words(observed.held_back)
     if observed.inferred:
         either = "the disk was at its own cap"
@@ -338,7 +269,7 @@ def _held_back(observed: Observed) -> Caution:
 
 def _reported_held_back(observed: Observed) -> Caution:
     """By the provider's own word, which outranks what readings look like."""
-    caps = units.listed([f"{cap.name} {cap.base:,.0f}" for cap in observed.reported])
+    caps = caps_in_words(observed.reported)
     share = percent_in_words(observed.reported_share)
     return Caution(
         "held back",
@@ -464,29 +395,3 @@ def price_in_words(candidate: CandidateAnswer) -> str:
     if price is None:
         return UNKNOWN
     return money(price.monthly, price.currency)
-
-
-def percent_in_words(share: float) -> str:
-    """Two digits: bounds are no sharper."""
-    if pd.isna(share):
-        return UNKNOWN
-    rounded_pct = float(f"{100 * share:.2g}")
-    return f"{rounded_pct:g} %"
-
-
-def band_in_words(
-    band: tuple[float, float],
-    at_least: bool,
-    in_words: Callable[[float], str] = percent_in_words,
-) -> str:
-    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. "At
-    least 0 %" would say nothing: then `0 to 3 % of what was read`."""
-    least = in_words(band[0])
-    most = in_words(band[1])
-    if at_least and least != UNKNOWN:
-        if band[0] > 0:
-            return f"at least {least}"
-        return f"{band_in_words(band, False, in_words)} of what was read"
-    if least == most:
-        return least
-    return f"{least.removesuffix(' %')} to {most}"

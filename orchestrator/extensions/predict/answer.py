@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.observation import specified
+from orchestrator.analysis.answers.observation_words import specified
 from orchestrator.analysis.answers.record import (
     Answer,
     Brief,

@@ -85,6 +85,12 @@ def _lines(
     if ceilings:
         yield ceilings
         return
+    if index.campaign.plan.repetitions == 1:
+        # One run of each proves no difference, so the values themselves are all there is.
+        once = _measured_once(index, part.subject)
+        if once:
+            yield once
+            return
     claim = _claim(index, part)
     if claim:
         yield index.opening(claim)
@@ -129,6 +135,19 @@ def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
     for comparison in _comparisons(index, workload):
         claim, _, _ = speeds.in_words(comparison).partition(": ")
         yield claim
+
+
+def _measured_once(index: ReportIndex, workload: str) -> str:
+    """`One run each: premium 212/s, ultra 1,330/s.`"""
+    metric = index.throughput_metric(workload)
+    texts: list[str] = []
+    for tier in index.tiers:
+        cell = index.cell(tier, workload, metric)
+        if cell is not None:
+            texts.append(f"{tier} {wording.value_with_unit(cell)}")
+    if not texts:
+        return ""
+    return f"One run each: {', '.join(texts)}."
 
 
 def _comparisons(index: ReportIndex, workload: str) -> list[SpeedComparison]:

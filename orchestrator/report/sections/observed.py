@@ -10,12 +10,18 @@ import pandas as pd
 
 from orchestrator import units
 from orchestrator.analysis.answers import observation, phrases
-from orchestrator.analysis.answers.observation import (
+from orchestrator.analysis.answers.observation_words import (
     UNKNOWN,
     band_in_words,
     percent_in_words,
+    specified,
 )
-from orchestrator.analysis.answers.record import Answer, DisksToBuy, PartAnswer
+from orchestrator.analysis.answers.record import (
+    Answer,
+    DiskOutlook,
+    DisksToBuy,
+    PartAnswer,
+)
 from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
 from orchestrator.report.blocks import (
     Block,
@@ -88,7 +94,8 @@ def _sections(observed: Observed, answer: Answer, command: str) -> Iterator[Sect
     disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
     yield Section("all", "Every disk", (disks,))
     blocks = (*_seconds_first(answer), *_next(command))
-    yield Section("next", "What to measure next", (Part("", blocks),))
+    if blocks:
+        yield Section("next", "What to measure next", (Part("", blocks),))
 
 
 def _subtitle(observed: Observed) -> str:
@@ -124,11 +131,12 @@ def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
     """The answer as it is shown. If there is one provider, the first line has the disk already."""
     price = ""
     headline = ""
-    lines = [f"No disk of {part.subject} is known to have carried what was read."]
-    if part.purchase is not None:
+    if part.purchase is None:
+        lines = [_open(part)]
+    else:
         lines = [*_cheaper(part, part.purchase)]
     if part.purchase is not None and len(answer.parts) > 1:
-        headline = observation.specified(part.purchase.tier)
+        headline = specified(part.purchase.tier)
         price = f"{phrases.monthly(part.purchase.price)} a node"
     return ShownAnswer(
         workload=part.subject,
@@ -145,11 +153,25 @@ def _cheaper(part: PartAnswer, purchase: DisksToBuy) -> Iterator[str]:
     for outlook in part.worth_measuring:
         if outlook.tier == purchase.tier:
             break
-        disk = observation.specified(outlook.tier)
-        price = phrases.monthly(outlook.price)
-        yield f"Whether {disk} would do, for {price} a node, {outlook.word}."
+        yield _outlook_in_words(outlook)
         return
     yield "No cheaper disk would have carried what was read."
+
+
+def _open(part: PartAnswer) -> str:
+    """The cheapest disk that is not excluded, where none is known to have carried it."""
+    for outlook in part.worth_measuring:
+        if outlook.word == "cannot be told":
+            return _outlook_in_words(outlook)
+    return f"No disk of {part.subject} is known to have carried what was read."
+
+
+def _outlook_in_words(outlook: DiskOutlook) -> str:
+    disk = specified(outlook.tier)
+    price = f"{phrases.monthly(outlook.price)} a node"
+    if outlook.word == "would not":
+        return f"{disk}, for {price}, would not have carried it."
+    return f"Whether {disk} would do, for {price}, {outlook.word}."
 
 
 def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
@@ -225,6 +247,9 @@ def _seconds_first(answer: Answer) -> Iterator[Block]:
 
 
 def _next(command: str) -> tuple[Block, ...]:
+    """Nothing where no disk is worth it: then no profile was written."""
+    if not command:
+        return ()
     text = (
         "A campaign measures what an observation cannot tell. The profiles below are written "
         "beside this page. Enter your cluster and your load in them."

@@ -38,6 +38,7 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
         "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
     )
     assert brief.not_tested == "Real disks, data of the size in production."
+    assert brief.next_step == "", "it is decided"
 
 
 def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
@@ -56,12 +57,18 @@ def test_where_none_is_proven_enough_nothing_is_to_be_bought() -> None:
     )
     assert "are open; for point-select it takes" in brief.how_sure
     assert "Proven" not in brief.how_sure
+    assert brief.next_step == (
+        "Add `--until decided` to the command: it repeats what is open."
+    )
 
 
 def test_one_run_of_each_proves_nothing() -> None:
     brief = compared(repetitions=1)
     assert brief.what.startswith("No tier to buy yet")
     assert brief.how_sure == "point-select, insert and tpcc are open."
+    assert brief.next_step == (
+        "Measure each tier several times, such as with `--repeats 5`."
+    )
 
 
 def test_without_prices_it_does_not_say_buy() -> None:
@@ -87,6 +94,9 @@ def test_an_slo_that_every_tier_is_proven_to_miss_is_an_answer() -> None:
     assert brief.why.startswith("ultra comes nearest: 469/s (")
     assert brief.why.endswith(", for 780.00 USD a month.")
     assert brief.how_sure == "Proven at 95 % confidence, by 3 repetitions."
+    assert brief.next_step == (
+        "Measure a faster tier or a larger cluster, or relax the SLO."
+    )
 
 
 def test_of_several_workloads_it_says_whose_slo_none_meets() -> None:
@@ -225,6 +235,7 @@ def test_a_tier_that_this_machine_held_back_misses_nothing() -> None:
     brief = brief_of(held_back)
     assert brief.what.endswith("whether premium would do is open")
     assert "; for premium this machine was the limit" in brief.how_sure
+    assert brief.next_step == "", "repetitions would not settle it"
     assert "misses" not in brief.why
     (decision,) = judge(held_back).decisions
     assert "is open: this machine was the limit" in decision.reason

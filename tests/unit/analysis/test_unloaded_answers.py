@@ -10,9 +10,11 @@ import pytest
 
 from orchestrator.analysis.answers import phrases
 from orchestrator.analysis.answers.observation import (
-    band_in_words,
     candidate_in_words,
     observation_answer,
+)
+from orchestrator.analysis.answers.observation_words import (
+    band_in_words,
     percent_in_words,
 )
 from orchestrator.analysis.answers.record import (
@@ -39,6 +41,7 @@ from orchestrator.extensions.predict.answer import (
     prediction_answer,
     worth_measuring,
 )
+from orchestrator.report.sections.observed import document
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from tests.catalog import CATALOG
@@ -130,6 +133,74 @@ def test_without_a_disk_worth_measuring_there_is_no_part_and_no_step() -> None:
     assert answer.parts == () and answer.next_steps == ()
     assert answer.untested
     assert answer.brief.what == "No disk is known to have carried this load"
+    assert answer.brief.why == (
+        "1 disk would have been at a cap for more than 1 % of the time."
+    )
+    assert answer.brief.next_step == "", "no profile was written"
+
+
+def test_where_the_observed_disk_was_at_its_cap_the_brief_says_so() -> None:
+    unsure = candidate("azure/P30", "cannot be told", 0.001, 0.3, at_least=True)
+    held_back = replace(
+        observed(SMALL, unsure),
+        source=(RateCap("IOPS", "ios", 500, 500),),
+        held_back=0.033,
+    )
+    known = replace(held_back, inferred=False)
+    assert observation_answer(known, "", []).brief.why == (
+        "In up to 3.3 % of the time the observed disk was at its own cap (IOPS 500). "
+        "What larger disks would have been asked for then is not known."
+    )
+    seeming = observation_answer(held_back, "", []).brief
+    assert "readings are heaped at IOPS 500, as at a limit." in seeming.why
+    assert seeming.next_step.startswith("Name the observed disk with --source")
+    reported = replace(known, reported_share=0.02)
+    assert observation_answer(reported, "", []).brief.why.startswith(
+        "By its provider's own word the observed disk was at its limit in 2 % of the time."
+    )
+
+
+def test_of_several_disks_the_first_line_has_names_and_prices_and_the_reason_their_shapes() -> (
+    None
+):
+    gp3 = replace(LARGE, purchase=_gp3())
+    brief = observation_answer(observed(gp3, LARGE), "tierbench compare x", []).brief
+    assert brief.what == (
+        "Worth measuring: aws/gp3 for 40.00 USD and azure/P30 for 135.17 USD a month a node"
+    )
+    assert brief.why == (
+        "The cheapest disk of each provider that would have carried what was read: "
+        "aws/gp3 (256 GiB, 3,000 IOPS, 125 MiB/s)."
+    )
+    assert "`profiles/compare.sh`" in brief.next_step
+
+
+def test_a_card_says_of_the_next_cheaper_disk_what_was_said_of_it() -> None:
+    (card,) = document(observed(SMALL, LARGE), "", []).answers
+    assert card.lines == (
+        "azure/P15, for 38.02 USD a month a node, would not have carried it.",
+    )
+    unsure = candidate("azure/P30", "cannot be told", 0.001, 0.3)
+    (card,) = document(observed(unsure), "", []).answers
+    assert card.lines == (
+        "Whether azure/P30 would do, for 135.17 USD a month a node, cannot be told.",
+    )
+
+
+def test_without_a_disk_worth_measuring_the_page_names_no_profiles() -> None:
+    titles = [section.title for section in document(observed(SMALL), "", []).sections]
+    assert "What to measure next" not in titles
+
+
+def _gp3() -> Purchase:
+    """A disk whose row of the catalog leaves its shape open."""
+    (bought,) = (
+        offered
+        for offered in purchases(CATALOG, 256 * GIB, (), None, None)
+        if offered.name == "aws/gp3:size=256GiB,iops=3000,throughput=125MiB/s"
+    )
+    price = Price(40.0, "USD", "us-east-1", "2026-09-20", "price list")
+    return replace(bought, tier=replace(bought.tier, price=price), lacks="")
 
 
 def test_a_disk_that_cannot_be_told_is_worth_measuring_and_not_named() -> None:

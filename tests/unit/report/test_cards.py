@@ -17,6 +17,11 @@ from tests import report_verdicts
 from tests.campaigns import build_campaign
 from tests.one_profile import alone, asked_for
 
+RATES_ONCE = {
+    ("premium", "point-select"): (200.0,),
+    ("premium-v2", "point-select"): (410.0,),
+    ("ultra", "point-select"): (600.0,),
+}
 _LEAST_WORDS = 5  # below that a sentence may be said of two workloads
 
 
@@ -67,6 +72,16 @@ def test_beside_a_picture_of_the_intervals_tiers_are_compared_in_a_line() -> Non
         == "premium-v2 was 2.69 and ultra 2.72 times as fast as premium."
     )
     assert "premium-v2 was 2.69 times as fast as premium (2." in plain.lines[-1]
+
+
+def test_of_one_run_of_each_tier_the_card_has_what_each_did() -> None:
+    campaign = build_campaign(
+        workloads=["point-select"], repetitions=1, values=RATES_ONCE, frames=False
+    )
+    (card,) = documents.arrange(campaign, judge(campaign)).answers
+    assert card.lines == (
+        "One run each: premium 200/s, premium-v2 410/s, ultra 600/s.",
+    )
 
 
 def test_an_slo_that_no_tier_meets_is_shaded_in_its_unit() -> None:

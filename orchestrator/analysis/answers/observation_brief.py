@@ -1,0 +1,140 @@
+"""The answer of an observation in short: what is worth measuring, why, how sure, what next."""
+
+from collections.abc import Sequence
+
+from orchestrator import units
+from orchestrator.analysis.answers.observation_words import (
+    caps_in_words,
+    percent_in_words,
+    specified,
+)
+from orchestrator.analysis.answers.phrases import money, sentence
+from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
+from orchestrator.analysis.observed.candidate_answers import Observed
+
+
+def observation_brief(
+    observed: Observed,
+    parts: Sequence[PartAnswer],
+    headline: str,
+    advice: str,
+    steps: Sequence[NextStep],
+) -> Brief:
+    """What is worth measuring; nothing is proven by what counters tell.
+
+    `headline`: what stands first where no disk is named, or empty. `advice`: what would tell more
+    than these readings; where nothing would, the next step is to measure.
+    """
+    bought = [part.purchase for part in parts if part.purchase is not None]
+    what = headline or "no disk is known to have carried this load"
+    if bought:
+        what = f"worth measuring: {_named(bought)}"
+        why = f"{_whose_cheapest(parts)} that would have carried what was read{_shapes(bought)}."
+    elif observed.apart_s:
+        apart = units.format_seconds(round(observed.apart_s, 2))
+        why = f"A disk is at its cap for seconds, and these are sums of {apart}."
+    else:
+        why = _why_none(observed)
+    if not advice and steps:
+        advice = _MEASURE
+    return Brief(
+        sentence(what).removesuffix("."),
+        why,
+        "Bounds from counters: nothing was loaded, and no such disk was touched.",
+        "Throughput and latency there, another week, memory, release or number of nodes.",
+        next_step=_capitalized(advice),
+    )
+
+
+# The command itself is as long as the paths of the profiles; it stands at the end of the page.
+_MEASURE = (
+    "measure in a campaign what may do: enter your cluster in the profiles beside the page, then "
+    "run `profiles/compare.sh`"
+)
+
+
+def _named(bought: Sequence[DisksToBuy]) -> str:
+    """`aws/gp3 for 40.00 USD and azure/P30 for 135.17 USD a month a node`. The shape of one disk
+    stands with it; that of several is in the reason."""
+    texts: list[str] = []
+    for purchase in bought:
+        name = specified(purchase.tier)
+        if len(bought) > 1:
+            name = _row_of(purchase)
+        if purchase.price is not None:
+            cost = money(purchase.price.amount, purchase.price.currency)
+            name = f"{name} for {cost}"
+        texts.append(name)
+    if bought[-1].price is None:
+        return units.listed(texts)
+    return f"{units.listed(texts)} a month a node"
+
+
+def _row_of(purchase: DisksToBuy) -> str:
+    """`aws/gp3`, of `aws/gp3: size=500GiB, iops=3000`."""
+    row, _, _ = purchase.tier.partition(":")
+    return row
+
+
+def _shapes(bought: Sequence[DisksToBuy]) -> str:
+    """Of those whose row leaves it open, if there are several disks: what follows the reason."""
+    if len(bought) == 1:
+        return ""
+    shapes: list[str] = []
+    for purchase in bought:
+        if ":" in purchase.tier:
+            shapes.append(specified(purchase.tier))
+    if not shapes:
+        return ""
+    return f": {units.listed(shapes)}"
+
+
+def _why_none(observed: Observed) -> str:
+    """Why no disk would have carried it, or why that cannot be told; empty if none was judged."""
+    words = [answer.word for answer in observed.answers]
+    unsure = words.count("cannot be told")
+    at_limit = _at_its_limit(observed)
+    if unsure and at_limit:
+        unknown = "What larger disks would have been asked for then is not known."
+        return f"{at_limit} {unknown}"
+    if not words:
+        return ""
+    tolerance = percent_in_words(observed.tolerance)
+    disks = units.counted(words.count("would not"), "disk")
+    why = f"{disks} would have been at a cap for more than {tolerance} of the time."
+    if unsure:
+        why = f"{why} Of {units.counted(unsure, 'other')} it cannot be told."
+    return why
+
+
+def _at_its_limit(observed: Observed) -> str:
+    """That the observed disk was, or seems to have been, for longer than is tolerated; else empty.
+    The word of its provider outranks what readings look like."""
+    if observed.reported_share > observed.tolerance:
+        share = percent_in_words(observed.reported_share)
+        return (
+            "By its provider's own word the observed disk was at its limit "
+            f"in {share} of the time."
+        )
+    if observed.held_back <= observed.tolerance:
+        return ""
+    share = percent_in_words(observed.held_back)
+    caps = caps_in_words(observed.source)
+    if observed.inferred:
+        return f"In up to {share} of the time readings are heaped at {caps}, as at a limit."
+    return (
+        f"In up to {share} of the time the observed disk was at its own cap ({caps})."
+    )
+
+
+def _capitalized(text: str) -> str:
+    """The text with a capital letter at its start. It has no full stop, which would be copied with
+    a command at its end."""
+    return text[:1].upper() + text[1:]
+
+
+def _whose_cheapest(parts: Sequence[PartAnswer]) -> str:
+    """Prices of several lists have no order, so it is the cheapest of each."""
+    if len(parts) == 1:
+        return f"The cheapest disk of {parts[0].subject}"
+    return "The cheapest disk of each provider"

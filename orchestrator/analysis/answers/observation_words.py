@@ -1,0 +1,67 @@
+"""Disks, shares of the time and caps in words, as an observation writes them. Pure."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+from orchestrator import units
+from orchestrator.analysis.observed.replay import RateCap
+
+UNKNOWN = "–"
+
+# An amount and its unit, as a parameter has them.
+_GLUED = re.compile(r"^([0-9.]+)([A-Za-z])")
+
+
+def specified(disk: str) -> str:
+    """`aws/gp3 (2 × 250 GiB, 3,000 IOPS, 125 MiB/s)`. `disk`: as the catalog or
+    `disk_in_words` has it."""
+    row, _, written = disk.partition(":")
+    if not written:
+        return disk
+    values: dict[str, str] = {}
+    for parameter in written.split(","):
+        key, _, value = parameter.strip().partition("=")
+        values[key] = _GLUED.sub(r"\1 \2", value)
+    size = values.pop("size", "")
+    count = values.pop("count", "1")
+    if count != "1":
+        size = f"{count} × {size}"
+    texts = [size]
+    for key, value in values.items():
+        if key == "iops" and value.isdigit():
+            value = f"{int(value):,} IOPS"
+        texts.append(value)
+    return f"{row} ({', '.join(text for text in texts if text)})"
+
+
+def caps_in_words(caps: Sequence[RateCap]) -> str:
+    """`IOPS 5,000 and bytes/s 200,000,000`."""
+    return units.listed([f"{cap.name} {cap.base:,.0f}" for cap in caps])
+
+
+def percent_in_words(share: float) -> str:
+    """Two digits: bounds are no sharper."""
+    if pd.isna(share):
+        return UNKNOWN
+    rounded_pct = float(f"{100 * share:.2g}")
+    return f"{rounded_pct:g} %"
+
+
+def band_in_words(
+    band: tuple[float, float],
+    at_least: bool,
+    in_words: Callable[[float], str] = percent_in_words,
+) -> str:
+    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. "At
+    least 0 %" would say nothing: then `0 to 3 % of what was read`."""
+    least = in_words(band[0])
+    most = in_words(band[1])
+    if at_least and least != UNKNOWN:
+        if band[0] > 0:
+            return f"at least {least}"
+        return f"{band_in_words(band, False, in_words)} of what was read"
+    if least == most:
+        return least
+    return f"{least.removesuffix(' %')} to {most}"
