@@ -27,7 +27,9 @@ DAY_S = 24 * 3600
 FINE = seconds_of("bursts of 10 s", 5, DAY_S // 4, mean=600.0)
 MINUTES = replace(summed(FINE, 60), pieces=pieces(FINE, 40, 300))
 # A heap at 2,000 a second, in minutes: of a limit, or of a load that asks for one rate.
-HEAPED = summed(in_seconds(np.where(np.arange(DAY_S) % 7200 < 3600, 2000.0, 300.0)), 60)
+BELOW = np.repeat(np.random.default_rng(1).uniform(300, 1500, DAY_S // 60), 60)
+IN_TURN = in_seconds(np.where(np.arange(DAY_S) % 7200 < 3600, 2000.0, BELOW))
+HEAPED = summed(IN_TURN, 60)
 
 
 def telling(demand: Demand, minutes: int, limited: str = "ios") -> Demand:
@@ -110,8 +112,9 @@ def test_a_heap_that_the_provider_denies_may_still_be_the_machines() -> None:
 
 def test_a_heap_of_seconds_is_not_denied_by_minutes() -> None:
     """AWS says both that any moment of a minute counts, and that it must go on."""
-    with_pieces = replace(telling(HEAPED, 0), pieces=MINUTES.pieces)
-    observation = observed(with_pieces)
+    in_pieces = replace(telling(HEAPED, 0), pieces=pieces(IN_TURN, 40, 300))
+    observation = observed(in_pieces)
+    assert "IOPS" in [cap.name for cap in observation.source]
     assert observation.denied == ()
 
 
