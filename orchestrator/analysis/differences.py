@@ -182,7 +182,7 @@ def _asked(record: Record) -> Values:
     if cluster.node:
         declared = "declared"
     settings: Mapping[str, str] = {}
-    if not results.of_others(record):
+    if not results.is_existing(record):
         settings = cluster.settings
     cluster_values = {
         factor: getattr(cluster, key.field)
@@ -241,7 +241,7 @@ def _machines(record: Record) -> Values:
 def _nodes(record: Record) -> Values:
     """Sizes of nodes: seen of clusters that others run, of all others as declared."""
     values: dict[Subject, Any] = {}
-    if results.of_others(record):
+    if results.is_existing(record):
         values[Subject(Topic.NODE_CPUS)] = _sizes(record, "database", "cpus")
         memory = _sizes(record, "database", "memory_bytes")
         values[Subject(Topic.NODE_MEMORY)] = memory
@@ -264,7 +264,7 @@ def _database(record: Record) -> Values:
         "execution": facts.execution,
     }
     pooler = None
-    if results.of_others(record):
+    if results.is_existing(record):
         running["settings"] = facts.settings
         pooler = "not seen"
         if facts.pooler:
@@ -329,7 +329,7 @@ def _burst_credit(record: Record) -> Values:
 
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
-    existing_clusters = [record for record in records if results.of_others(record)]
+    existing_clusters = [record for record in records if results.is_existing(record)]
     values: dict[str, list[Any]] = {
         "CPUs and memory of the nodes": [
             _sizes(record, "database", "cpus") for record in existing_clusters

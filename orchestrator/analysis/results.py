@@ -313,7 +313,7 @@ def identity(record: Record) -> IdentityFacts:
     return IdentityFacts.read(record.facts.get("identity"))
 
 
-def of_others(record: Record) -> bool:
+def is_existing(record: Record) -> bool:
     """Whether others run the cluster: then its nodes and settings are not ours to change."""
     return record.profile.cluster.database == EXISTING
 

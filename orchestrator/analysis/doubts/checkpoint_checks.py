@@ -24,7 +24,7 @@ def few_checkpoints(run: RunData, values: Totals) -> Doubts:
     if not writes or not reads_and_writes or writes < WRITING_SHARE * reads_and_writes:
         return
     window_s = results.measured_s(run.record)
-    is_ours = not results.of_others(run.record)
+    is_ours = not results.is_existing(run.record)
     completed = _completed(run)
     if completed is not None:
         if completed < AT_LEAST:

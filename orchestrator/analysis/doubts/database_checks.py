@@ -57,7 +57,7 @@ def database(run: RunData, _: Totals) -> Doubts:
 def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
     """A database that comes so is run so: its tiers are compared as its users meet them. One that
     was set so, or whose commits were taken away to see what they cost, compares no tiers."""
-    is_existing = results.of_others(run.record)
+    is_existing = results.is_existing(run.record)
     if facts.durability_as_released and run.record.profile.cluster.without != "commit":
         return _commits_not_synced(is_existing)
     return _commits_not_durable(is_existing)
@@ -145,8 +145,8 @@ def _data_fits_in_the_cache(data_bytes: float, cache_bytes: float) -> Doubt:
     )
 
 
-def _commits_not_durable(of_others: bool) -> Doubt:
-    if of_others:
+def _commits_not_durable(is_existing: bool) -> Doubt:
+    if is_existing:
         advice = (
             "ask its owner whether that is meant; docs/YUGABYTEDB.md says what the settings "
             "mean"
@@ -161,9 +161,9 @@ def _commits_not_durable(of_others: bool) -> Doubt:
     )
 
 
-def _commits_not_synced(of_others: bool) -> Doubt:
+def _commits_not_synced(is_existing: bool) -> Doubt:
     advice = "set `durability: durable` in the profile to compare commits that wait for disks"
-    if of_others:
+    if is_existing:
         advice = "docs/YUGABYTEDB.md says what `durable_wal_write` changes"
     return limits_the_answer(
         "commits not synced",

@@ -19,7 +19,7 @@ def machine(run: RunData, values: Totals) -> Doubts:
     busy_pct = values.host_cpu_pct or 0.0
     if busy_pct >= outside_causes.HOST_PCT:
         hosts = [node for node in run.record.nodes if node.role == "host"]
-        is_existing = results.of_others(run.record)
+        is_existing = results.is_existing(run.record)
         yield _host_saturated(busy_pct, len(hosts) > 1, is_existing)
     other_pct = values.other_cpu_pct or 0.0
     if other_pct >= OTHERS_PCT:
@@ -63,18 +63,18 @@ def _gaps(run: RunData) -> Iterator[str]:
 # ------------------------------------------------------------------ in words
 
 
-def _host_saturated(busy_pct: float, several_hosts: bool, of_others: bool) -> Doubt:
-    """`of_others`: others run the cluster, so that its nodes are elsewhere."""
+def _host_saturated(busy_pct: float, several_hosts: bool, is_existing: bool) -> Doubt:
+    """`is_existing`: others run the cluster, so its nodes are on other machines."""
     if several_hosts:
         text = f"the CPU of one of the machines was {busy_pct:.0f} % busy"
-    elif of_others:
+    elif is_existing:
         text = f"the machine's CPU was {busy_pct:.0f} % busy, with the load generator on it"
     else:
         text = (
             f"the machine's CPU was {busy_pct:.0f} % busy, with database, load generator "
             "and disks all on it"
         )
-    if of_others:
+    if is_existing:
         advice = "use a machine with more cores, or fewer threads"
     else:
         advice = "use a machine with more cores, fewer --nodes or fewer threads"

@@ -89,13 +89,13 @@ def test_few_checkpoints_are_seen_or_follow_from_the_settings() -> None:
 
 
 def test_a_busy_machine_says_what_is_on_it() -> None:
-    here = _host_saturated(97.0, several_hosts=False, of_others=False)
+    here = _host_saturated(97.0, several_hosts=False, is_existing=False)
     assert here.text.endswith(", with database, load generator and disks all on it")
     assert "fewer --nodes or fewer threads" in here.advice
-    elsewhere = _host_saturated(97.0, several_hosts=False, of_others=True)
+    elsewhere = _host_saturated(97.0, several_hosts=False, is_existing=True)
     assert elsewhere.text.endswith("97 % busy, with the load generator on it")
     assert elsewhere.advice == "use a machine with more cores, or fewer threads"
-    several = _host_saturated(97.0, several_hosts=True, of_others=True)
+    several = _host_saturated(97.0, several_hosts=True, is_existing=True)
     assert several.text == "the CPU of one of the machines was 97 % busy"
 
 
