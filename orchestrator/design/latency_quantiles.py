@@ -86,7 +86,10 @@ def of_histogram(counts: Mapping[float, int]) -> Quantiles:
 
 def is_constant(tier: Tier) -> bool:
     """Whether a disk has no tail of latencies, as no real one is, so that no p99 is comparable."""
-    return isinstance(tier.disk, Emulated) and tier.latency.model is None
+    if not isinstance(tier.disk, Emulated):
+        return False
+    has_constant_log = tier.wal is not None and tier.wal.latency.model is None
+    return tier.latency.model is None or has_constant_log
 
 
 def described(tier: Tier) -> str:

@@ -221,6 +221,15 @@ class Tier:
     count: int = 1
     shared: Limits | None = None
 
+    def awaited_latency(self, way: Way) -> Latencies:
+        """The latencies of the disk for which sessions wait in that direction.
+
+        They wait for writes of the log alone, wherever it is.
+        """
+        if way == "write" and self.wal is not None:
+            return self.wal.latency
+        return self.latency
+
     def without_burst(self) -> Tier:
         return replace(self, limits=replace(self.limits, burst=None))
 

@@ -19,6 +19,8 @@ _SATURATED = "host saturated"
 
 # Where these are the limit, a tier is where it is by what its provider declares.
 _DECLARED = frozenset({"iops_cap", "bandwidth_cap"})
+# These may be a disk's latency: of the data, or of the log.
+_BY_LATENCY = frozenset({"latency_bound", "wal_disk_bound"})
 
 
 def moot(
@@ -61,17 +63,17 @@ def _rests_on_assumed_latency(
 def _is_at_its_assumed_latency(tier: Candidate) -> bool:
     """Whether an emulated latency that is our assumption limited it."""
     disk = tier.profile.tier
-    if disk.disk.kind != "emulated" or tier.cause != "latency_bound":
+    if disk.disk.kind != "emulated" or tier.cause not in _BY_LATENCY:
         return False
-    return any(disk.latency.is_assumption(way) for way in tier.awaited)
+    return any(disk.awaited_latency(way).is_assumption(way) for way in tier.awaited)
 
 
 def _latency_ranks(named: Candidate, other: Candidate) -> bool:
     """Whether a latency limited the other tier, or the one named beside one that is not at a limit
     that its provider declares."""
-    if other.cause == "latency_bound":
+    if other.cause in _BY_LATENCY:
         return True
-    return named.cause == "latency_bound" and other.cause not in _DECLARED
+    return named.cause in _BY_LATENCY and other.cause not in _DECLARED
 
 
 def _may_differ(named: Candidate, other: Candidate) -> bool:
@@ -80,9 +82,9 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
     for tier in (named, other):
         if tier.profile.tier.disk.kind != "emulated":
             return False
-    first = named.profile.tier.latency
-    second = other.profile.tier.latency
     for way in WAYS:
+        first = named.profile.tier.awaited_latency(way)
+        second = other.profile.tier.awaited_latency(way)
         is_awaited = way in named.awaited or way in other.awaited
         is_assumed = first.is_assumption(way) or second.is_assumption(way)
         if is_awaited and is_assumed and first.seconds(way) != second.seconds(way):

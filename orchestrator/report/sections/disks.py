@@ -77,7 +77,7 @@ def _declared(index: ReportIndex) -> Table:
             held_by = "emulated limit of all disks together"
             rows.append(_declared_row(profile.name, together, held_by))
         if tier.wal:
-            held_by = "real disk for WAL, not throttled"
+            held_by = f"for WAL: {_held_by(tier.wal)}"
             rows.append(_declared_row(profile.name, tier.wal, held_by))
     return table_of(rows, ("Tier", "Burst", "Enforced by"))
 

@@ -10,12 +10,16 @@ from orchestrator import tier_catalog
 from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.awaited_ways import awaited_ways
-from orchestrator.analysis.decisions.candidates import THROUGHPUT, Candidate
+from orchestrator.analysis.decisions.candidates import (
+    THROUGHPUT,
+    Candidate,
+    without_tail,
+)
 from orchestrator.analysis.decisions.contests import make_contest
 from orchestrator.analysis.decisions.moot import moot
 from orchestrator.facts import BottleneckCause
 from orchestrator.model import Measurement, Objective, Run, Workload
-from orchestrator.tier import WAYS, Latencies, Tier
+from orchestrator.tier import WAYS, Latencies, LatencyModel, Tier
 from tests import loads
 from tests.campaigns import build_profile, with_tier
 from tests.catalog import CATALOG
@@ -66,6 +70,34 @@ def test_a_rival_that_an_assumed_latency_limited_decides_nothing(
 ) -> None:
     named = candidate("ultra", OTHER, "latency_bound")
     rival = candidate("premium", latency, cause)
+    assert ("assumed latency" in words(named, rival)) is is_moot
+
+
+def test_a_constant_latency_of_the_log_has_no_tail() -> None:
+    profile = build_profile("premium")
+    point = ((0.0, 0.001), (1.0, 0.002))
+    drawn = Latencies(model=LatencyModel(point, point, "a paper", "2026-01"))
+    tier = replace(profile.tier, latency=drawn)
+    assert without_tail([replace(profile, tier=tier)]) == ()
+    log = replace(tier, latency=ASSUMED)
+    with_log = replace(profile, tier=replace(tier, wal=log))
+    assert without_tail([with_log]) == ("premium",)
+
+
+@pytest.mark.parametrize(
+    ("latency", "is_moot"),
+    [
+        (ASSUMED, True),  # the log's disk ranks them, and nobody promises its latency
+        (OTHER, False),  # as the other tier's writes
+    ],
+)
+def test_writes_wait_for_the_disk_of_the_log(latency: Latencies, is_moot: bool) -> None:
+    promised = replace(OTHER, assumed=())
+    named = candidate("ultra", promised, "cpu_bound")
+    rival = candidate("premium", promised, "wal_disk_bound")
+    tier = rival.profile.tier
+    with_log = replace(tier, wal=replace(tier, latency=latency))
+    rival = replace(rival, profile=replace(rival.profile, tier=with_log))
     assert ("assumed latency" in words(named, rival)) is is_moot
 
 

@@ -104,6 +104,18 @@ def test_no_table_of_overheads_without_disks_of_ours(tmp_path: Path) -> None:
     assert "Overhead of emulation" not in shown(build_campaign(frames=False), tmp_path)
 
 
+def test_an_emulated_log_is_no_real_disk(tmp_path: Path) -> None:
+    campaign = build_campaign(workloads=["point-select"], frames=False)
+    profiles = []
+    for profile in campaign.plan.profiles:
+        log = replace(profile.tier, title="a log's disk")
+        profiles.append(replace(profile, tier=replace(profile.tier, wal=log)))
+    plan = replace(campaign.plan, profiles=tuple(profiles))
+    text = shown(replace(campaign, plan=plan), tmp_path)
+    assert text.count("for WAL: emulated block device |") == len(profiles)
+    assert "for WAL: real disk" not in text
+
+
 def test_a_limit_that_all_disks_share_is_declared_beside_that_of_each(
     tmp_path: Path,
 ) -> None:
