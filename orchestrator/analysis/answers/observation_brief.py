@@ -77,7 +77,7 @@ def _row_of(purchase: DisksToBuy) -> str:
 
 
 def _shapes(bought: Sequence[DisksToBuy]) -> str:
-    """Of those whose row leaves it open, if there are several disks: what follows the reason."""
+    """The chosen sizes and limits of several disks whose catalog rows leave them open; else empty."""
     if len(bought) == 1:
         return ""
     shapes: list[str] = []
@@ -108,8 +108,10 @@ def _why_none(observed: Observed) -> str:
 
 
 def _at_its_limit(observed: Observed) -> str:
-    """That the observed disk was, or seems to have been, for longer than is tolerated; else empty.
-    The word of its provider outranks what readings look like."""
+    """A sentence if the observed disk was, or seems to have been, at a limit for longer than tolerated.
+
+    The word of its provider outranks what readings look like.
+    """
     if observed.reported_share > observed.tolerance:
         share = percent_in_words(observed.reported_share)
         return (
