@@ -99,7 +99,7 @@ class Observed:
             shares = _shares_at_known(source, demands)
             beyond = _share_beyond(source, demands)
         else:
-            shares = _shares_at_seeming(demands, tuple(reported))
+            shares = _shares_at_seeming(demands)
         return cls(
             tuple(demands),
             tolerance,
@@ -265,18 +265,13 @@ def _seconds_of(demands: Iterable[Demand]) -> float:
     return sum(float(demand.step_s.sum()) for demand in demands)
 
 
-def _shares_at_seeming(
-    demands: Sequence[Demand], reported: Caps
-) -> dict[RateCap, float]:
-    """The shares of limits that nobody declared: at most the time in which I/Os may have waited
-    there.
-
-    A limit that the provider itself reports as reached is not among them.
-    """
+def _shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
+    """Of limits that nobody declared: no more than the time in which I/Os may have waited there.
+    What was at a limit by the provider's own word is none of these."""
     whole_s = _seconds_of(demands)
     shares: dict[RateCap, float] = {}
     for cap in seeming_caps(demands):
-        if reported_limits.replaced(demands, cap, reported):
+        if reported_limits.explained(demands, cap):
             continue
         at_cap = _shares_at([cap], demands, None, whole_s)[cap]
         waiting_s = sum(queues.waiting_s(demand, cap) for demand in demands)

@@ -15,6 +15,7 @@ from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.analysis.observed.reported_throttle import Limited, ReportedThrottle
 
+_HEAP = 0.06  # half of how wide a heap is, at most, as a share of its rate
 _NAMES: dict[Limited, str] = {"ios": "IOPS", "bytes": "bytes/s"}
 
 
@@ -50,12 +51,23 @@ def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
     return RateCap(_NAMES[throttle.limited], throttle.limited, rate, rate)
 
 
-def replaced(
-    demands: Sequence[Demand], heap: RateCap, reported: Sequence[RateCap]
-) -> bool:
-    """Whether a heap of readings is a limit that the provider names itself."""
-    is_named = any(cap.name == heap.name for cap in reported)
-    return is_named and all(_decides(demand, heap) for demand in demands)
+def explained(demands: Sequence[Demand], heap: RateCap) -> bool:
+    """Whether in all that a heap of readings is made of a limit was reached by the provider's word:
+    of I/Os of one size the bytes are heaped too where IOPS are the limit."""
+    return all(_is_explained(demand, heap) for demand in demands)
+
+
+def _is_explained(demand: Demand, heap: RateCap) -> bool:
+    if not _decides(demand, heap):
+        return False
+    amounts = demand.ios
+    if heap.counted == "bytes":
+        amounts = demand.bytes
+    is_of_heap = amounts / demand.step_s >= (1 - _HEAP) * heap.base
+    is_over = np.zeros(len(demand.begin_s), dtype=bool)
+    for throttle in demand.reported:
+        is_over |= throttle.share > 0
+    return bool(is_over[is_of_heap].all())
 
 
 def denied(demands: Sequence[Demand], heap: RateCap) -> bool:

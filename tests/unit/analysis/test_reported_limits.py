@@ -92,13 +92,28 @@ def test_of_bandwidth_the_bytes_are_told() -> None:
     assert cap.name == "bytes/s" and cap.base > 1e6
 
 
+def at_the_heap(share: float) -> Demand:
+    """The provider reports so much of each minute at the heap."""
+    is_heaped = HEAPED.ios / HEAPED.step_s > 1_900
+    throttles = (
+        ReportedThrottle("ios", np.where(is_heaped, share, 0.0)),
+        ReportedThrottle("bytes", np.zeros(len(is_heaped))),
+    )
+    return replace(HEAPED, reported=throttles)
+
+
 def test_a_heap_that_the_provider_names_is_no_guess_any_more() -> None:
+    """Nor is that of bytes, which is there because I/Os are of one size."""
     guess = observed(HEAPED)
-    assert [cap.name for cap in guess.source if cap.name == "IOPS"] == ["IOPS"]
-    half = len(HEAPED.begin_s) // 2
-    told = observed(telling(HEAPED, half))
-    assert "IOPS" not in [cap.name for cap in told.source]
+    assert {cap.name for cap in guess.source} == {"IOPS", "bytes/s"}
+    told = observed(at_the_heap(1.0))
+    assert told.source == ()
     assert [cap.name for cap in told.reported] == ["IOPS"]
+
+
+def test_a_heap_of_which_the_provider_names_a_part_stays() -> None:
+    half = observed(telling(HEAPED, len(HEAPED.begin_s) // 2))
+    assert "IOPS" in [cap.name for cap in half.source]
 
 
 def test_a_heap_that_the_provider_denies_may_still_be_the_machines() -> None:
