@@ -77,7 +77,7 @@ def _row_of(purchase: DisksToBuy) -> str:
 
 
 def _shapes(bought: Sequence[DisksToBuy]) -> str:
-    """The chosen sizes and limits of several disks whose catalog rows leave them open; else empty."""
+    """Chosen sizes and limits of several disks whose catalog rows leave them open; else empty."""
     if len(bought) == 1:
         return ""
     shapes: list[str] = []
@@ -108,7 +108,7 @@ def _why_none(observed: Observed) -> str:
 
 
 def _at_its_limit(observed: Observed) -> str:
-    """A sentence if the observed disk was, or seems to have been, at a limit for longer than tolerated.
+    """A sentence if the observed disk was, or seems to have been, at a limit for too long.
 
     The word of its provider outranks what readings look like.
     """
