@@ -54,6 +54,30 @@ def closed_sessions(
     return replace(in_seconds(ended), queue_s=np.full(seconds, float(sessions)))
 
 
+def one_session(
+    random: np.random.Generator,
+    seconds: int,
+    limit: float,
+    computes_s: float,
+    takes_s: float,
+) -> Demand:
+    """Computes for a while (exponential) before each I/O, and waits for it."""
+    most = int(seconds * limit)
+    computing_s = random.exponential(computes_s, most)
+    taking_s = _times_s(random, most, takes_s)
+    arrives_s = np.empty(most)
+    ends_s = np.empty(most)
+    now_s = 0.0
+    may_start_s = 0.0
+    for place in range(most):
+        arrives_s[place] = now_s + computing_s[place]
+        starts_s = max(arrives_s[place], may_start_s)
+        may_start_s = starts_s + 1 / limit
+        now_s = starts_s + taking_s[place]
+        ends_s[place] = now_s
+    return _counted(arrives_s, ends_s, seconds)
+
+
 def _times_s(random: np.random.Generator, count: int, mean_s: float) -> Array:
     return np.asarray(random.gamma(_SHAPE, mean_s / _SHAPE, count))
 

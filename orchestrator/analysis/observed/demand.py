@@ -31,6 +31,8 @@ READS, WRITES, READ_BYTES, WRITTEN_BYTES = range(4)
 INTERVALS = ("node", "device", "begin_s", "end_s", *QUANTITIES)  # columns of sums
 # A column that a table may have besides: the seconds that all I/Os of an interval took together.
 QUEUE_S = "queue_s"
+# So many I/Os take a millisecond or more in sum, in which kernels count.
+_TAKE_TIME_IOS = 100
 FINE_S = 1.5  # up to so many seconds an interval shows what a second does
 HOUR_S = 3600.0
 _GAP = 1.5  # times the usual step: a reading is missing in between
@@ -129,10 +131,15 @@ class Demand:
 
     @cached_property
     def in_flight(self) -> Array:
-        """I/Os at a time, on average over each interval; NaN where that is not known."""
+        """I/Os at a time, on average over each interval; NaN where that is not known.
+
+        Each I/O takes time, so that many which took none show a counter that is not kept."""
         if self.queue_s is None:
             return np.full(len(self.begin_s), np.nan)
-        return np.asarray(self.queue_s / self.step_s)
+        is_left_out = (self.queue_s == 0) & (self.ios >= _TAKE_TIME_IOS)
+        is_possible = np.isfinite(self.queue_s) & (self.queue_s >= 0)
+        queue_s = np.where(is_possible & ~is_left_out, self.queue_s, np.nan)
+        return np.asarray(queue_s / self.step_s)
 
     @cached_property
     def ios(self) -> Array:

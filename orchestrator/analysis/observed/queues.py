@@ -1,10 +1,10 @@
 """Whether I/Os waited at what looks like a limit, by how many were in flight. Pure.
 
 Counts alone do not tell a disk at its limit from a load that asks for one rate all the time. What
-is in flight does. A disk that holds I/Os back has one waiting at all times. And there the number in
-flight does not follow the rate: of closed sessions it stays the same while the limit varies a
-little, and of open arrivals it grows and falls with what is still to be done. Of a load that
-nothing holds back it does, as each I/O takes as long whether there are more or fewer of them.
+is in flight does. A disk that holds I/Os back has one waiting most of the time. And there the
+number in flight does not follow the rate: of closed sessions it stays the same while the limit
+varies a little, and of open arrivals it grows and falls with what is still to be done. Of a load
+that nothing holds back it does, as each I/O takes as long whether there are more or fewer of them.
 
 This takes a doubt away and raises none. A limit that the node's own kernel keeps (`io.max` of a
 cgroup) lets I/Os wait before they count as in flight. docs/research/OBSERVE.md has how often this
@@ -21,8 +21,9 @@ from orchestrator.analysis.observed.demand import Array, Demand
 from orchestrator.analysis.observed.replay import RateCap, seconds_of
 from orchestrator.analysis.statistics import stats
 
-# I/Os in flight, on average: with fewer there is a moment in which none waits.
-_ONE_WAITS = 0.9
+# I/Os in flight, on average. One session that computes between its I/Os has fewer than one at a
+# limit; with fewer than this it would ask for less than twice the limit.
+_ONE_WAITS = 0.5
 # Seconds this far below a limit, as a share of it, are those at it.
 _NEAR = 0.06
 _FEWEST = 100

@@ -12,7 +12,7 @@ from orchestrator.analysis.observed import queues
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands, grown
 from orchestrator.analysis.observed.replay import RateCap
-from tests.queueing_disk import closed_sessions, open_arrivals
+from tests.queueing_disk import closed_sessions, one_session, open_arrivals
 from tests.simulated_demand import table
 
 SECONDS = 600
@@ -92,3 +92,27 @@ def test_a_counter_of_the_queue_that_begins_anew_costs_no_interval() -> None:
     assert len(intervals) == count - 1
     assert intervals["queue_s"].isna().sum() == 1
     assert intervals["queue_s"].dropna().eq(2.0).all()
+
+
+@pytest.mark.parametrize(
+    ("limit", "computes_s", "takes_s"),
+    [(500.0, 0.0003, 0.0005), (500.0, 0.001, 0.0003), (3000.0, 0.0001, 0.0001)],
+)
+def test_one_session_that_computes_between_its_ios_is_held_back(
+    limit: float, computes_s: float, takes_s: float
+) -> None:
+    """As one that writes a log: it would ask for 600 to 5,000 a second."""
+    dice = np.random.default_rng(5)
+    disk = one_session(dice, SECONDS, limit, computes_s, takes_s)
+    assert disk.in_flight.mean() < 0.9
+    assert held_back(disk) > TOLERANCE
+
+
+@pytest.mark.parametrize("queue_s", [0.0, -1.0, np.nan, np.inf])
+def test_a_time_in_which_ios_took_none_is_not_known(queue_s: float) -> None:
+    """Such a counter is not kept, and no sign that nothing waits."""
+    dice = np.random.default_rng(6)
+    disk = closed_sessions(dice, 32, SECONDS, RATE, 0.01, 0.002)
+    unknown = replace(disk, queue_s=np.full(SECONDS, queue_s))
+    assert np.isnan(unknown.in_flight).all()
+    assert held_back(unknown) == held_back(replace(disk, queue_s=None))
