@@ -94,13 +94,11 @@ class ExistingCluster:
     def check(self, spec: ClusterSpec, world: World) -> None:
         """See `Database`. UnavailableError if the cluster cannot be reached; UsageError if it is
         not as the profile says, or if the name of our database is taken."""
-        declared, mistakes = declaration.read(spec)
-        mistakes = (*mistakes, *declaration.unreadable(declared))
-        if not mistakes:
-            observed = self._look(declared)
-            mistakes = tuple(against_profile.mistakes(spec, observed))
-            for note in against_profile.notes(spec, declared, observed):
-                world.progress.warn(note)
+        declared = _without_mistakes(spec)
+        observed = self._look(declared)
+        mistakes = tuple(against_profile.mistakes(spec, observed))
+        for note in against_profile.notes(spec, declared, observed):
+            world.progress.warn(note)
         _require_none(mistakes)
         database = OwnDatabase(declared, self._connect, world, self._confirm)
         database.require_creatable()
@@ -110,7 +108,7 @@ class ExistingCluster:
         _require_none(unlike_there)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
-        declared, _ = declaration.read(spec)
+        declared = _without_mistakes(spec)
         observed = self._look(declared)
         try:
             return against_profile.session_limit(spec, declared, observed)
@@ -126,7 +124,7 @@ class ExistingCluster:
     def find_nodes(self, spec: ClusterSpec) -> tuple[Node, ...]:
         """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if
         it does not answer."""
-        declared, _ = declaration.read(spec)
+        declared = _without_mistakes(spec)
         return probe.nodes(declared, self._look(declared))
 
     def hosts(self, spec: ClusterSpec) -> dict[str, Callable[[], None]]:
@@ -310,6 +308,14 @@ def _drop(database: OwnDatabase, world: World) -> None:
             f"the database {database.name} may still be there: {error.what}. "
             "`tierbench clean` drops it if it still belongs to this campaign"
         )
+
+
+def _without_mistakes(spec: ClusterSpec) -> declaration.Existing:
+    """The declaration in a profile. UsageError if it has mistakes: then nobody is asked, because
+    it may name no host, or another one than is meant."""
+    declared, mistakes = declaration.read(spec)
+    _require_none((*mistakes, *declaration.unreadable(declared)))
+    return declared
 
 
 def _require_none(mistakes: Sequence[Mistake]) -> None:

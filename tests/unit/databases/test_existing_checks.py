@@ -271,6 +271,18 @@ def test_a_host_that_does_not_answer_is_unavailable() -> None:
         database(Server(unreachable=("10.0.0.12",))).check(spec(), world())
 
 
+@pytest.mark.parametrize("hosts", ["bench:secret@10.0.0.11", "", "10.0.0.11:port"])
+def test_a_declaration_with_mistakes_asks_nobody(hosts: str) -> None:
+    server = Server()
+    existing = database(server)
+    asked = replace(spec(), existing={**spec().existing, "hosts": hosts})
+    with pytest.raises(UsageError, match="cannot be used as the profile says"):
+        existing.session_limit(asked, world())
+    with pytest.raises(UsageError, match="cannot be used as the profile says"):
+        existing.find_nodes(asked)
+    assert server.statements == []
+
+
 @pytest.mark.parametrize("key", ["masters", "tservers", "node_exporters"])
 def test_a_page_of_another_form_is_unavailable_and_named(key: str) -> None:
     page = '{"flags": [{"name": "x"}], "dead_nodes": 1} node_memory_MemTotal_bytes NaN'
