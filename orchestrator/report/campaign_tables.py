@@ -105,9 +105,10 @@ def _about(history: Trend) -> Iterator[str]:
     bars = sparkline([point.mean for point in history.points])
     yield f"{metric}, {history.profile} × {history.workload}: {bars}"
     points = len(history.points)
+    comparable = units.counted(points, "comparable campaign")
     if points < across_days.FEWEST:
         yield (
-            f"No change of level can be proven with {points} comparable campaigns: "
+            f"No change of level can be proven with {comparable}: "
             f"{across_days.FEWEST} are needed."
         )
     if history.open:

@@ -153,7 +153,7 @@ def _check_nothing_asked(options: Wanted) -> None:
         if value:
             given.append(f"--{key.replace('_', '-')}")
     if given:
-        raise UsageError(f"{listed(given)} describe a profile: give its name too")
+        raise UsageError(f"only a profile has {listed(given)}: give its name too")
 
 
 def _profile(

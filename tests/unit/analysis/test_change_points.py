@@ -181,6 +181,7 @@ def test_few_campaigns_prove_nothing() -> None:
         "No change of level can be proven with 4 comparable campaigns: 8 are needed"
         in drawn(found)
     )
+    assert "with 1 comparable campaign: 8 are needed" in drawn(of(over([100.0])))
 
 
 def test_without_that_cell_there_is_no_trend() -> None:
