@@ -78,10 +78,9 @@ def keep(folder: Path, state: PanelState) -> None:
     """Keeps it in the campaign's folder. A reader sees the old one or the new one.
 
     It is not brought to the disk at once, because that would disturb what is measured.
-    OSError if it cannot be written."""
-    new = folder / f".{FILE}"
-    new.write_text(files.json_text(asdict(state)), encoding="utf-8")
-    new.replace(folder / FILE)
+    NotWrittenError if it cannot be written."""
+    with files.replacing(folder / FILE, lasting=False) as opened:
+        opened.write(files.json_text(asdict(state)).encode())
 
 
 def kept(folder: Path, now_s: float) -> PanelState | None:
@@ -95,6 +94,5 @@ def kept(folder: Path, now_s: float) -> PanelState | None:
 
 def forget(folder: Path) -> None:
     """Removes the file; what cannot be removed stays, and is soon too old to be shown."""
-    for name in (FILE, f".{FILE}"):
-        with suppress(OSError):
-            (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        (folder / FILE).unlink(missing_ok=True)

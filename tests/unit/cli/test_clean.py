@@ -139,7 +139,7 @@ def test_a_step_that_fails_ends_with_its_code_and_the_rest_goes_on(
         raise PermissionError(13, "Permission denied", "/cache/datasets")
         yield
 
-    monkeypatch.setattr(marked_folders, "here", denied)
+    monkeypatch.setattr(marked_folders, "remove_ours", denied)
     assert clean(steps, "--yes") == RunError("").exit_code
     said = capsys.readouterr()
     assert "/data/datasets/x (1 MiB)" in said.out and "Permission denied" in said.err

@@ -165,7 +165,7 @@ def test_the_report_says_what_was_set() -> None:
     changed = replace(campaign, plan=replace(campaign.plan, overrides=("threads=32",)))
     for found, said in ((campaign, False), (changed, True)):
         section = conditions.environment(ReportIndex(found, report_verdicts.verdict()))
-        assert ("set on the command line: threads=32" in repr(section)) == said
+        assert ("workloads' files: threads=32." in repr(section)) == said
 
 
 def test_the_report_says_how_fast_networks_are_and_where_clients_are_if_any_is_told() -> (
