@@ -266,8 +266,8 @@ def _seconds_of(demands: Iterable[Demand]) -> float:
 
 
 def _shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """Shares of the time at limits that nobody declared, where I/Os may have waited. What was at a
-    limit by the provider's own word is none of these."""
+    """The shares of limits that nobody declared: at most the time in which I/Os may have waited
+    there. What was at a limit by the provider's own word is none of these."""
     whole_s = _seconds_of(demands)
     shares: dict[RateCap, float] = {}
     for cap in seeming_caps(demands):
