@@ -22,7 +22,8 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.observed import reading_order
-from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S, grown
+from orchestrator.analysis.observed.counter_growth import grown
+from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys import strict_yaml
 from orchestrator.system.http_client import get_history, understood

@@ -20,7 +20,11 @@ import pandas as pd
 
 from orchestrator import errors, parts, powers
 from orchestrator.analysis.answers.record import Brief
-from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
+from orchestrator.analysis.observed.answered_observation import (
+    AnsweredObservation,
+    CandidateAnswer,
+    DiskRead,
+)
 from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
 from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
@@ -35,6 +39,7 @@ _OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
 COARSE_S = 15.0
 LOOK_S = 5.0
 _QUESTION = "Does this disk carry the load that was observed?"
+_ROWS_AT_ONCE = 2**16  # of a table that is written
 _READ = ("node", "device", "resolution_s", "coverage")
 # Columns of candidates.csv.
 _COLUMNS = (
@@ -235,22 +240,34 @@ class _DiskReader:
 # ------------------------------------------------------------------ what came of it
 
 
+def keep_readings(folder: Path, read: pd.DataFrame) -> None:
+    """Keeps what was judged. `read`: INTERVALS. NotWrittenError."""
+    with files.keeping("this observation"):
+        files.make_folder(folder)
+        parquet.write(folder / DEMAND, _in_parts(read))
+
+
+def _in_parts(read: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """The table piece by piece, because what writes it makes a copy. At least one piece."""
+    for first in range(0, max(1, len(read)), _ROWS_AT_ONCE):
+        yield read.iloc[first : first + _ROWS_AT_ONCE]
+
+
 def write(
     folder: Path,
-    read: pd.DataFrame,
-    observed: Observed,
+    observed: AnsweredObservation,
+    hour: Mapping[str, float],
     options: Mapping[str, Any],
     texts: Mapping[str, str],
     brief: Brief,
 ) -> None:
-    """Keeps what was found. NotWrittenError.
+    """Keeps what was found, beside the readings. NotWrittenError.
 
-    read: INTERVALS; options: what was asked for; texts: path in the folder → profiles and report;
-    brief: the answer.
+    hour: the busiest one; options: what was asked for; texts: path in the folder → profiles and
+    report; brief: the answer.
     """
     with files.keeping("this observation"):
         files.make_folder(folder)
-        parquet.write(folder / DEMAND, [read])
         rows = [csv_row(row(answer)) for answer in observed.answers]
         table = pd.DataFrame(rows)
         files.write_text(folder / "candidates.csv", table.to_csv(index=False))
@@ -259,19 +276,21 @@ def write(
             for answer in observed.answers
         ]
         parquet.write(folder / "hours.parquet", [pd.concat(hours)])
-        files.write_json(folder / FACTS, _facts(observed, options, brief))
+        files.write_json(folder / FACTS, _facts(observed, hour, options, brief))
         files.write_below(folder, texts)
 
 
 def _facts(
-    observed: Observed, options: Mapping[str, Any], brief: Brief
+    observed: AnsweredObservation,
+    hour: Mapping[str, float],
+    options: Mapping[str, Any],
+    brief: Brief,
 ) -> dict[str, Any]:
-    hour = busiest_hour(observed.demands)
     return {
         "schema_version": 1,
         "answer": asdict(brief),
         "options": dict(options),
-        "read": [_read_facts(demand) for demand in observed.demands],
+        "read": [_read_facts(disk) for disk in observed.disks],
         "busiest_hour": {name: _or_none(rate) for name, rate in hour.items()},
         "refused": observed.refused,
         "reached": {cap.name: cap.base for cap in observed.source},
@@ -279,8 +298,8 @@ def _facts(
     }
 
 
-def _read_facts(demand: Demand) -> dict[str, Any]:
-    return {name: getattr(demand, name) for name in _READ}
+def _read_facts(disk: DiskRead) -> dict[str, Any]:
+    return {name: getattr(disk, name) for name in _READ}
 
 
 def _or_none(value: float) -> float | None:
@@ -293,7 +312,11 @@ def _or_none(value: float) -> float | None:
 def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     """What all disks together were asked in it, which is the load that a campaign should have:
     reads, writes and bytes per second. Reads NaN: `writes` has them too."""
-    hours = pd.concat([_hours(demand) for demand in demands])
+    hour_tables: list[pd.DataFrame] = []
+    for demand in demands:
+        hour_tables.append(_hours(demand))
+        demand.forget()
+    hours = pd.concat(hour_tables)
     ios_of_disks = hours[["reads", "writes"]].sum(axis=1)
     ios = ios_of_disks.groupby(level=0).sum()
     busiest_s = float(ios.index.to_numpy()[ios.argmax()])
@@ -361,7 +384,7 @@ class NextCampaign:
 
 
 def next_campaign(
-    folder: Path, observed: Observed, cluster_of: Mapping[str, str]
+    folder: Path, observed: AnsweredObservation, cluster_of: Mapping[str, str]
 ) -> NextCampaign:
     """cluster_of: provider → one of profiles/clusters."""
     texts = dict[str, str]()

@@ -30,7 +30,8 @@ import numpy as np
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import SHORTEST, Band, Demand, unseen_share
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.drawn_seconds import SHORTEST, Band, unseen_share
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from orchestrator.planning import project_files

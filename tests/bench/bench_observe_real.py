@@ -34,13 +34,10 @@ import pandas as pd
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import (
-    QUANTITIES,
-    Band,
-    Demand,
-    demands,
-    grown,
-)
+from orchestrator.analysis.observed.counter_growth import grown
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand
+from orchestrator.analysis.observed.disk_demands import demands
+from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.replay import ENDS, End, RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench

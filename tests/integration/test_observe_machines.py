@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.histories import files
 from orchestrator.platforms import own_images

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_INTERRUPTED
 from orchestrator.histories import files
 from orchestrator.model import Placing

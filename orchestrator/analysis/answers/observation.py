@@ -29,8 +29,11 @@ from orchestrator.analysis.answers.record import (
     Untested,
 )
 from orchestrator.analysis.observed import managed_servers
-from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
-from orchestrator.analysis.observed.demand import unseen_share
+from orchestrator.analysis.observed.answered_observation import (
+    AnsweredObservation,
+    CandidateAnswer,
+)
+from orchestrator.analysis.observed.drawn_seconds import unseen_share
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
 
@@ -58,7 +61,7 @@ UNTESTED = (
 
 
 def observation_answer(
-    observed: Observed,
+    observed: AnsweredObservation,
     command: str,
     misses: Sequence[str],
     seconds_command: str = "",
@@ -98,7 +101,7 @@ def observation_answer(
     )
 
 
-def _sureness(observed: Observed, seconds_command: str) -> Sureness:
+def _sureness(observed: AnsweredObservation, seconds_command: str) -> Sureness:
     """Caps are a matter of seconds, so that of longer sums nothing but bounds follows."""
     tolerance = percent_in_words(observed.tolerance)
     allowed = f"Tolerance: {tolerance} of the time at a cap."
@@ -119,7 +122,7 @@ def _sureness(observed: Observed, seconds_command: str) -> Sureness:
     )
 
 
-def _advice(observed: Observed, seconds_command: str) -> str:
+def _advice(observed: AnsweredObservation, seconds_command: str) -> str:
     """What would tell more, where these readings do not tell enough; else empty."""
     if observed.apart_s:
         return _instead_of_longer_sums(observed, seconds_command)
@@ -128,7 +131,7 @@ def _advice(observed: Observed, seconds_command: str) -> str:
     return ""
 
 
-def _seems_held_back(observed: Observed) -> bool:
+def _seems_held_back(observed: AnsweredObservation) -> bool:
     """Whether readings look as those of a disk at its limit, and no disk is said to have carried
     them for that."""
     words = {answer.word for answer in observed.answers}
@@ -136,10 +139,10 @@ def _seems_held_back(observed: Observed) -> bool:
     return observed.inferred and is_long and CARRIES not in words
 
 
-def _instead_of_longer_sums(observed: Observed, seconds_command: str) -> str:
+def _instead_of_longer_sums(observed: AnsweredObservation, seconds_command: str) -> str:
     """What tells more than they do: seconds by a command, or what a provider has of a server on
     whose machine none runs."""
-    advice = managed_servers.instead_of_seconds(observed.demands)
+    advice = managed_servers.instead_of_seconds(observed.disks)
     if seconds_command:
         advice.append(f"read seconds for an hour: `{seconds_command}`")
     return "; ".join(advice) or "read seconds for an hour"
@@ -192,7 +195,7 @@ def _price(listed: Price | None) -> MonthlyPrice | None:
 
 
 def _cautions(
-    observed: Observed, misses: Sequence[str], remarks: Sequence[str]
+    observed: AnsweredObservation, misses: Sequence[str], remarks: Sequence[str]
 ) -> Iterator[Caution]:
     if observed.refused:
         yield Caution(
@@ -220,12 +223,12 @@ def _cautions(
         )
 
 
-def _unseen(observed: Observed) -> Iterator[Caution]:
+def _unseen(observed: AnsweredObservation) -> Iterator[Caution]:
     """A caution if one-second values are known only of a few pieces of the time."""
     counts: list[int] = []
-    for demand in observed.demands:
-        if not demand.is_fine:
-            counts.append(len(demand.pieces))
+    for disk in observed.disks:
+        if not disk.is_fine:
+            counts.append(disk.pieces)
     fewest = min(counts, default=0)
     if fewest:
         share = percent_in_words(unseen_share(fewest))
@@ -238,7 +241,7 @@ def _unseen(observed: Observed) -> Iterator[Caution]:
         )
 
 
-def _held_back(observed: Observed) -> Caution:
+def _held_back(observed: AnsweredObservation) -> Caution:
     """What a disk at its own cap would have been asked for is not known."""
     caps = caps_in_words(observed.source)
     share = percent_in_words(observed.held_back)
@@ -267,7 +270,7 @@ def _held_back(observed: Observed) -> Caution:
     )
 
 
-def _reported_held_back(observed: Observed) -> Caution:
+def _reported_held_back(observed: AnsweredObservation) -> Caution:
     """By the provider's own word, which outranks what readings look like."""
     caps = caps_in_words(observed.reported)
     share = percent_in_words(observed.reported_share)
@@ -280,7 +283,7 @@ def _reported_held_back(observed: Observed) -> Caution:
     )
 
 
-def _beyond_source(observed: Observed) -> Iterator[Caution]:
+def _beyond_source(observed: AnsweredObservation) -> Iterator[Caution]:
     """A caution if the observed disk did what the disk that it is said to be cannot do."""
     if observed.beyond:
         share = percent_in_words(observed.beyond)
@@ -290,7 +293,7 @@ def _beyond_source(observed: Observed) -> Iterator[Caution]:
             "a burst. It seems to be another disk. What limited it is not known.",
             "Name the observed disk with --source, or leave --source out.",
         )
-    left_out = sum(demand.left_out for demand in observed.demands)
+    left_out = sum(disk.left_out for disk in observed.disks)
     if left_out:
         intervals = units.counted(left_out, "interval")
         yield Caution(
@@ -301,16 +304,16 @@ def _beyond_source(observed: Observed) -> Iterator[Caution]:
         )
 
 
-def _not_believed(observed: Observed) -> Iterator[Caution]:
+def _not_believed(observed: AnsweredObservation) -> Iterator[Caution]:
     """Readings that no disk can have done, and those that are only unlikely."""
     impossible: list[str] = []
     unlikely: list[str] = []
-    for demand in observed.demands:
-        name = f"{demand.node} {demand.device}"
-        if demand.impossible:
-            readings = units.counted(demand.impossible, "reading")
+    for disk in observed.disks:
+        name = f"{disk.node} {disk.device}"
+        if disk.impossible:
+            readings = units.counted(disk.impossible, "reading")
             impossible.append(f"{readings} of {name}")
-        unlikely += [f"{name} has {text}" for text in demand.unlikely]
+        unlikely += [f"{name} has {text}" for text in disk.unlikely]
     if impossible:
         yield Caution(
             "impossible readings",
@@ -325,7 +328,7 @@ def _not_believed(observed: Observed) -> Iterator[Caution]:
         )
 
 
-def _unlike_prices(observed: Observed) -> Iterator[Caution]:
+def _unlike_prices(observed: AnsweredObservation) -> Iterator[Caution]:
     listed: list[Price] = []
     for answer in observed.answers:
         price = answer.purchase.tier.price

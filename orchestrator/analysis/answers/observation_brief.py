@@ -10,11 +10,11 @@ from orchestrator.analysis.answers.observation_words import (
 )
 from orchestrator.analysis.answers.phrases import money, sentence
 from orchestrator.analysis.answers.record import Brief, DisksToBuy, NextStep, PartAnswer
-from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.analysis.observed.answered_observation import AnsweredObservation
 
 
 def observation_brief(
-    observed: Observed,
+    observed: AnsweredObservation,
     parts: Sequence[PartAnswer],
     headline: str,
     advice: str,
@@ -89,7 +89,7 @@ def _shapes(bought: Sequence[DisksToBuy]) -> str:
     return f": {units.listed(shapes)}"
 
 
-def _why_none(observed: Observed) -> str:
+def _why_none(observed: AnsweredObservation) -> str:
     """Why no disk would have carried it, or why that cannot be told; empty if none was judged."""
     words = [answer.word for answer in observed.answers]
     unsure = words.count("cannot be told")
@@ -107,7 +107,7 @@ def _why_none(observed: Observed) -> str:
     return why
 
 
-def _at_its_limit(observed: Observed) -> str:
+def _at_its_limit(observed: AnsweredObservation) -> str:
     """A sentence if the observed disk was, or seems to have been, at a limit for too long.
 
     The word of its provider outranks what readings look like.

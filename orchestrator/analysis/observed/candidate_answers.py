@@ -11,31 +11,40 @@ another sum. Why a capped source bounds larger disks alone: docs/research/OBSERV
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
-from typing import Literal, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import node_sums, queues, replay, reported_limits
+from orchestrator.analysis.observed.answered_observation import (
+    AnsweredObservation,
+    CandidateAnswer,
+    DiskRead,
+    Word,
+)
 from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import is_beyond
+from orchestrator.analysis.observed.drawn_seconds import (
+    LEAST_COVERAGE,
+    by_second,
+    refusals,
+)
 from orchestrator.analysis.observed.replay import Counted, RateCap
 from orchestrator.analysis.observed.seeming_caps import seeming_caps
 from orchestrator.analysis.observed.share_bounds import (
     Caps,
     OnDisk,
     behind_machine,
+    forget,
     judged,
     of_worst,
 )
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
 from orchestrator.units import gathered
-
-Word = Literal["would have carried", "would not", "cannot be told"]
 
 
 class _Sold(NamedTuple):
@@ -54,18 +63,6 @@ _FINE = 4096  # rates between one and the most, of which the least is sought
 
 
 @dataclass(frozen=True)
-class CandidateAnswer:
-    """at_least: the observed disk held its load back, or seems to have, so that this one may have
-    been asked for more. why: what keeps it from being told, or what its word is doubted for."""
-
-    purchase: Purchase
-    on: OnDisk
-    word: Word
-    why: str
-    at_least: bool
-
-
-@dataclass(frozen=True)
 class Observed:
     """All that was read.
 
@@ -75,7 +72,6 @@ class Observed:
     reported: the caps at which they were by their provider's own word, in reported_share of the
         time, at most.
     beyond: the share of the time with more than twice what the observed disk is said to do.
-    answers: of candidates, cheap to dear.
     """
 
     demands: tuple[Demand, ...]
@@ -86,7 +82,6 @@ class Observed:
     reported: Caps = ()
     reported_share: float = 0.0
     beyond: float = 0.0
-    answers: tuple[CandidateAnswer, ...] = ()
 
     @classmethod
     def of(
@@ -100,6 +95,7 @@ class Observed:
             beyond = _share_beyond(source, demands)
         else:
             shares = _shares_at_seeming(demands)
+        forget(demands)
         return cls(
             tuple(demands),
             tolerance,
@@ -127,53 +123,51 @@ class Observed:
         """Why seconds cannot be told, if so."""
         reasons: dict[str, None] = {}
         for demand in self.demands:
-            reasons.update(dict.fromkeys(read.refusals(demand)))
+            reasons.update(dict.fromkeys(refusals(demand)))
         return "; ".join(reasons)
-
-    @property
-    def apart_s(self) -> float:
-        """How far apart readings are, in seconds, where only sums are known; 0 if that is nowhere
-        so."""
-        apart_s = 0.0
-        for demand in self.demands:
-            if not demand.is_fine and not read.has_enough_pieces(demand):
-                apart_s = max(apart_s, demand.resolution_s)
-        return apart_s
 
     @property
     def needs(self) -> tuple[float, ...]:
         """The least IOPS, of I/Os of IO_BYTES at most, and bytes/s that carry every disk."""
-        needs = []
-        for sold in _SOLD:
-            share = sold.part * self.tolerance
-            needs.append(max(_least(demand, sold, share) for demand in self.demands))
+        needs = [0.0] * len(_SOLD)
+        # Disk by disk, because what is computed of each is larger than its readings.
+        for demand in self.demands:
+            for place, sold in enumerate(_SOLD):
+                least = _least(demand, sold, sold.part * self.tolerance)
+                needs[place] = max(needs[place], least)
+            forget([demand])
         return tuple(needs)
 
-    def against(self, purchases: Sequence[Purchase]) -> Observed:
-        """The observation with an answer for each purchase."""
+    def against(self, purchases: Sequence[Purchase]) -> AnsweredObservation:
+        """What is told of the observation, with an answer for each purchase."""
         # Node by node, because what is drawn for each is in memory once.
         by_node: list[Sequence[OnDisk]] = []
         for disks in node_sums.by_node(self.demands):
             by_node.append(_on_node(disks, purchases))
+            forget(disks)
+            by_second.cache_clear()
         answers = []
         for place, purchase in enumerate(purchases):
             worst = of_worst([on_disks[place] for on_disks in by_node])
             limits = tuple(replay.caps(purchase.tier.limits, purchase.vm))
             answers.append(self._answer(purchase, limits, worst))
-        return replace(self, answers=tuple(answers))
+        return self.with_answers(answers)
 
-    @property
-    def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
-        """What is worth measuring, by provider; empty if nothing is."""
-        by_provider = gathered(
-            (answer.purchase.provider, answer) for answer in self.answers
+    def with_answers(self, answers: Sequence[CandidateAnswer]) -> AnsweredObservation:
+        """What is told of it, which holds no readings."""
+        return AnsweredObservation(
+            disks=tuple(DiskRead.of(demand) for demand in self.demands),
+            tolerance=self.tolerance,
+            source=self.source,
+            inferred=self.inferred,
+            held_back=self.held_back,
+            reported=self.reported,
+            reported_share=self.reported_share,
+            denied=self.denied,
+            beyond=self.beyond,
+            refused=self.refused,
+            answers=tuple(answers),
         )
-        worth = {}
-        for provider, answers in by_provider.items():
-            pair = worth_measuring(answers, self.tolerance)
-            if pair:
-                worth[provider] = pair
-        return worth
 
     def _answer(
         self, purchase: Purchase, caps: Sequence[RateCap], on: OnDisk
@@ -195,7 +189,7 @@ class Observed:
         coverage = min(demand.coverage for demand in self.demands)
         if purchase.lacks:
             return "cannot be told", purchase.lacks
-        if coverage < read.LEAST_COVERAGE and self.refused:
+        if coverage < LEAST_COVERAGE and self.refused:
             return "cannot be told", self.refused
         if on.less > self.tolerance:
             return "would not", ""
@@ -293,7 +287,7 @@ def _shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap,
 def _share_beyond(source: Limits, demands: Sequence[Demand]) -> float:
     beyond_s = 0.0
     for demand in demands:
-        flags = read.is_beyond(demand, source.times(demand.devices))
+        flags = is_beyond(demand, source.times(demand.devices))
         beyond_s += replay.seconds_of(demand.step_s, flags)
     return beyond_s / _seconds_of(demands)
 
@@ -311,6 +305,7 @@ def _shares_at(
             at_most = judged(demand, (cap,), unit).queues.most
             reached_s = at_most * float(demand.step_s.sum())
             shares[cap] += reached_s / whole_s
+        forget([demand])
     return shares
 
 
@@ -327,31 +322,3 @@ def _least(demand: Demand, sold: _Sold, share: float) -> float:
 
     place = bisect_left(rates, True, key=carries)
     return float(rates[min(place, _FINE - 1)])
-
-
-def worth_measuring(
-    answers: Sequence[CandidateAnswer], tolerance: float
-) -> Sequence[CandidateAnswer]:
-    """The two answers to rent and measure, from answers ordered from cheap to dear.
-
-    These are the cheapest whose highest share is within the tolerance, and the cheapest whose
-    lowest share is. If they are the same, it is that one, and of the cheaper ones the one that is
-    at its cap least. There are fewer if there are no such answers.
-    """
-    sold = [answer for answer in answers if _is_sold(answer.purchase)]
-    less = [answer.on.less <= tolerance for answer in sold]
-    if not any(less):
-        return []
-    place = less.index(True)
-    may_carry = sold[place]
-    carrying = [answer for answer in sold[place + 1 :] if answer.on.more <= tolerance]
-    if may_carry.on.more > tolerance and carrying:
-        return [may_carry, carrying[0]]
-    if not place:
-        return [may_carry]
-    return [min(sold[:place], key=attrgetter("on.more")), may_carry]
-
-
-def _is_sold(purchase: Purchase) -> bool:
-    """Whether it is sold: it has a price, and all that must be known of it is known."""
-    return bool(purchase.tier.price) and not purchase.lacks

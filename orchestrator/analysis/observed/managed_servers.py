@@ -4,7 +4,7 @@ Their storage is called so that an observation that is read again still tells wh
 
 from collections.abc import Sequence
 
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.answered_observation import DiskRead
 
 RDS_STORAGE = "rds-storage"
 FLEXIBLE_SERVER_STORAGE = "flexible-server-storage"
@@ -20,13 +20,13 @@ _INSTEAD = {
 }
 
 
-def is_managed(demand: Demand) -> bool:
-    return demand.device in _INSTEAD
+def is_managed(disk: DiskRead) -> bool:
+    return disk.device in _INSTEAD
 
 
-def instead_of_seconds(demands: Sequence[Demand]) -> list[str]:
+def instead_of_seconds(disks: Sequence[DiskRead]) -> list[str]:
     """What to ask of the managed servers among these, a line for each kind of them."""
-    devices = {demand.device for demand in demands}
+    devices = {disk.device for disk in disks}
     lines: list[str] = []
     for storage, advice in _INSTEAD.items():
         if storage in devices:

@@ -55,7 +55,10 @@ _MORE_THAN_A_LIMITS = 0.035
 
 def seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
     """Limits that seem to have held the observed disks back: of each name the lowest."""
-    heaps = [cap for demand in demands for cap in _heaps(demand)]
+    heaps: list[RateCap] = []
+    for demand in demands:
+        heaps += _heaps(demand)
+        demand.forget()
     by_name: dict[str, RateCap] = {}
     for cap in sorted(heaps, key=attrgetter("base"), reverse=True):
         by_name[cap.name] = cap

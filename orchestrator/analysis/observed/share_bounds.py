@@ -22,9 +22,15 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import demand as read
 from orchestrator.analysis.observed import replay
-from orchestrator.analysis.observed.demand import HOUR_S, Array, Band, Demand, by_second
+from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand
+from orchestrator.analysis.observed.drawn_seconds import (
+    SPREAD,
+    SPREAD_OF_D,
+    Band,
+    band,
+    by_second,
+)
 from orchestrator.analysis.observed.replay import (
     SAME,
     End,
@@ -96,11 +102,20 @@ def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
     )
 
 
-def _clipped(band: Band, less: float, more: float) -> Band:
+def forget(demands: Iterable[Demand]) -> None:
+    """Lets go of what was computed of these, which of a week is more than memory should hold. What
+    was drawn for the last of them stays."""
+    judged.cache_clear()
+    _hours.cache_clear()
+    for demand in demands:
+        demand.forget()
+
+
+def _clipped(share: Band, less: float, more: float) -> Band:
     """The band between the figures of the smaller and the larger demand.
 
     Seconds are drawn anew for each, so by chance a larger demand may come out lower."""
-    least, most = np.clip(band, less, more).tolist()
+    least, most = np.clip(share, less, more).tolist()
     return Band(least, most)
 
 
@@ -252,19 +267,19 @@ def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
     low_queues = draws.shares_at_cap(draws.low)
     high_queues = draws.shares_at_cap(draws.high)
     queues = Band(
-        least=read.band(low_queues, (0.0, hard.most)).least,
-        most=read.band(high_queues, hard).most,
+        least=band(low_queues, (0.0, hard.most)).least,
+        most=band(high_queues, hard).most,
     )
-    spread = read.SPREAD
+    spread = SPREAD
     if slack == SAME:
-        spread = read.SPREAD_OF_D
+        spread = SPREAD_OF_D
     # D ≤ S, whatever was drawn.
     within = Band(0.0, queues.most)
     low_waits = draws.shares_asking(draws.low)
     high_waits = draws.shares_asking(draws.high)
     waits = Band(
-        least=read.band(low_waits, within, spread).least,
-        most=read.band(high_waits, within, spread).most,
+        least=band(low_waits, within, spread).least,
+        most=band(high_waits, within, spread).most,
     )
     return _Bounds(waits, queues, draws.reached_s, draws.low[0], draws.high[0])
 
@@ -298,9 +313,9 @@ def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
     )
 
 
-def _either(band: Band, other: Band) -> Band:
-    least = float(np.maximum(band.least, other.least))
-    most = float(np.minimum(1.0, band.most + other.most))
+def _either(share: Band, other: Band) -> Band:
+    least = float(np.maximum(share.least, other.least))
+    most = float(np.minimum(1.0, share.most + other.most))
     return Band(least, most)
 
 

@@ -1,13 +1,15 @@
 """`tierbench observe`: which disks would have carried what a running cluster asked of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from orchestrator import report, units
+from orchestrator.analysis.observed.answered_observation import AnsweredObservation
 from orchestrator.analysis.observed.candidate_answers import Observed
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli import RESULTS
 from orchestrator.cli.common import addresses, forms
 from orchestrator.cli.common.app import App
@@ -17,14 +19,14 @@ from orchestrator.cli.observe import observe_readings, seconds, stripes
 from orchestrator.cli.observe.observe_options import Read
 from orchestrator.cli.prepare import init
 from orchestrator.databases.existing import declaration
-from orchestrator.errors import UsageError
+from orchestrator.errors import NotWrittenError, UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.report.blocks import Document
 from orchestrator.report.rendering import terminal
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
-from orchestrator.system import clock
+from orchestrator.system import clock, memory
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
 from orchestrator.tier_catalog.catalog import Catalog
@@ -42,41 +44,76 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     # Refuses a region or a machine now, and not after a week of readings.
     _offers(catalog, options, size_bytes, ())
     with _folder(app, options, results) as folder:
-        _observe(app, options, folder, source, size_bytes, catalog)
+        _observe(_ObserveRequest(app, options, folder, source, size_bytes, catalog))
 
 
-def _observe(
-    app: App,
-    options: Read,
-    folder: Path,
-    source: Limits | None,
-    size_bytes: int,
-    catalog: Catalog,
-) -> None:
+@dataclass(frozen=True)
+class _ObserveRequest:
+    """What is asked: `options`, to be kept in `folder`; of disks of the catalog that hold
+    `size_bytes`. source: the limits of each observed device, if they are known."""
+
+    app: App
+    options: Read
+    folder: Path
+    source: Limits | None
+    size_bytes: int
+    catalog: Catalog
+
+
+@dataclass(frozen=True)
+class _Demands:
+    """What was read of each disk.
+
+    misses, remarks: as of `ObservedReadings`. not_kept: why the readings could not be written,
+    which is said when the answer was shown."""
+
+    disks: Sequence[Demand]
+    misses: Sequence[str]
+    remarks: Sequence[str]
+    not_kept: NotWrittenError | None
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What is told of readings, without them: their memory is wanted for the charts.
+
+    hour: the busiest one. The others are as of `_Demands`."""
+
+    observed: AnsweredObservation
+    hour: Mapping[str, float]
+    misses: Sequence[str]
+    remarks: Sequence[str]
+    not_kept: NotWrittenError | None
+
+
+def _observe(request: _ObserveRequest) -> None:
     """Reads into the folder, judges what was read there, and shows it."""
-    readings = observe_readings.read(app, options, folder)
-    chosen = observe_readings.of_device(readings, options.device)
-    disk_demands = demands(chosen, source)
-    if not disk_demands:
-        raise observe_readings.no_such_disk(options.device, readings)
-    if options.striped:
-        disk_demands = stripes.summed(disk_demands, options.device)
-    observed = Observed.of(disk_demands, options.at_cap / 100, source)
-    offers = _offers(catalog, options, size_bytes, observed.needs)
-    observed = observed.against(offers)
-    given = {name: value for name, value in asdict(options).items() if value}
-    following = observing.next_campaign(folder, observed, init.CLUSTERS)
-    seconds_command = seconds.command(given, observed.demands)
+    judged = _judged(request)
+    memory.give_back()
+    observed = judged.observed
+    given = {name: value for name, value in asdict(request.options).items() if value}
+    following = observing.next_campaign(request.folder, observed, init.CLUSTERS)
     page = document(
         observed,
         following.command,
-        readings.misses,
-        seconds_command,
-        readings.remarks,
+        judged.misses,
+        seconds.command(given, observed.disks),
+        judged.remarks,
     )
+    _show(request, observed, page)
+    if judged.not_kept is not None:
+        raise judged.not_kept
+    texts = {**following.texts, **report.files_of(page, request.app.cache)}
+    observing.write(request.folder, observed, judged.hour, given, texts, page.brief)
+    request.app.out.add(str(request.folder / report.PAGE))
+
+
+def _show(
+    request: _ObserveRequest, observed: AnsweredObservation, page: Document
+) -> None:
     rows = [observing.row(answer) for answer in observed.answers]
-    app.out.show(
-        {"folder": folder, "status": page.status, "answers": rows},
+    request.app.out.show(
+        {"folder": request.folder, "status": page.status, "answers": rows},
         *terminal.brief(page.brief),
         _status(page),
         page.subtitle,
@@ -84,9 +121,38 @@ def _observe(
         terminal.TableView(page.verdicts),
         terminal.meanings(page.labelled),
     )
-    texts = {**following.texts, **report.files_of(page, app.cache)}
-    observing.write(folder, chosen, observed, given, texts, page.brief)
-    app.out.add(str(folder / report.PAGE))
+
+
+def _judged(request: _ObserveRequest) -> _Judged:
+    """Reads, and judges what was read."""
+    options = request.options
+    read = _read(request)
+    memory.give_back()
+    observed = Observed.of(read.disks, options.at_cap / 100, request.source)
+    offers = _offers(request.catalog, options, request.size_bytes, observed.needs)
+    hour = observing.busiest_hour(read.disks)
+    answered = observed.against(offers)
+    return _Judged(answered, hour, read.misses, read.remarks, read.not_kept)
+
+
+def _read(request: _ObserveRequest) -> _Demands:
+    """Reads, and keeps what was read. UsageError if there is no such disk."""
+    options = request.options
+    readings = observe_readings.read(request.app, options, request.folder)
+    memory.give_back()
+    chosen = observe_readings.of_device(readings, options.device)
+    disks = demands(chosen, request.source)
+    if not disks:
+        raise observe_readings.no_such_disk(options.device, readings)
+    if options.striped:
+        disks = stripes.summed(disks, options.device)
+    not_kept = None
+    memory.give_back()
+    try:
+        observing.keep_readings(request.folder, chosen)
+    except NotWrittenError as error:
+        not_kept = error
+    return _Demands(disks, readings.misses, readings.remarks, not_kept)
 
 
 def _status(page: Document) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Option
 
 from orchestrator import units
-from orchestrator.analysis.observed.demand import FEWEST_PIECES, SHORTEST
+from orchestrator.analysis.observed.drawn_seconds import FEWEST_PIECES, SHORTEST
 from orchestrator.cli.common.options import percentage, profile_named, read_by
 from orchestrator.run import observing
 

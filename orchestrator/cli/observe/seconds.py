@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.analysis.observed import managed_servers, node_sums
-from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.answered_observation import DiskRead
 
 _FILE = "seconds.json"
 _HOUR = "1h"
@@ -16,19 +16,19 @@ _KEPT = ("source", "vm", "size", "region", "at_cap")
 _OF_KERNEL = re.compile(r"(sd|vd|xvd|nvme|dm-|md)[a-z0-9]+")
 
 
-def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
+def command(given: Mapping[str, Any], disks: Sequence[DiskRead]) -> str:
     """The command that reads one-second values, as a shell takes it.
 
-    It reads live where the demand was read live, else with iostat on the node. "" if all nodes are
-    servers on whose machine no command runs. given: the options of the command that had these
-    demands, without the empty ones.
+    It reads live where the disks were read live, else with iostat on the node. "" if all nodes are
+    servers on whose machine no command runs. given: the options of the command that read these
+    disks, without the empty ones.
     """
-    demands = [demand for demand in demands if not managed_servers.is_managed(demand)]
-    if not demands:
+    reachable = [disk for disk in disks if not managed_servers.is_managed(disk)]
+    if not reachable:
         return ""
     words = ["tierbench", "observe"]
     if "profile" not in given and "exporter" not in given:
-        devices = _kernel_names(demands)
+        devices = _kernel_names(reachable)
         reading = ["iostat", "-o", "JSON", "-xt", *devices, "1", "3600"]
         words += ["--file", _FILE]
         if devices and "device" in given:  # iostat calls them as this pattern does
@@ -46,11 +46,11 @@ def command(given: Mapping[str, Any], demands: Sequence[Demand]) -> str:
     return shlex.join([*words, "--last", _HOUR, *_judging(given)])
 
 
-def _kernel_names(demands: Sequence[Demand]) -> Sequence[str]:
+def _kernel_names(disks: Sequence[DiskRead]) -> Sequence[str]:
     """The disks, if iostat knows all of them by these names; else none, so that it reads all."""
     devices: set[str] = set()
-    for demand in demands:
-        devices |= set(demand.device.split(node_sums.JOINED))
+    for disk in disks:
+        devices |= set(disk.device.split(node_sums.JOINED))
     names = sorted(devices)
     if all(_OF_KERNEL.fullmatch(name) for name in names):
         return names

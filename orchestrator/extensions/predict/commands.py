@@ -15,7 +15,7 @@ from typer import Argument, Option
 from orchestrator.analysis.answers.phrases import EXAMPLE, NOT_VERIFIED
 from orchestrator.analysis.answers.record import Answer
 from orchestrator.analysis.conclusions import Prediction
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli import RESULTS

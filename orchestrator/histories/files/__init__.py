@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S, grown
+from orchestrator.analysis.observed.counter_growth import grown
+from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 from orchestrator.analysis.telemetry.counters.sample_tables import joined
 from orchestrator.errors import UNREADABLE, UsageError
 from orchestrator.histories.files import providers, sysstat, tables, texts
@@ -83,13 +84,30 @@ def _live(parts: list[Path]) -> pd.DataFrame:
     by_disk = _by_disk(parts)
     tables: list[pd.DataFrame] = []
     for begun, name in sorted(by_disk):
-        disk_rows = pd.concat(by_disk.pop((begun, name)), ignore_index=True)
-        complete = _complete(disk_rows)
-        if not complete.empty:
-            tables.append(grown(_named(complete, name)))
+        table = _intervals_of_disk(by_disk.pop((begun, name)), name)
+        if table is not None:
+            tables.append(table)
     if not tables:
         raise FormError("it has no reading of a disk that is whole")
-    return joined(tables)
+    return _as_one(tables)
+
+
+def _as_one(tables: list[pd.DataFrame]) -> pd.DataFrame:
+    """One table of several, which lose their columns: two copies of a week's would be 200 MB."""
+    columns: dict[str, pd.Series[Any]] = {}
+    for name in list(tables[0].columns):
+        pieces = [table.pop(name).to_frame() for table in tables]
+        columns[name] = joined(pieces)[name]
+    return pd.DataFrame(columns, copy=False)
+
+
+def _intervals_of_disk(readings: list[pd.DataFrame], name: str) -> pd.DataFrame | None:
+    """The intervals of a disk; None without a whole reading."""
+    complete = _complete(pd.concat(readings, ignore_index=True))
+    readings.clear()
+    if complete.empty:
+        return None
+    return grown(_named(complete, name))
 
 
 def _by_disk(parts: list[Path]) -> dict[tuple[str, str], list[pd.DataFrame]]:

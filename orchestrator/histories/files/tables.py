@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES, grown
+from orchestrator.analysis.observed.counter_growth import grown
+from orchestrator.analysis.observed.demand import INTERVALS, QUANTITIES
 from orchestrator.histories.files.texts import FormError, Remark
 from orchestrator.histories.files.times import has_zone, unix_s
 from orchestrator.units import listed

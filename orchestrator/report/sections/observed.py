@@ -22,7 +22,10 @@ from orchestrator.analysis.answers.record import (
     DisksToBuy,
     PartAnswer,
 )
-from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
+from orchestrator.analysis.observed.answered_observation import (
+    AnsweredObservation,
+    CandidateAnswer,
+)
 from orchestrator.report.blocks import (
     Block,
     Chart,
@@ -57,11 +60,12 @@ _ALL_COLUMNS = (
 _FIRST_COLUMNS = ("Disk", "A month", "Answer", _WAITS, _QUEUES, _SLACK, "Cap")
 _SHOWN_AT_A_STRIP = ("Answer", _WAITS, _QUEUES, _SLACK, "Cap")
 _COLUMNS_OF_WORDS = ("Disk", "Answer", "Cap", "Remark")
+_HOUR_MS = 3_600_000
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
 def document(
-    observed: Observed,
+    observed: AnsweredObservation,
     command: str,
     misses: Sequence[str],
     seconds_command: str = "",
@@ -88,7 +92,9 @@ def document(
     )
 
 
-def _sections(observed: Observed, answer: Answer, command: str) -> Iterator[Section]:
+def _sections(
+    observed: AnsweredObservation, answer: Answer, command: str
+) -> Iterator[Section]:
     week = Part("", _week(observed.answers))
     yield Section("week", "Hour by hour", (week,))
     disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
@@ -98,25 +104,25 @@ def _sections(observed: Observed, answer: Answer, command: str) -> Iterator[Sect
         yield Section("next", "What to measure next", (Part("", blocks),))
 
 
-def _subtitle(observed: Observed) -> str:
+def _subtitle(observed: AnsweredObservation) -> str:
     """When which disks were read, how often, and for how much of the time."""
-    coverage = min(demand.coverage for demand in observed.demands)
-    disks = units.counted(len(observed.demands), "disk")
+    coverage = min(disk.coverage for disk in observed.disks)
+    disks = units.counted(len(observed.disks), "disk")
     interval = _interval_in_words(observed)
     share = percent_in_words(coverage)
     when = _when(observed)
     return f"{when}, {disks}, counters every {interval}, {share} of the time"
 
 
-def _interval_in_words(observed: Observed) -> str:
+def _interval_in_words(observed: AnsweredObservation) -> str:
     """The interval of the readings in words: that of the disk that was read least often."""
-    resolution_s = max(demand.resolution_s for demand in observed.demands)
+    resolution_s = max(disk.resolution_s for disk in observed.disks)
     return units.format_seconds(round(resolution_s, 2))
 
 
-def _when(observed: Observed) -> str:
-    begin_s = min(demand.begin_s[0] for demand in observed.demands)
-    end_s = max(demand.end_s[-1] for demand in observed.demands)
+def _when(observed: AnsweredObservation) -> str:
+    begin_s = min(disk.begin_s for disk in observed.disks)
+    end_s = max(disk.end_s for disk in observed.disks)
     return f"{units.format_moment(begin_s)} to {units.format_moment(end_s)}"
 
 
@@ -174,7 +180,7 @@ def _outlook_in_words(outlook: DiskOutlook) -> str:
     return f"Whether {disk} would do, for {price}, {outlook.word}."
 
 
-def _first_rows(observed: Observed) -> Sequence[CandidateAnswer]:
+def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
     """The candidates that are worth measuring; the cheapest few if none is."""
     worth: list[CandidateAnswer] = []
     for candidates in observed.worth.values():
@@ -288,9 +294,33 @@ def _figure(labels: Sequence[str], strips: Sequence[pd.DataFrame]) -> Chart:
 
 
 def _strip(candidate: CandidateAnswer, label: str, row: dict[str, str]) -> pd.DataFrame:
-    """Its hours. Times are whole milliseconds, because figures of charts have six digits."""
+    """The hours of a candidate; those that are alike are one.
+
+    Times are whole milliseconds, because figures of charts have six digits."""
     hours = candidate.on.hours
     begin_ms = (1000 * hours["begin_s"]).round().astype(int)
+    strip = hours.drop(columns="begin_s")
+    for share in ("upper", "credit"):
+        strip[share] = strip[share].map(_two_digits)
+    strip = strip.assign(**{"from": begin_ms, "to": begin_ms + _HOUR_MS})
+    # The sign of hatching stands in each hour.
+    if candidate.word != "cannot be told":
+        strip = _joined_where_alike(strip)
     shown = {title: row[title] for title in _SHOWN_AT_A_STRIP}
-    strip = hours.drop(columns="begin_s").assign(candidate=label, **shown)
-    return strip.assign(**{"from": begin_ms})
+    return strip.assign(candidate=label, **shown)
+
+
+def _two_digits(share: float) -> float:
+    """The share as it is shown."""
+    return float(f"{share:.2g}")
+
+
+def _joined_where_alike(strip: pd.DataFrame) -> pd.DataFrame:
+    """One row for hours in a row with the same figures: most disks have a week of such, and a week
+    of all candidates hour by hour is twenty thousand marks."""
+    figures = strip.drop(columns=["from", "to"]).fillna(-1.0)
+    is_unlike = (figures != figures.shift()).any(axis=1)
+    is_apart = strip["from"] != strip["to"].shift()
+    stretch = (is_unlike | is_apart).cumsum()
+    joined = strip.groupby(stretch).first()
+    return joined.assign(to=strip.groupby(stretch)["to"].last())

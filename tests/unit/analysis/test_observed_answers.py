@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,20 +15,15 @@ import pytest
 from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.answers.record import Caution
 from orchestrator.analysis.observed import node_sums, replay
-from orchestrator.analysis.observed.candidate_answers import (
+from orchestrator.analysis.observed.answered_observation import (
     CandidateAnswer,
-    Observed,
     worth_measuring,
 )
-from orchestrator.analysis.observed.demand import (
-    QUANTITIES,
-    Demand,
-    band,
-    by_second,
-    demands,
-    grown,
-    unseen_share,
-)
+from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.analysis.observed.counter_growth import grown
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand
+from orchestrator.analysis.observed.disk_demands import demands
+from orchestrator.analysis.observed.drawn_seconds import band, by_second, unseen_share
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.analysis.observed.share_bounds import SLACK, judged
 from orchestrator.errors import UsageError
@@ -419,7 +416,7 @@ def test_of_a_source_that_looks_as_if_at_its_limit_larger_disks_cannot_be_told()
         assert "--source" in answers[larger].why
     named = observed(seen, source=Limits(5000, 200_000_000))
     assert named["azure/P80"].word == "would have carried"
-    asked = replace(Observed.of([seen], ONE_PCT), answers=tuple(answers.values()))
+    asked = Observed.of([seen], ONE_PCT).with_answers([*answers.values()])
     sureness = observation_answer(asked, "", []).sureness
     assert sureness.word == "cannot be told from these readings"
     assert "--source" in sureness.text
@@ -507,7 +504,7 @@ def test_more_jumps_than_counters_make_are_load_and_another_disk() -> None:
     (known,) = demands(grown(counters(list(range(20_000)), values)), source)
     (any_disk,) = demands(grown(counters(list(range(20_000)), values)))
     assert known.ios.sum() == any_disk.ios.sum() and known.left_out == 0
-    observation = Observed.of([known], ONE_PCT, source)
+    observation = Observed.of([known], ONE_PCT, source).with_answers([])
     assert observation.beyond == pytest.approx(0.05, rel=0.01)
     answer = observation_answer(observation, "", ())
     assert "more than the source does" in {each.kind for each in answer.cautions}
@@ -518,7 +515,7 @@ def test_jumps_that_are_left_out_are_told() -> None:
     source = Limits(2300, 10**8)
     (known,) = demands(grown(counters(list(range(60)), values)), source)
     assert known.left_out == 1
-    observation = Observed.of([known], ONE_PCT, source)
+    observation = Observed.of([known], ONE_PCT, source).with_answers([])
     (told,) = [
         caution
         for caution in observation_answer(observation, "", ()).cautions
@@ -642,7 +639,8 @@ def test_what_no_disk_does_in_a_second_is_a_gap_that_is_counted(
 
 
 def cautions_of(demand: Demand) -> Sequence[Caution]:
-    return observation_answer(Observed.of([demand], ONE_PCT), "", ()).cautions
+    observation = Observed.of([demand], ONE_PCT).with_answers([])
+    return observation_answer(observation, "", ()).cautions
 
 
 @pytest.mark.parametrize(
@@ -656,7 +654,8 @@ def test_what_is_only_unlikely_is_told(io_bytes: int, words: str) -> None:
 
 
 def test_what_is_to_be_known_of_a_source_stands_beside_the_answer() -> None:
-    observation = Observed.of([in_seconds(np.full(60, 5.0))], ONE_PCT)
+    seen = in_seconds(np.full(60, 5.0))
+    observation = Observed.of([seen], ONE_PCT).with_answers([])
     answer = observation_answer(observation, "", (), "", ["a.json: its end is missing"])
     (told,) = [each for each in answer.cautions if each.kind == "remarks of sources"]
     assert told.text == "a.json: its end is missing."
@@ -696,3 +695,29 @@ def test_the_two_worth_measuring() -> None:
         [a for a in calm.values() if a.purchase.provider == "azure"], 0.5
     )
     assert [a.word for a in two] == ["would have carried"]  # nothing cheaper is sold
+
+
+@pytest.mark.parametrize("coarse_s", [1, 15])
+def test_answers_hold_no_readings(coarse_s: int) -> None:
+    """Of a week they are as large as what draws the charts, which comes after."""
+    seconds = seconds_of("bursts of 10 s", 5, 3600, mean=600.0)
+    read = replace(seconds)
+    if coarse_s > 1:
+        read = replace(summed(seconds, coarse_s), pieces=pieces(seconds, 24, 60))
+    observation = Observed.of([read], ONE_PCT)
+    answered = observation.against(
+        purchases(CATALOG, 256 * GIB, observation.needs, None, None)
+    )
+    is_read = weakref.ref(read)
+    del observation, read
+    gc.collect()
+    assert answered.answers and is_read() is None
+
+
+def test_what_was_computed_of_a_disk_is_let_go() -> None:
+    """Of three disks at once it would be more than their readings."""
+    disks = [in_seconds(np.full(7200, 500.0)), in_seconds(np.full(7200, 900.0))]
+    observation = Observed.of(disks, ONE_PCT)
+    observation.against(purchases(CATALOG, 256 * GIB, observation.needs, None, None))
+    for disk in disks:
+        assert not {"ios", "bytes", "reads_alone"} & set(vars(disk))

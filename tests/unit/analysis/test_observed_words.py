@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.analysis.observed import demand as read
+from orchestrator.analysis.observed import disk_demands
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.histories import files
@@ -30,7 +30,7 @@ P20 = Limits(2300, 150_000_000)
 
 def kept(name: str) -> list[Demand]:
     readings = files.read(ROOT / "tests/fixtures/histories" / name)
-    return read.demands(readings[readings["device"] == "vda"])
+    return disk_demands.demands(readings[readings["device"] == "vda"])
 
 
 def made(process: str, step_s: int = 1, count: int = 0) -> list[Demand]:
@@ -56,13 +56,13 @@ def told(demands: Sequence[Demand], source: Limits | None) -> dict[str, object]:
     offers = purchases(
         CATALOG, SIZE_BYTES, observed.needs, None, "azure/Standard_D8s_v5"
     )
-    observed = observed.against(offers)
+    answered = observed.against(offers)
     words = gathered(
         (f"{each.word} {each.why}".strip(), each.purchase.name)
-        for each in observed.answers
+        for each in answered.answers
     )
     worth = {
-        name: [each.purchase.name for each in of] for name, of in observed.worth.items()
+        name: [each.purchase.name for each in of] for name, of in answered.worth.items()
     }
     return {
         "words": {word: list(names) for word, names in words.items()},

@@ -12,7 +12,8 @@ import numpy as np
 
 from orchestrator.analysis.answers.observation import observation_answer
 from orchestrator.analysis.answers.record import Caution
-from orchestrator.analysis.observed.candidate_answers import CandidateAnswer, Observed
+from orchestrator.analysis.observed.answered_observation import CandidateAnswer
+from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.reported_throttle import ReportedThrottle
 from orchestrator.tier import Limits
@@ -58,7 +59,8 @@ def of_larger(demand: Demand) -> CandidateAnswer:
 
 
 def cautions(observation: Observed) -> dict[str, Caution]:
-    found = observation_answer(observation, "", []).cautions
+    told = observation.with_answers([])
+    found = observation_answer(told, "", []).cautions
     return {caution.kind: caution for caution in found}
 
 

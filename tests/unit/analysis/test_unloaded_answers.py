@@ -25,12 +25,14 @@ from orchestrator.analysis.answers.record import (
 )
 from orchestrator.analysis.conclusions import Estimate, Prediction
 from orchestrator.analysis.observed import managed_servers
-from orchestrator.analysis.observed.candidate_answers import (
+from orchestrator.analysis.observed.answered_observation import (
+    AnsweredObservation,
     CandidateAnswer,
-    Observed,
     Word,
 )
-from orchestrator.analysis.observed.demand import Band, Demand
+from orchestrator.analysis.observed.candidate_answers import Observed
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.drawn_seconds import Band
 from orchestrator.analysis.observed.replay import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.extensions.predict.answer import (
@@ -86,8 +88,10 @@ def _purchase(name: str) -> Purchase:
     return replace(bought, tier=replace(bought.tier, price=PRICES[name]), lacks="")
 
 
-def observed(*candidates: CandidateAnswer, demand: Demand = SECONDS) -> Observed:
-    return Observed((demand,), 0.01, answers=candidates)
+def observed(
+    *candidates: CandidateAnswer, demand: Demand = SECONDS
+) -> AnsweredObservation:
+    return Observed((demand,), 0.01).with_answers(candidates)
 
 
 SMALL = candidate("azure/P15", "would not", 0.2, 0.3)
@@ -284,7 +288,7 @@ IOPS = RateCap("IOPS", "ios", 1100.0, 1100.0)
     ],
 )
 def test_what_bounds_an_observation_is_a_caution_of_a_kind(
-    observation: Observed, misses: list[str], kinds: list[str]
+    observation: AnsweredObservation, misses: list[str], kinds: list[str]
 ) -> None:
     cautions = observation_answer(observation, "", misses).cautions
     assert [caution.kind for caution in cautions] == kinds

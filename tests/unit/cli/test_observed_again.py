@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_UNAVAILABLE
 from orchestrator.histories import files
 from orchestrator.kernel import block_devices

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from orchestrator.analysis.observed import managed_servers
+from orchestrator.analysis.observed.answered_observation import DiskRead
 from orchestrator.cli.observe import seconds
 from tests.simulated_demand import seconds_of, summed
 
-MINUTES = summed(seconds_of("bursts of 10 s", 5, 600, mean=600.0), 60)
+MINUTES = DiskRead.of(summed(seconds_of("bursts of 10 s", 5, 600, mean=600.0), 60))
 
 
 def test_what_was_read_live_is_read_live_again_and_held_against_the_same() -> None:

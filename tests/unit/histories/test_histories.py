@@ -16,7 +16,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.observed.demand import QUANTITIES, Demand, demands
+from orchestrator.analysis.observed.demand import QUANTITIES, Demand
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files, prometheus
 from orchestrator.system import parquet

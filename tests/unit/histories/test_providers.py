@@ -20,7 +20,8 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from orchestrator.histories.files import providers

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed.demand import Demand, demands
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.histories import files
 from tests import ROOT
 from tests.written_histories import cloudwatch

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli.observe import managed_prometheus
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.histories import prometheus

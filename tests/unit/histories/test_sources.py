@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed.demand import demands
+from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.errors import UsageError
 from orchestrator.histories import files
 from tests.documented import table_below

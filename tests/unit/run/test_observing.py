@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed.demand import Demand, demands, refusals
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.disk_demands import demands
+from orchestrator.analysis.observed.drawn_seconds import refusals
 from orchestrator.collectors import of_disks as of_disks_alone
 from orchestrator.collectors.node_exporter import NodeExporterCollector
 from orchestrator.errors import UsageError

@@ -1,0 +1,147 @@
+"""What is told of an observation when its readings are judged: answers, without the readings. Pure.
+
+Of a week the readings are hundreds of megabytes, and what draws the charts of a page takes as much.
+So they are let go before that, and what a reader is told of them is kept in `DiskRead`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Literal, Self
+
+from orchestrator.analysis.observed.demand import Demand
+from orchestrator.analysis.observed.drawn_seconds import has_enough_pieces
+from orchestrator.analysis.observed.share_bounds import Caps, OnDisk
+from orchestrator.tier_catalog.candidates import Purchase
+from orchestrator.units import gathered
+
+Word = Literal["would have carried", "would not", "cannot be told"]
+
+
+@dataclass(frozen=True)
+class CandidateAnswer:
+    """at_least: the observed disk held its load back, or seems to have, so that this one may have
+    been asked for more. why: what keeps it from being told, or what its word is doubted for."""
+
+    purchase: Purchase
+    on: OnDisk
+    word: Word
+    why: str
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class DiskRead:
+    """How a disk of a node was read.
+
+    begin_s, end_s: Unix times, of the first reading and the last. resolution_s: the usual length
+        of an interval. is_fine: whether that shows what a second does. pieces: how many stretches
+        of coarse readings were read second by second; whether they are enough.
+    coverage: the share of the time that was read.
+    left_out, impossible, unlikely: as of `Demand`.
+    """
+
+    node: str
+    device: str
+    begin_s: float
+    end_s: float
+    resolution_s: float
+    is_fine: bool
+    pieces: int
+    has_enough_pieces: bool
+    coverage: float
+    left_out: int
+    impossible: int
+    unlikely: tuple[str, ...]
+
+    @classmethod
+    def of(cls, demand: Demand) -> Self:
+        return cls(
+            node=demand.node,
+            device=demand.device,
+            begin_s=float(demand.begin_s[0]),
+            end_s=float(demand.end_s[-1]),
+            resolution_s=demand.resolution_s,
+            is_fine=demand.is_fine,
+            pieces=len(demand.pieces),
+            has_enough_pieces=demand.is_fine or has_enough_pieces(demand),
+            coverage=demand.coverage,
+            left_out=demand.left_out,
+            impossible=demand.impossible,
+            unlikely=demand.unlikely,
+        )
+
+
+@dataclass(frozen=True)
+class AnsweredObservation:
+    """What was read, in words' terms, and what each candidate would have done.
+
+    tolerance, source, inferred, held_back, reported, reported_share, denied, beyond, refused: as
+        of `Observed`.
+    answers: of candidates, cheap to dear.
+    """
+
+    disks: tuple[DiskRead, ...]
+    tolerance: float
+    source: Caps
+    inferred: bool
+    held_back: float
+    reported: Caps
+    reported_share: float
+    denied: Caps
+    beyond: float
+    refused: str
+    answers: tuple[CandidateAnswer, ...]
+
+    @property
+    def apart_s(self) -> float:
+        """How far apart readings are, in seconds, where only sums are known; 0 if that is nowhere
+        so."""
+        apart_s = 0.0
+        for disk in self.disks:
+            if not disk.has_enough_pieces:
+                apart_s = max(apart_s, disk.resolution_s)
+        return apart_s
+
+    @property
+    def worth(self) -> Mapping[str, Sequence[CandidateAnswer]]:
+        """What is worth measuring, by provider; empty if nothing is."""
+        by_provider = gathered(
+            (answer.purchase.provider, answer) for answer in self.answers
+        )
+        worth = {}
+        for provider, answers in by_provider.items():
+            pair = worth_measuring(answers, self.tolerance)
+            if pair:
+                worth[provider] = pair
+        return worth
+
+
+def worth_measuring(
+    answers: Sequence[CandidateAnswer], tolerance: float
+) -> Sequence[CandidateAnswer]:
+    """The two answers to rent and measure, from answers ordered from cheap to dear.
+
+    These are the cheapest whose highest share is within the tolerance, and the cheapest whose
+    lowest share is. If they are the same, it is that one, and of the cheaper ones the one that is
+    at its cap least. There are fewer if there are no such answers.
+    """
+    sold = [answer for answer in answers if _is_sold(answer.purchase)]
+    less = [answer.on.less <= tolerance for answer in sold]
+    if not any(less):
+        return []
+    place = less.index(True)
+    may_carry = sold[place]
+    carrying = [answer for answer in sold[place + 1 :] if answer.on.more <= tolerance]
+    if may_carry.on.more > tolerance and carrying:
+        return [may_carry, carrying[0]]
+    if not place:
+        return [may_carry]
+    return [min(sold[:place], key=attrgetter("on.more")), may_carry]
+
+
+def _is_sold(purchase: Purchase) -> bool:
+    """Whether it is sold: it has a price, and all that must be known of it is known."""
+    return bool(purchase.tier.price) and not purchase.lacks
