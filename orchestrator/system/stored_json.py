@@ -122,7 +122,10 @@ def plain(file: Path) -> dict[str, Any]:
     read."""
     text = plain_files.read(file).decode("utf-8-sig")
     try:
-        content = dict(_parsed(file, text))
+        parsed = _parsed(file, text)
+        if not isinstance(parsed, dict):
+            raise ValueError("it holds no object with names")
+        content: dict[str, Any] = parsed
         _require_numbers(content, file.name in _CONCLUSIONS)
         if _MAY_BE_HALF.search(text):
             json.dumps(content, ensure_ascii=False).encode()

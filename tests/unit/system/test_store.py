@@ -131,6 +131,9 @@ def test_a_run_without_a_record_is_not_there(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("plan.json", "{}", "has schema_version 1"),
+        # Which is no file of an earlier version.
+        ("plan.json", "[]", "it holds no object with names"),
+        ("plan.json", '[["schema_version", 1]]', "it holds no object with names"),
         ("other.txt", "", "not a results folder"),
     ],
 )
