@@ -6,6 +6,7 @@ from orchestrator.collectors.cgroup import CgroupCollector
 from orchestrator.collectors.common import local
 from orchestrator.collectors.disk import DiskCollector
 from orchestrator.collectors.dry import DryCollector
+from orchestrator.collectors.ebs import EbsCollector
 from orchestrator.collectors.machine import MachineCollector
 from orchestrator.collectors.network import NetworkCollector
 from orchestrator.collectors.node_exporter import NodeExporterCollector
@@ -34,6 +35,7 @@ def collectors(platform: Platform) -> tuple[Collector, ...]:
     return (
         CgroupCollector(where),
         DiskCollector(where),
+        EbsCollector(where),
         MachineCollector(where),
         NetworkCollector(where),
         NodeExporterCollector(),

@@ -1,15 +1,19 @@
-"""What an emulated disk counted itself stands beside the cause, and outranks what is inferred."""
+"""What a disk counted itself stands beside the cause, and outranks what is inferred."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from orchestrator.analysis.telemetry.causes import bottlenecks, disk_account, node_cause
 from orchestrator.analysis.telemetry.use.node_values import Evidence
-from tests.campaigns import build_tier
+from tests.campaign_tables import Shape, held, sampled_in
+from tests.campaigns import build_campaign, build_tier
 from tests.counted_disks import of_disk
+from tests.tiers import changed
 
 TIER = build_tier("premium")
 QUIET: Mapping[str, float] = {
@@ -85,3 +89,132 @@ def test_where_there_is_nothing_to_add_there_is_no_remark(
 
 def test_a_slow_host_says_itself_what_the_limits_kept() -> None:
     assert disk_account.remark(values(held_back_pct=40.0), "machine_bound") == ""
+
+
+# ------------------------------------------------------------------ EBS volumes
+
+VM_CAP = ("IOPS: the machine lets through less",)
+
+
+def exceeded(
+    volume_pct: float, instance_pct: float, cap: str = "iops"
+) -> dict[str, float]:
+    """By an EBS volume's count; of the other cap it counts nothing."""
+    other = {"iops": "bandwidth", "bandwidth": "iops"}[cap]
+    return {
+        f"volume_{cap}_exceeded_pct": volume_pct,
+        f"instance_{cap}_exceeded_pct": instance_pct,
+        f"volume_{other}_exceeded_pct": 0.0,
+        f"instance_{other}_exceeded_pct": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("figures", "counted", "cause"),
+    [
+        (AT_CAP, exceeded(9.9, 9.9), "unattributed"),
+        (AT_CAP, exceeded(10.0, 0.0), "iops_cap"),
+        # Of the other cap: demand for this one was below its limit.
+        (AT_CAP, exceeded(90.0, 0.0, "bandwidth"), "unattributed"),
+        # Then what is inferred decides.
+        (UNQUEUED, exceeded(19.9, 0.0), "unattributed"),
+        (UNQUEUED, exceeded(20.0, 0.0), "iops_cap"),
+        # The machine's limit, which nobody declared.
+        (UNQUEUED, exceeded(9.9, 20.0), "vm_cap"),
+        (UNQUEUED, exceeded(10.0, 20.0), "iops_cap"),
+        (AT_CAP, exceeded(0.0, 19.9), "iops_cap"),
+        # It reaches no declared cap: what it counted is a remark.
+        ({}, exceeded(90.0, 0.0), "unattributed"),
+    ],
+)
+def test_whose_limit_binds_is_for_an_ebs_volume_to_say(
+    figures: Mapping[str, float], counted: Mapping[str, float], cause: str
+) -> None:
+    judged = node_cause.judge(values(**figures, **counted), TIER, "node-1")
+    assert judged.name == cause
+
+
+@pytest.mark.parametrize(
+    ("counted", "cause"),
+    [
+        (exceeded(20.0, 9.9), "iops_cap"),
+        (exceeded(20.0, 10.0), "vm_cap"),
+        (exceeded(20.0, 20.0), "vm_cap"),
+        (exceeded(0.0, 20.0), "vm_cap"),
+    ],
+)
+def test_the_machines_declared_limit_yields_to_the_volumes_count_alone(
+    counted: Mapping[str, float], cause: str
+) -> None:
+    tier = changed(TIER, vm_caps=VM_CAP)
+    judged = node_cause.judge(values(**AT_CAP, **counted), tier, "node-1")
+    assert judged.name == cause
+
+
+def test_the_machines_limit_is_named_with_its_source() -> None:
+    counted = values(**AT_CAP, **exceeded(0.0, 60.0))
+    text = node_cause.judge(counted, TIER, "node-1").text
+    assert "the machine's limit (IOPS, by EBS' count): a larger machine" in text
+
+
+@pytest.mark.parametrize(
+    ("figures", "text"),
+    [
+        (
+            {**AT_CAP, **exceeded(60.0, 12.0)},
+            " By EBS' count demand was above the volume's IOPS for 60 % and the machine's "
+            "IOPS for 12 % of the time.",
+        ),
+        (
+            exceeded(0.0, 104.0, "bandwidth"),
+            " By EBS' count demand was above the machine's bandwidth for 100 % of the time. Its "
+            "median second used 40 % of a cap: I/Os came in bursts, or the limit is below the "
+            "one declared.",
+        ),
+        (
+            {**AT_CAP, **exceeded(2.0, 0.0)},
+            " Its disk used 99 % of a cap in the median second. By EBS' count demand was above "
+            "a limit for 2 % of the time: no cap is named.",
+        ),
+        (exceeded(9.9, 9.9), ""),
+    ],
+)
+def test_what_an_ebs_volume_counted_is_a_remark(
+    figures: Mapping[str, float], text: str
+) -> None:
+    assert disk_account.remark(values(**figures), "unattributed") == text
+
+
+def test_without_declared_caps_the_remark_compares_nothing() -> None:
+    uncapped = Evidence(**exceeded(60.0, 0.0))
+    assert disk_account.remark(uncapped, "unattributed").endswith("60 % of the time.")
+
+
+def test_samples_of_an_ebs_volume_become_shares_of_the_window() -> None:
+    shape = Shape(184.0, 916.0, 184.0, await_s=0.015, cpu_pct=26.0)
+    (run,) = build_campaign(
+        profiles=("premium",),
+        workloads=("insert",),
+        repetitions=1,
+        shapes={("premium", "insert"): shape},
+    ).runs
+    samples = sampled_in(run)
+    counted = [samples]
+    rates = {
+        "volume_iops": 0.04,
+        "volume_bandwidth": 0.0,
+        "instance_iops": 0.6,
+        "instance_bandwidth": 0.0,
+    }
+    reads = samples[samples["metric"] == "disk_reads_total"]
+    for limit, seconds_per_s in rates.items():
+        grown_s = seconds_per_s * reads["time_s"]
+        metric = f"ebs_{limit}_exceeded_seconds_total"
+        counted.append(reads.assign(metric=metric, unit="s", value=grown_s))
+    table = pd.concat(counted, ignore_index=True)
+    named = bottlenecks.bottleneck([replace(run, sampled=held(table))], None)
+    assert named is not None
+    assert named.verdict == "vm_cap"
+    assert named.evidence["volume_iops_exceeded_pct"] == pytest.approx(4.0)
+    assert named.evidence["instance_iops_exceeded_pct"] == pytest.approx(60.0)
+    assert "above the machine's IOPS for 60 % of the time." in named.text

@@ -135,7 +135,18 @@ def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
 
 
 def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
-    """The machine's limit that is below the disk's, as the tier has it in words; or empty."""
+    """The machine's limit that is below the disk's, as the tier has it in words; or empty. Where an
+    EBS volume counted whose limit it was, that decides."""
+    owner = disk_cap_use.counted_owner(kind.name, values)
+    if owner == "volume":
+        return ""
+    declared = _declared_limit_of_vm(kind, values, tier)
+    if owner == "instance" and not declared:
+        return f"{kind.title}, by EBS' count"
+    return declared
+
+
+def _declared_limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
     begins = kind.of_machine
     if _is_in_burst(values):
         begins = kind.of_machine_burst

@@ -1,23 +1,37 @@
-"""What an emulated disk itself counted of its limits, as a remark beside a cause. Pure.
+"""What a disk itself counted of its limits, as a remark beside a cause. Pure.
 
 Its own account outranks what rates of seconds look like: `disk_cap_use.binds` asks it first. A load
 that reaches a limit for parts of a second is in no second's rate. docs/research/DISK-WORD.md has
-how often that is so.
+how often that is so of emulated disks. Of EBS volumes only what is documented is known.
 """
+
+from collections.abc import Mapping
 
 from orchestrator import facts
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
 from orchestrator.analysis.telemetry.causes.phrases import percent
 from orchestrator.analysis.telemetry.use import disk_cap_use
-from orchestrator.analysis.telemetry.use.node_values import Evidence
+from orchestrator.analysis.telemetry.use.node_values import (
+    CAPS,
+    CapName,
+    Evidence,
+    highest,
+)
 
 
 def remark(values: Evidence, cause: facts.BottleneckCause) -> str:
     """What the disk counted, and whether that agrees with the rates of seconds; or empty."""
-    held_back_pct = values.held_back_pct
+    if values.held_back_pct is None:
+        return _of_ebs(values)
+    return _of_emulated(values, values.held_back_pct, cause)
+
+
+def _of_emulated(
+    values: Evidence, held_back_pct: float, cause: facts.BottleneckCause
+) -> str:
     # Its cause says so itself.
-    if held_back_pct is None or cause == "machine_bound":
+    if cause == "machine_bound":
         return ""
     counted = percent(min(held_back_pct, 100.0))
     used_pct = signs.nearest_cap(values)
@@ -33,3 +47,45 @@ def remark(values: Evidence, cause: facts.BottleneckCause) -> str:
             f"count its limits held I/Os back for {counted} of their time: no cap is named."
         )
     return ""
+
+
+_TITLES: Mapping[CapName, str] = {"iops": "IOPS", "bandwidth": "bandwidth"}
+
+
+def _of_ebs(values: Evidence) -> str:
+    """An EBS volume counts for how long demand was above a limit, not how long I/Os took."""
+    counted_pct = highest([values.counted_pct(cap) for cap in CAPS])
+    if counted_pct is None:
+        return ""
+    used_pct = signs.nearest_cap(values)
+    if counted_pct >= disk_cap_use.HELD_BACK_PCT:
+        exceeded = " and ".join(_exceeded_limits(values))
+        text = f" By EBS' count demand was above {exceeded} of the time."
+        # 0: no cap is declared, so there is nothing to compare.
+        if 0 < used_pct < CAP_PCT:
+            text += (
+                f" Its median second used {percent(used_pct)} of a cap: I/Os came in bursts, or "
+                "the limit is below the one declared."
+            )
+        return text
+    if used_pct >= CAP_PCT:
+        return (
+            f" Its disk used {percent(used_pct)} of a cap in the median second. By EBS' count "
+            f"demand was above a limit for {percent(counted_pct)} of the time: no cap is named."
+        )
+    return ""
+
+
+def _exceeded_limits(values: Evidence) -> list[str]:
+    """`the volume's IOPS for 40 %`, of each limit that held I/Os back."""
+    limits: list[str] = []
+    for cap in CAPS:
+        shares_pct = {
+            "volume": values.volume_exceeded_pct(cap),
+            "machine": values.instance_exceeded_pct(cap),
+        }
+        for owner, share_pct in shares_pct.items():
+            if share_pct is not None and share_pct >= disk_cap_use.HELD_BACK_PCT:
+                share = percent(min(share_pct, 100.0))
+                limits.append(f"the {owner}'s {_TITLES[cap]} for {share}")
+    return limits

@@ -72,6 +72,29 @@ def disk_rates(growth: Growth, node: str) -> DiskRates:
 
 
 @dataclass(frozen=True)
+class ExceededShares:
+    """By an EBS volume's count: share of time in which demand was above a limit, of the volume or
+    of its machine (the instance)."""
+
+    volume_iops_pct: float | None
+    volume_bandwidth_pct: float | None
+    instance_iops_pct: float | None
+    instance_bandwidth_pct: float | None
+
+
+def exceeded_shares(growth: Growth, node: str) -> ExceededShares:
+    def share(counter: str) -> float | None:
+        return share_pct(growth.per_s(node, counter), 1)
+
+    return ExceededShares(
+        volume_iops_pct=share(counter_names.VOLUME_IOPS_EXCEEDED),
+        volume_bandwidth_pct=share(counter_names.VOLUME_BANDWIDTH_EXCEEDED),
+        instance_iops_pct=share(counter_names.INSTANCE_IOPS_EXCEEDED),
+        instance_bandwidth_pct=share(counter_names.INSTANCE_BANDWIDTH_EXCEEDED),
+    )
+
+
+@dataclass(frozen=True)
 class WalDiskRates:
     """The disk of a node's log, where that has one of its own."""
 

@@ -5,7 +5,7 @@ Shares of a cap are medians over seconds, so that a pause does not hide a cap.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,8 @@ QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
-# Of the time of I/Os, by an emulated disk's own account: below it no cap holds any back.
+# By a disk's own account, of the time of I/Os (emulated) or of the window (EBS): below it no cap
+# holds any back.
 HELD_BACK_PCT = 10.0
 # From there on one does: it makes I/Os take BINDING times as long.
 SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
@@ -222,12 +223,12 @@ def _two_levels(rate: Array) -> tuple[float, float]:
 
 
 def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
-    """Whether a cap that is reached holds I/Os back: an emulated disk's own account says so, they
-    queue behind it, or those in flight would do more without it."""
-    held_back_pct = values.held_back_pct
-    if held_back_pct is not None and held_back_pct < HELD_BACK_PCT:
+    """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
+    behind it, or those in flight would do more without it."""
+    counted_pct = values.counted_pct(cap)
+    if counted_pct is not None and counted_pct < HELD_BACK_PCT:
         return False
-    if held_back_pct is not None and held_back_pct >= SURELY_HELD_BACK_PCT:
+    if counted_pct is not None and counted_pct >= SURELY_HELD_BACK_PCT:
         return True
     await_s = values.disk_await_s
     idle_s = values.idle_disk_latency_s
@@ -243,3 +244,19 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     use_pct = values.of_cap_pct(cap) or 0.0
     times = in_flight / idle_s / iops * use_pct / 100
     return times >= BINDING
+
+
+def counted_owner(
+    cap: CapName, values: Evidence
+) -> Literal["volume", "instance"] | None:
+    """Whose limit demand was above, by an EBS volume's count: the volume's, or its machine's (the
+    instance). None: there is no count, or it names both or neither."""
+    volume_pct = values.volume_exceeded_pct(cap)
+    instance_pct = values.instance_exceeded_pct(cap)
+    if volume_pct is None or instance_pct is None:
+        return None
+    if volume_pct >= SURELY_HELD_BACK_PCT and instance_pct < HELD_BACK_PCT:
+        return "volume"
+    if instance_pct >= SURELY_HELD_BACK_PCT and volume_pct < HELD_BACK_PCT:
+        return "instance"
+    return None

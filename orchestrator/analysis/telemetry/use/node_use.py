@@ -60,6 +60,7 @@ class _NodeUse:
     """A node's parts. `disk`: the whole disk, even if several nodes are on it."""
 
     disk: rates.DiskRates
+    exceeded: rates.ExceededShares
     disk_busy_pct: float | None
     idle_disk_latency_s: float | None
     caps: CapUse
@@ -81,6 +82,7 @@ def _use_of(
     machines = machine_cpu.Machines(nodes, growth, cpus, telemetry.busiest_cores_pct)
     return _NodeUse(
         disk=disk,
+        exceeded=rates.exceeded_shares(growth, node.name),
         disk_busy_pct=rates.share_pct(busy_s, 1),
         idle_disk_latency_s=_idle_latency_of(run.record, node, disk),
         caps=telemetry.against_caps.get(node.name, CapUse()),
@@ -130,6 +132,7 @@ def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
     """The values of `Evidence` in its order, each from the part that has it."""
     caps = use.caps
     disk = use.disk
+    exceeded = use.exceeded
     link = use.seconds.link
     container = use.container
     around = use.around
@@ -153,6 +156,10 @@ def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
         io_size_bytes=disk.io_size_bytes,
         idle_disk_latency_s=use.idle_disk_latency_s,
         held_back_pct=caps.held_back_pct,
+        volume_iops_exceeded_pct=exceeded.volume_iops_pct,
+        volume_bandwidth_exceeded_pct=exceeded.volume_bandwidth_pct,
+        instance_iops_exceeded_pct=exceeded.instance_iops_pct,
+        instance_bandwidth_exceeded_pct=exceeded.instance_bandwidth_pct,
         disk_queue_depth=disk.queue_depth,
         disk_busy_pct=use.disk_busy_pct,
         cpu_pct=use.cpu.cpu_pct,

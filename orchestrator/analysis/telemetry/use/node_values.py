@@ -46,6 +46,12 @@ class Evidence:
     idle_disk_latency_s: float | None = None
     # Time for which an emulated disk's limits kept I/Os, of all their time.
     held_back_pct: float | None = None
+    # By an EBS volume's count: share of time in which demand was above a limit of the
+    # volume, or of its machine (the instance).
+    volume_iops_exceeded_pct: float | None = None
+    volume_bandwidth_exceeded_pct: float | None = None
+    instance_iops_exceeded_pct: float | None = None
+    instance_bandwidth_exceeded_pct: float | None = None
     # Mean number of I/Os in flight; share of time with one in flight.
     disk_queue_depth: float | None = None
     disk_busy_pct: float | None = None
@@ -146,6 +152,23 @@ class Evidence:
         if cap == "iops":
             return self.shared_iops_of_cap_pct
         return self.shared_bandwidth_of_cap_pct
+
+    def volume_exceeded_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.volume_iops_exceeded_pct
+        return self.volume_bandwidth_exceeded_pct
+
+    def instance_exceeded_pct(self, cap: CapName) -> float | None:
+        if cap == "iops":
+            return self.instance_iops_exceeded_pct
+        return self.instance_bandwidth_exceeded_pct
+
+    def counted_pct(self, cap: CapName) -> float | None:
+        """For which share of time a disk's limits held it back, by its own count: an emulated
+        disk's of I/Os' time, and of both caps; an EBS volume's of the window. None: no count."""
+        if self.held_back_pct is not None:
+            return self.held_back_pct
+        return highest([self.volume_exceeded_pct(cap), self.instance_exceeded_pct(cap)])
 
     def sampled(self) -> dict[str, float]:
         """The values that there are, by their names."""
