@@ -52,12 +52,16 @@ def _card(
     price = ""
     if part.purchase is not None:
         price = phrases.monthly(part.purchase.price)
+    headline = phrases.choice(answer, part)
+    if not part.slo and _ceilings(index, part.subject):
+        # Without an SLO a disk alone is enough for nothing in particular.
+        headline = ""
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
         text=" ".join(part.why),
         price=price,
-        headline=phrases.choice(answer, part),
+        headline=headline,
         lines=tuple(_lines(index, part, shows_intervals=shows_intervals)),
     )
 

@@ -53,14 +53,15 @@ def _at_most(rows: pd.DataFrame) -> list[str]:
     """A ceiling that was not reached may be higher."""
     iops = matrix_laws.ceilings(rows, "iops")
     rates = matrix_laws.ceilings(rows, "bytes_per_s")
-    texts = [_bound(iops["all"], "IOPS")]
+    texts = [bound(iops["all"], "IOPS")]
     for way, verb in (("read", "reading"), ("write", "writing")):
         if way in rates:
-            texts.append(f"{_bound(rates[way], 'bytes/s')} {verb}")
+            texts.append(f"{bound(rates[way], 'bytes/s')} {verb}")
     return texts
 
 
-def _bound(ceiling: matrix_laws.Ceiling, unit: str) -> str:
+def bound(ceiling: matrix_laws.Ceiling, unit: str) -> str:
+    """`3,000 IOPS`, or `at least 3,000 IOPS` where the ceiling was not reached."""
     value = units.format_quantity(ceiling.value, unit)
     if ceiling.reached:
         return value

@@ -15,13 +15,15 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
 from orchestrator.design import disk_matrix
 from orchestrator.load_generators.fio import Fio
-from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Record, Run
+from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Profile, Record, Run
 from orchestrator.report.document import arrange
 from orchestrator.system import store
+from orchestrator.tier import Price
 from tests.faults.doors import FIO
 from tests.plans import a_plan, a_workload
 
 CELLS = {"cells": "random read 50 block 4KiB depth 1,8,32"}
+LISTED = Price(20.07, "USD", "westus2", "2026-01-01", "price list")
 MATRIX = replace(
     a_workload("disk-matrix"),
     generator="fio",
@@ -96,7 +98,32 @@ def test_the_first_screen_says_what_each_disk_gives(tmp_path: Path) -> None:
     campaign = store.load(folder)
     (card,) = arrange(campaign, judge(campaign)).answers
     (line,) = card.in_sight
+    assert card.headline == "", "no disk is named, and none was asked for"
     assert "premium gives at least " in line and " IOPS" in line
+
+
+def test_the_answer_says_what_each_disk_carries_at_what_price(tmp_path: Path) -> None:
+    """Nothing there says which disk is enough for a database, so none is named to buy."""
+    folder = begun(tmp_path, 0)
+    plan = store.load(folder).plan
+    for run in plan.runs:
+        keep_whole(folder, run)
+    concluding.conclude(folder)
+    campaign = store.load(folder)
+    priced: list[Profile] = []
+    for profile in plan.profiles:
+        tier = replace(profile.tier, price=LISTED)
+        priced.append(replace(profile, tier=tier))
+    campaign = replace(campaign, plan=replace(campaign.plan, profiles=tuple(priced)))
+    brief = arrange(campaign, judge(campaign)).brief
+    for name in ("premium", "ultra"):
+        assert f"{name} carries at least " in brief.what
+        assert f"{name} costs at most " in brief.price
+    assert brief.what.count("for 20.07 USD a month a disk") == 2
+    assert "per 1,000 IOPS" in brief.price
+    assert "open" not in brief.how_sure and brief.how_sure == "Measured once by fio."
+    assert brief.not_tested.startswith("A database on them")
+    assert "`tierbench compare --profiles premium,ultra`" in brief.next_step
 
 
 @pytest.mark.parametrize("changed_limits", [False, True])
