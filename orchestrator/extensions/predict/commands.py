@@ -90,13 +90,16 @@ def predict(
         unbounded += predictor.compared()
     doubts = _doubts(campaign, predictor)
     predictions = by_price(_bounded(unbounded, doubts))
-    table = _table(predictions, _FIGURE_NAMES)
+    shown = predictions
+    if not tier:
+        shown = _cheapest_and_measured(predictions)
     app.out.show(
         predictions,
         *_notice(doubts),
         *terminal.brief(brief_without_slo(run, predictions)),
         *_doubts_in_words(doubts),
-        table,
+        _table(shown, _FIGURE_NAMES),
+        *_not_shown(predictions, shown),
     )
     if tier:
         return
@@ -106,6 +109,27 @@ def predict(
             app.folder(results, name), predictions, origin_of("predict")
         )
     app.out.add(f"`tierbench analyze {name}` draws them into its report")
+
+
+def _cheapest_and_measured(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """Tiers that were measured, then the cheapest of each currency. `predictions`: by price."""
+    measured: list[Prediction] = []
+    others: list[Prediction] = []
+    for prediction in predictions:
+        if prediction.measured:
+            measured.append(prediction)
+        else:
+            others.append(prediction)
+    priced = [prediction for prediction in others if prediction.currency]
+    return measured + cheapest(priced or others, SHOWN)
+
+
+def _not_shown(
+    predictions: Sequence[Prediction], shown: Sequence[Prediction]
+) -> Iterator[str]:
+    left = len(predictions) - len(shown)
+    if left:
+        yield f"{left} more, dearer or without a price: `-o json` has all."
 
 
 @asked.takes(shown_as=forms.OR_JSON)
@@ -358,17 +382,19 @@ def _table(predictions: Sequence[Prediction], names: Sequence[str]) -> Table:
         metric = _metric(name)
         titles.append(name.replace(metric, METRICS[metric].title))
     has_chances = any(prediction.chance is not None for prediction in predictions)
-    head = ["tier", *titles, "limit", f"a month{_for_nodes(predictions)}"]
+    # The price first: on a narrow terminal the last columns are what is lost.
+    price_title = f"a month{_for_nodes(predictions)}"
+    head = [price_title, "tier", *titles, "limit"]
     if has_chances:
         head.append("chance")
-    table = console.table(tuple(head), ("tier",))
+    table = console.table(tuple(head))
     for prediction in predictions:
         tier = prediction.tier
         if prediction.upwards:
             tier += " (upwards)"
-        cells = [tier]
+        cells = [_cost(prediction), tier]
         cells += [_figure(prediction, name) for name in names]
-        cells += [prediction.limit.replace("_", " "), _cost(prediction)]
+        cells.append(prediction.limit.replace("_", " "))
         if has_chances:
             cells.append(_chance(prediction))
         table.add_row(*cells)

@@ -124,6 +124,28 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
     assert f", measured {did:.0f}/s" in capfd.readouterr().out
 
 
+def test_the_cheapest_of_each_currency_are_shown_with_the_price_in_front(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of the others it is said how many there are, and which form has them."""
+    asked = (RUN, "--size", "250GiB", "--results", results)
+    assert predict(*asked, "--output=json") == EXIT_DONE
+    tiers = json.loads(capfd.readouterr().out)
+    assert predict(*asked) == EXIT_DONE
+    lines = capfd.readouterr().out.splitlines()
+    (head,) = [number for number, line in enumerate(lines) if "tier  " in line]
+    assert lines[head].startswith("a month")
+    (last,) = [
+        number for number, line in enumerate(lines) if "`-o json` has all" in line
+    ]
+    shown = last - head - 1
+    assert lines[last].startswith(f"{len(tiers) - shown} more")
+    currencies = {tier["currency"] for tier in tiers}
+    measured = [tier for tier in tiers if tier["measured"]]
+    assert shown <= 12 * len(currencies) + len(measured) < len(tiers)
+    assert " USD" in lines[head + len(measured) + 1][:24]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
