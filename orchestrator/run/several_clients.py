@@ -8,7 +8,7 @@ are by this computer's clock; the measured window is the time in which all of th
 import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -248,10 +248,10 @@ class _Together:
         for number in range(len(self._loads)):
             futures.append(at_once.begun(partial(self._carried, number), "client"))
         try:
-            wait(futures)
+            at_once.Ended(futures).wait()
         except BaseException:  # an interrupt: the threads end when their clients do
             self._end()
-            wait(futures)
+            at_once.Ended(futures).wait()
             raise
         if self._failure:
             client, error = self._failure

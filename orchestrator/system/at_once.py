@@ -8,10 +8,11 @@ import math
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
-from typing import Any, TypeVar, cast
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar, cast
 
 from orchestrator.errors import RunError
 
@@ -44,6 +45,31 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]
     return future
 
 
+class Ended(Generic[Answer]):
+    """Waits for the end of calls.
+
+    `concurrent.futures.wait` holds a lock that is Python code. A handler of a signal that raises
+    there can leave it broken: then the thread that ends fails, and whoever waits next waits for
+    ever. A SimpleQueue is made for being interrupted.
+    """
+
+    def __init__(self, futures: Sequence[Future[Answer]]) -> None:
+        self._queue: SimpleQueue[Future[Answer]] = SimpleQueue()
+        self._left = len(futures)
+        for future in futures:
+            future.add_done_callback(self._queue.put)
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Whether all have ended. It gives up when none ends for `limit_s`."""
+        while self._left:
+            try:
+                self._queue.get(timeout=limit_s)
+            except Empty:
+                return False
+            self._left -= 1
+        return True
+
+
 @contextmanager
 def hearing_signals() -> Iterator[None]:
     """In the block this thread hears signals too, and threads that are begun in it inherit that."""
@@ -67,9 +93,10 @@ def within(
     """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself.
     Meanwhile it calls `ask` from time to time, which raises what ends the wait sooner."""
     future = begun(call)
+    ended = Ended([future])
     waited_s = 0.0
     step_s = ask_every_s or limit_s
-    while not wait([future], step_s).done:
+    while not ended.wait(step_s):
         waited_s += step_s
         if waited_s >= limit_s:
             raise TimeoutError(f"no answer within {limit_s:g} s")
@@ -124,10 +151,10 @@ def each(
 
     futures = [begun(partial(done, thing)) for thing in all_things]
     try:
-        wait(futures)
+        Ended(futures).wait()
     finally:
         # Also after an interrupt: what they begin must be there to be taken down.
-        wait(futures)
+        Ended(futures).wait()
     errors = []
     for future in futures:
         error = future.exception()

@@ -276,9 +276,10 @@ def _reported_held_back(observed: AnsweredObservation) -> Caution:
     share = percent_in_words(observed.reported_share)
     return Caution(
         "held back",
-        f"By its provider's own word the observed disk was at its limit in {share} of the time, at "
-        f"{caps} or a little more. A minute counts whole. What it would have been asked for "
-        'then is not known. So figures of larger disks say "at least" or "of what was read".',
+        f"By its provider's own word the observed disk was at its limit in {share} of the time. "
+        f"That limit is {caps} or a little more. A minute counts whole. What it would have "
+        'been asked for then is not known. So figures of larger disks say "at least" or "of what '
+        'was read".',
         "A larger disk is said to carry the load only if that time is within the tolerance too.",
     )
 

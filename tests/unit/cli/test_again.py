@@ -49,6 +49,7 @@ GIVEN: dict[str, tuple[str, ...]] = {
     "warmup": ("--warmup", "steady"),
     "windows": ("--db", "postgresql", "--windows", "checkpoints"),
     "confirm": ("--confirm",),
+    "slow": ("--slow", "node-1=10%,2s", "--slow", "node-2=stall,1s@3s"),
     "overrides": ("--set", "threads=3", "--set", "isolation=repeatable read"),
     "cache_max": ("--cache-max", "200GiB"),
     "on_end": ("--on-end", "true"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -171,3 +172,32 @@ def test_what_ends_a_thread_that_nobody_waits_for_is_kept() -> None:
         thread.join()
     assert errors == ["port 5433: LookupError: no such port"]
     assert threading.excepthook is before
+
+
+class _Interrupt(Exception):
+    pass
+
+
+def test_a_wait_that_is_interrupted_harms_no_thread() -> None:
+    """A handler that raised within a lock of `concurrent.futures` broke it: the thread that ended
+    next failed, and whoever waited for it waited for ever."""
+
+    def interrupt(*_: object) -> None:
+        raise _Interrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    interrupted = 0
+    try:
+        with at_once.kept_errors() as errors:
+            for number in range(400):
+                signal.setitimer(signal.ITIMER_REAL, 0.0002 + number % 20 * 0.0001)
+                with suppress(_Interrupt):
+                    try:
+                        at_once.each(time.sleep, [0.001] * 4)
+                        signal.setitimer(signal.ITIMER_REAL, 0)
+                    except _Interrupt:
+                        interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert interrupted > 20 and errors == []
