@@ -19,7 +19,7 @@ from orchestrator.system.clock import SystemClock, wait_until
 from orchestrator.tiers.common.real import removal
 from tests import ROOT
 from tests.cluster.cluster import Cluster
-from tests.documented import examples
+from tests.kubernetes.conftest import MANIFESTS
 
 pytestmark = pytest.mark.kubernetes
 
@@ -95,7 +95,8 @@ def given(
         {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}},
     )
     made = []
-    for role in yaml.safe_load_all(examples("KUBERNETES.md", "Rights")[1]):
+    roles = [thing for thing in MANIFESTS if thing["kind"] in ("Role", "ClusterRole")]
+    for role in roles:
         kind, name = role["kind"], role["metadata"]["name"]
         place = f"{_ROLES}/namespaces/{GIVEN}" if kind == "Role" else _ROLES
         binding = {
