@@ -1,5 +1,5 @@
 """Files of disk counters → tables with INTERVALS: sysstat's JSON, a CSV, an observation, providers'
-metrics. docs/SOURCES.md lists which forms of which tools are read, and what to ask instead."""
+metrics. docs/research/SOURCES.md lists which forms are read, and what to ask instead of others."""
 
 from pathlib import Path
 from typing import Any

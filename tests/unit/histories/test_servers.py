@@ -1,4 +1,4 @@
-"""Servers of Prometheus' kind: the table of docs/SOURCES.md row by row, and how they are asked.
+"""Servers of Prometheus' kind: the table of docs/research/SOURCES.md row by row, and how they are asked.
 
 Method: answers in the documented form (https://prometheus.io/docs/prometheus/latest/querying/api),
 of one exporter that is read every 15 s; an HTTP server on loopback refuses as servers do.
@@ -34,7 +34,7 @@ from tests.written_histories import (
 )
 
 URL = "https://prometheus.example"
-TABLE = table_below("SOURCES.md", "Servers", "tool")
+TABLE = table_below("research/SOURCES.md", "Servers", "tool")
 MATCH = 'job="node"'
 STEP_S = 15
 SCRAPES = 41

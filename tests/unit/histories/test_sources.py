@@ -1,4 +1,4 @@
-"""The table of docs/SOURCES.md, row by row: what is read has the right sums, by arithmetic, and
+"""The table of docs/research/SOURCES.md, row by row: what is read has the right sums, by arithmetic, and
 what is refused says what the table says to ask instead."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.written_histories import (
     Form,
 )
 
-TABLE = table_below("SOURCES.md", "Files", "tool")
+TABLE = table_below("research/SOURCES.md", "Files", "tool")
 RATES = [READS_PER_S, WRITES_PER_S, READ_BYTES_PER_S, WRITTEN_BYTES_PER_S]
 
 
