@@ -15,7 +15,7 @@ from orchestrator.errors import RunError, UnavailableError
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerSpec, World
-from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests import ROOT
 from tests.apps import an_app
 from tests.fakes import FakePlatform, completed, fake_world
@@ -123,7 +123,7 @@ class Place:
             "data": None,
             **other,
         }
-        disk = standing.prepared(
+        disk = standing_requests.prepared(
             tier="Azure Premium SSD P15", default_bytes=GIB, world=self.world, **asked
         )
         with standing.put_up(disk, LIMITS, self.world):

@@ -34,6 +34,7 @@ class DryTier(TierMechanism):
 
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
+        # The name carries the made-up disk to the made-up load, which has nothing else of the tier.
         volume = Volume(str(Model.of_tier(tier)), "", restored=bool(data.snapshots))
         yield Disks((volume,) * len(data.sizes_bytes), {"mechanism": WARNING})
 
@@ -43,6 +44,7 @@ class DryTier(TierMechanism):
     ) -> Iterator[tuple[Volume, ...]]:
         for snapshot in data.snapshots:
             files.write_text(snapshot, f"{WARNING}\n")
+        # Loading is not measured: the made-up disk is too fast to matter.
         yield (Volume(str(Model(1e6, 1e-6)), "", restored=data.resumed),) * len(
             data.sizes_bytes
         )

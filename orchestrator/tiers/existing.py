@@ -13,9 +13,8 @@ from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities, TierMe
 from orchestrator.powers import World
 from orchestrator.tier import DiskKind, Tier
 
-_SAVED = (
-    "cluster.saved"  # a file that says that the owner's command has made the snapshot
-)
+# A file that says that the owner's command has made the snapshot.
+_SAVED = "cluster.saved"
 
 
 class ExistingTier(TierMechanism):
@@ -36,6 +35,7 @@ class ExistingTier(TierMechanism):
     def loading(
         self, tier: Tier, data: NodesData, world: World
     ) -> Iterator[tuple[Volume, ...]]:
+        # No disk: by its name the database tells the owner's command which snapshot to make.
         yield (Volume(str(data.snapshots[0]), "", restored=False),)
 
     @contextmanager

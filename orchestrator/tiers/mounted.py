@@ -25,6 +25,7 @@ from orchestrator.tiers.common.real import (
 )
 from orchestrator.tiers.common.real import snapshots as kept_copies
 
+# fio's file of 1 GiB (64 MiB in a quick gate), and what the pass of integrity writes beside it.
 GATE_BYTES = 2**30 + 2**28
 QUICK_GATE_BYTES = 2**28
 
@@ -73,7 +74,8 @@ class MountedTier:
     def _about(
         self, tier: Tier, world: World, disks: _AtPaths
     ) -> cloud_metadata.MetadataAnswer:
-        """What the cloud says about the disks. It knows nothing of disks of another machine."""
+        """What the cloud says about the disks."""
+        # A metadata service knows only the machine that asks it.
         asking = self._ask
         if not world.is_here:
             asking = cloud_metadata.asked_there(world)
@@ -90,6 +92,7 @@ class MountedTier:
             nodes = node_names(len(data.sizes_bytes))
             answers: list[cloud_metadata.MetadataAnswer] = []
             for share in node_places.shares(tier, nodes, world):
+                # Space was asked for before; now the nodes' data take it.
                 disks_there = _disks(tier, share, 0)
                 answers.append(self._about(tier, share.world, disks_there))
             cloud = cloud_metadata.recorded(answers)
@@ -109,6 +112,7 @@ class MountedTier:
         taken: list[truth_gate.Taken] = []
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
+                # One after another: disks of one machine share its bandwidth and its processors.
                 for place, disk in _each_once(_disks(tier, share, needed_bytes)):
                     world.progress.note(
                         f"disk check of {tier.name}: the disk of {place.title}"
@@ -156,6 +160,7 @@ def _each_once(disks: _AtPaths) -> list[tuple[node_places.DiskPath, RealDisk]]:
     """One path of each device, with the uses of all its paths."""
     by_device: dict[str, tuple[node_places.DiskPath, RealDisk]] = {}
     for place, disk in disks.items():
+        # Two paths of one disk, such as data and WAL on it, are measured once.
         if disk.device in by_device:
             first_place, first_disk = by_device[disk.device]
             uses = (*first_place.uses, *place.uses)
@@ -166,10 +171,10 @@ def _each_once(disks: _AtPaths) -> list[tuple[node_places.DiskPath, RealDisk]]:
 
 
 def _judged_by(tier: Tier, place: node_places.DiskPath) -> Tier:
-    """The limits are those of the data disks. A disk that holds only WAL is held to the tier's
-    `wal`; without one it may be of any kind, so it is measured and not judged."""
+    """The tier by which a disk is judged."""
     if not place.only_wal:
         return tier
+    # Without a `wal` of its own the tier says nothing of the WAL's disk, which may be of any kind.
     return tier.wal or _not_judged(tier)
 
 
@@ -181,7 +186,7 @@ def _not_judged(tier: Tier) -> Tier:
 
 _CACHE_NOT_TRIED: Mapping[str, Any] = {"host_cache": "not tried"}
 _BLOCK_BYTES = 262_144
-_REGION = "256m"
+_REGION = "256m"  # small enough for any host's cache to hold it
 
 
 def host_cache(
@@ -190,17 +195,20 @@ def host_cache(
     world: World,
     start: fio_jobs.StartFio = fio_jobs.fio_on,
 ) -> Mapping[str, Any]:
-    """Whether reads come from a cache in front of the disk, such as a cloud host's: a guest does
-    not see one, and direct I/O does not pass it by, but a region that was just read comes from it
-    faster than the disk's own cap allows. Returns the fact `host_cache`: "shows", "does not show",
-    or "not tried" without a declared cap; and both rates. GateError if fio cannot run."""
+    """Whether reads come from a cache in front of the disk, such as a cloud host's. Returns the
+    fact `host_cache`: "shows", "does not show", or "not tried" without a declared cap; and both
+    rates. GateError if fio cannot run."""
+    # With burst credit the disk may be as fast as its peak, and that is no cache.
     cap_per_s = expected.cap_per_s(expected.at_peak(tier), _BLOCK_BYTES)
     if cap_per_s is None:
         return _CACHE_NOT_TRIED
     world.progress.step(f"disk check of {tier.name}: the same region read twice")
+    # A guest does not see such a cache, and direct I/O does not pass it by. But a
+    # region that was just read comes from it faster than the disk's own cap allows.
     with start(volume, world) as fio:
-        passes = fio.run("reread", {"SIZE": _REGION})
-    first, second = (fio_jobs.bytes_per_s(job) for job in passes)
+        first_pass, second_pass = fio.run("reread", {"SIZE": _REGION})
+    first = fio_jobs.bytes_per_s(first_pass)
+    second = fio_jobs.bytes_per_s(second_pass)
     tolerance = 1 + truth_gate.RATE_TOLERANCE_PCT / 100
     word = "does not show"
     if second > cap_per_s * _BLOCK_BYTES * tolerance:

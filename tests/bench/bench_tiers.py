@@ -32,7 +32,12 @@ from orchestrator.powers import World
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import choose
 from orchestrator.tiers import emulated
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers.common.emulated import (
+    disk_server,
+    host_load,
+    limit_changes,
+    server_limits,
+)
 from orchestrator.tiers.common.gate import expected, fio_jobs, truth_gate
 from tests import ROOT
 from tests.tiers import a_tier
@@ -44,7 +49,7 @@ INTEGRITY = a_tier("integrity", "", "emulated", 5_000, 200_000_000)
 RATE, LATENCY, LENGTH = 2.0, 8.0, 3.0  # percent; what the disk is built to reach
 DISK_BYTES = 2 * 2**30
 ALL = ("rows", "mix", "latency", "burst", "cpu", "integrity")
-NO_LIMITS = {name: 0.0 for name in emulated.CHANGEABLE if name != "burst_start"}
+NO_LIMITS = {name: 0.0 for name in server_limits.CHANGEABLE if name != "burst_start"}
 
 
 @dataclass
@@ -85,7 +90,7 @@ class Bench:
     fio: fio_jobs.FioContainer
 
     def limits(self, **wanted: float) -> None:
-        emulated.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
+        limit_changes.change(self.disk, {**NO_LIMITS, **wanted}, self.world)
 
     def job(
         self, runtime_s: float, name: str = "depth", **settings: object
@@ -141,7 +146,7 @@ Step = tuple[Figure, Callable[[], float]]
 def rows(disk: Bench, count: int) -> Iterator[Step]:
     """IOPS and bytes/s of catalogue rows, spread evenly over all up to 20,000 IOPS."""
     for tier in catalogue_tiers(count):
-        limits = emulated.limits_of(tier)
+        limits = server_limits.limits_of(tier)
         wanted = {key.replace("-", "_"): float(value) for key, value in limits.items()}
         del wanted["io_unit"]
         iops, rate = float(tier.limits.iops or 0), float(tier.limits.bytes_per_s or 0)

@@ -32,8 +32,7 @@ from orchestrator.tier import (
     Limits,
     Tier,
 )
-from orchestrator.tiers import emulated
-from orchestrator.tiers.common.emulated import disk_server
+from orchestrator.tiers.common.emulated import disk_server, limit_changes
 from orchestrator.tiers.common.gate import fio_jobs, shared_limit, truth_gate
 from orchestrator.tiers.common.real import node_places, recording
 from orchestrator.tiers.emulated import EmulatedTier
@@ -70,11 +69,11 @@ def test_limits_change_on_a_running_device(world: World) -> None:
         with fio_jobs.fio_on(volume, world) as fio:
             fio.run("prepare", JOB)
             assert read_iops(fio) == pytest.approx(800, rel=0.03)
-            enforced = emulated.change(name, {"iops": 2400}, world)
+            enforced = limit_changes.change(name, {"iops": 2400}, world)
             assert (enforced["iops"], enforced["bytes_per_s"]) == (2400, 80_000_000)
             assert read_iops(fio) == pytest.approx(2400, rel=0.03)
         with pytest.raises(UsageError, match="iops_burst needs iops"):
-            emulated.change(name, {"iops_burst": 100}, world)
+            limit_changes.change(name, {"iops_burst": 100}, world)
         assert disk_server.ask(name, ("limits",), world)["iops_burst"] == 0
 
 
@@ -100,14 +99,14 @@ def test_limits_are_lifted_and_in_force_again_with_their_credit(world: World) ->
         with fio_jobs.fio_on(volume, world) as fio:
             fio.run("prepare", JOB)
             mechanism.lift(bursting, disks, world)
-            assert emulated.any_lifted([name], world)
+            assert limit_changes.any_lifted([name], world)
             assert read_iops(fio) > 3200
             mechanism.enforce(SMALL, disks, world)
             assert read_iops(fio) == pytest.approx(800, rel=0.03)
         mechanism.lift(bursting, disks, world)
         mechanism.enforce(bursting, disks, world)
         assert 0.5 <= disk_server.ask(name, ("stats",), world)["iops_credit"] < 0.8
-        emulated.change(name, {"iops": 900, "iops_burst": 1600}, world)
+        limit_changes.change(name, {"iops": 900, "iops_burst": 1600}, world)
         with pytest.raises(GateError, match="enforces iops=900, expected 800"):
             mechanism.require_enforced(bursting, disks, world)
 
@@ -127,11 +126,11 @@ def test_a_drained_disk_whose_burst_is_taken_away_goes_on(world: World) -> None:
     with device(changed(SMALL, burst=burst), world) as volume:
         assert volume.server is not None and volume.server.container
         name = volume.server.container
-        emulated.change(name, {"burst_start": 0}, world)
-        emulated.change(name, {"iops_burst": 0}, world)
+        limit_changes.change(name, {"burst_start": 0}, world)
+        limit_changes.change(name, {"iops_burst": 0}, world)
         assert answers(volume, name, world)
-        emulated.change(name, {"iops_burst": 3500, "burst_start": 0}, world)
-        enforced = emulated.change(name, {"iops": 4000}, world)
+        limit_changes.change(name, {"iops_burst": 3500, "burst_start": 0}, world)
+        enforced = limit_changes.change(name, {"iops": 4000}, world)
         assert (enforced["iops"], enforced["iops_burst"]) == (4000, 0), (
             "nothing to burst to"
         )
@@ -310,7 +309,9 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
         (alone,) = fio.run("latency", ALONE)
         stats = disk_server.ask(volume.server.container, ("stats",), world)
         with pytest.raises(UsageError, match="drawn from a table"):
-            emulated.change(volume.server.container, {"read_latency_us": 500}, world)
+            limit_changes.change(
+                volume.server.container, {"read_latency_us": 500}, world
+            )
     for rate, was in zip(rates, (limits.iops_read, limits.iops_write), strict=False):
         assert rate == pytest.approx(was, rel=0.05)
     latency = disk.latency

@@ -46,7 +46,7 @@ def up(
     from orchestrator.report.rendering.terminal import TableView
     from orchestrator.report.sections.disks import gate_table
     from orchestrator.tiers import emulated
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.tiers.common.emulated import standing_requests
     from orchestrator.tiers.common.real import node_places
 
     bought, bought_bytes = _emulated(app, tier, changes or ())
@@ -60,7 +60,7 @@ def up(
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(bought, world)
         app.sign_cache()
-        wanted = standing.prepared(
+        wanted = standing_requests.prepared(
             name or at.name, at, bought.title, size_bytes, default_bytes, data, world
         )
         app.progress.step(f"putting up {wanted.name}: {bought.title}", 5)
@@ -243,15 +243,14 @@ def show(app: App) -> None:
 @options.takes()
 def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     """Changes limits of a disk that is up."""
-    from orchestrator.tiers import emulated
-    from orchestrator.tiers.common.emulated import standing
+    from orchestrator.tiers.common.emulated import limit_changes, standing
 
     changes = limits_in(limits)
     world = app.world()
     standing_disk = standing.named(name, world)
     if not standing_disk.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
-    enforced = emulated.change(standing_disk.disk.container, changes, world)
+    enforced = limit_changes.change(standing_disk.disk.container, changes, world)
     print_limits(changes, enforced, app)
 
 

@@ -13,8 +13,12 @@ from orchestrator.cli.common import console
 from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
 from orchestrator.tier import Gate, Quantiles, Tier
-from orchestrator.tiers import emulated
-from orchestrator.tiers.common.emulated import disk_server, standing
+from orchestrator.tiers.common.emulated import (
+    disk_server,
+    limit_changes,
+    server_limits,
+    standing,
+)
 from orchestrator.tiers.common.gate import truth_gate
 from orchestrator.units import format_bytes_per_s, format_number, format_seconds
 
@@ -27,10 +31,10 @@ def put_up(
     take: Callable[..., Gate] = truth_gate.take,
 ) -> Gate | None:
     """Puts the disk up. The gate measures base limits, so burst is set only after it."""
-    limits = emulated.limits_of(tier)
+    limits = server_limits.limits_of(tier)
     base = limits
     if gate:
-        base = emulated.limits_of(tier.without_burst())
+        base = server_limits.limits_of(tier.without_burst())
     burst = {key: limits[key] for key in limits if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
         if not gate:
@@ -43,7 +47,7 @@ def put_up(
         finally:
             world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
         if burst:
-            emulated.change(disk.container, burst, world)
+            limit_changes.change(disk.container, burst, world)
     return measured
 
 

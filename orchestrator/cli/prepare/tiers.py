@@ -124,8 +124,7 @@ def set_limits(
     what they enforce. The change is written beside the run's raw files and becomes part of its
     record. UsageError if that run is not going on or has no such disks."""
     from orchestrator.system import store
-    from orchestrator.tiers import emulated
-    from orchestrator.tiers.common.emulated import disk_server
+    from orchestrator.tiers.common.emulated import disk_server, limit_changes
 
     folder = store.unfinished_run(results, run)
     campaign = store.load(folder.parent.parent, tables=False).plan
@@ -147,7 +146,7 @@ def set_limits(
             "try again when it measures; only the limits of emulated disks can "
             "be changed",
         )
-    if not store.limit_changes(folder) and emulated.any_lifted(disks, world):
+    if not store.limit_changes(folder) and limit_changes.any_lifted(disks, world):
         raise UsageError(
             f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
             "try again in its warm-up or window",
@@ -157,7 +156,7 @@ def set_limits(
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
         store.keep_limit_change(folder, change)
 
-    return emulated.change_all(disks, limits, keep, world)
+    return limit_changes.change_all(disks, limits, keep, world)
 
 
 def _disks_of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from orchestrator.planning import project_files
 from orchestrator.powers import World
 from orchestrator.system import host, machine_caches
 from orchestrator.tier import Burst, Gate, Tier
-from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests import ROOT
 from tests.apps import tierbench
 from tests.fakes import this_machine_has
@@ -179,7 +179,9 @@ def test_the_gate_measures_the_base_and_burst_comes_after(place: Place) -> None:
         seen.append(place.engine.limits.get("iops_burst", 0))
         return Gate(tier.name, 0.0, ())
 
-    disk = standing.prepared("p15", place.at, "A tier", None, 2**30, None, place.world)
+    disk = standing_requests.prepared(
+        "p15", place.at, "A tier", None, 2**30, None, place.world
+    )
     standing_disks.put_up(disk, BURSTING, True, place.world, take)
     assert (seen, place.engine.limits["iops_burst"]) == ([0], 3500)
 

@@ -30,7 +30,8 @@ from orchestrator.run import checks, datasets
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files
-from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from orchestrator.tiers.common.emulated.server_limits import limits_of
+from orchestrator.tiers.emulated import EmulatedTier
 from orchestrator.tiers.unlimited import UnlimitedTier
 from tests import ROOT
 from tests.fake_parts import FakeTier, fake_parts

@@ -19,8 +19,9 @@ from orchestrator.parts import Disks
 from orchestrator.powers import Completed
 from orchestrator.tier import Burst, LatencyModel, Limits, SlowEpochs, Tier
 from orchestrator.tier.slow_disk import SlowDisk
-from orchestrator.tiers import emulated
-from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from orchestrator.tiers.common.emulated import limit_changes
+from orchestrator.tiers.common.emulated.server_limits import limits_of
+from orchestrator.tiers.emulated import EmulatedTier
 from tests.fakes import FakePlatform, completed, fake_world
 from tests.tiers import a_tier, changed
 
@@ -206,7 +207,7 @@ def test_a_disk_that_does_not_answer_fails_the_run() -> None:
 def test_whether_a_disk_is_lifted(tier: Tier | None, is_lifted: bool) -> None:
     platform = lifted(tier)[0] if tier else Served(CONSTANT)
     world = fake_world(platform=platform)
-    assert emulated.any_lifted(list(platform.limits), world) is is_lifted
+    assert limit_changes.any_lifted(list(platform.limits), world) is is_lifted
 
 
 SHARE = SlowDisk("node-2", "share", 10.0, 60.0)

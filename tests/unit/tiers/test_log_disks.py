@@ -22,7 +22,8 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, World
 from orchestrator.tier import LOG_DISK, Burst, Gate, GateCheck, Tier
 from orchestrator.tiers.common.emulated import log_disks, window_disks
-from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from orchestrator.tiers.common.emulated.server_limits import limits_of
+from orchestrator.tiers.emulated import EmulatedTier
 from tests import ROOT
 from tests.fakes import FakeContainer, FakePlatform, completed, fake_world
 from tests.tiers import a_tier, changed

@@ -19,10 +19,10 @@ from orchestrator.powers import Container, World
 from orchestrator.tier import LatencyModel, SlowEpochs
 from orchestrator.tiers.common.emulated import disk_server
 from orchestrator.tiers.common.emulated.disk_files import DiskFile
+from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.common.gate import expected
 from orchestrator.tiers.common.real import recording
 from orchestrator.tiers.common.real.recording import RecordingEffort, burst_in
-from orchestrator.tiers.emulated import limits_of
 from tests import ROOT
 from tests.fakes import FakePlatform, fake_world
 from tests.tiers import a_tier, changed

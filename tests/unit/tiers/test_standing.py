@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import RunError, TierbenchError, UsageError
-from orchestrator.tiers.common.emulated import standing
+from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests.fakes import FakeClock, this_machine_has
 from tests.standing import GIB, LIMITS, Place
 
@@ -43,7 +43,9 @@ def test_up_is_all_or_nothing(place: Place, refuses: str) -> None:
     with pytest.raises(TierbenchError):
         if refuses != "the block":
             place.up()
-        disk = standing.prepared("p15", place.at, "P15", None, GIB, None, place.world)
+        disk = standing_requests.prepared(
+            "p15", place.at, "P15", None, GIB, None, place.world
+        )
         with standing.put_up(disk, LIMITS, place.world):
             raise RunError("the gate could not run")
     assert place.is_clean()

@@ -29,7 +29,7 @@ from orchestrator.powers import (
 )
 from orchestrator.run import datasets
 from orchestrator.tier import ClassWanted, Gate, GateCheck, Snapshots, Tier
-from orchestrator.tiers import storage_class
+from orchestrator.tiers.common.real import volume_claims
 from orchestrator.tiers.storage_class import StorageClassTier
 from tests import ROOT
 from tests.fake_parts import fake_parts
@@ -429,7 +429,7 @@ def test_the_gate_measures_a_volume_for_each_node(
             {**disks.facts, "host_cpu_pct": 9.0 * len(measured)},
         )
 
-    gate = storage_class.StorageClassTier(take).gate(NAMED, world)
+    gate = StorageClassTier(take).gate(NAMED, world)
     assert measured == ["node-1", "node-2", "node-3"]
     assert [check.nodes for check in gate.checks] == [
         ("node-1",),
@@ -444,4 +444,4 @@ def test_a_gate_is_taken_on_the_size_that_runs_get(world: World, rents: Rents) -
     rents.change = {"size_bytes": GIB}
     with pytest.raises(GateError, match="less than the 10 GiB"):
         MECHANISM.gate(NAMED, world)
-    assert storage_class._size(TIER) == 256 * GIB
+    assert volume_claims.size_bytes(TIER) == 256 * GIB

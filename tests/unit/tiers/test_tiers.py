@@ -21,10 +21,11 @@ from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Completed, ContainerEntry, World
 from orchestrator.run import busy_machines
 from orchestrator.tier import Burst, Gate, GateCheck, NodeDisks, Tier
-from orchestrator.tiers import emulated, mounted, tier_mechanisms
-from orchestrator.tiers.common.emulated import disk_server, host_load
+from orchestrator.tiers import mounted, tier_mechanisms
+from orchestrator.tiers.common.emulated import disk_server, host_load, limit_changes
+from orchestrator.tiers.common.emulated.server_limits import limits_of
 from orchestrator.tiers.common.gate import expected, truth_gate
-from orchestrator.tiers.emulated import EmulatedTier, limits_of
+from orchestrator.tiers.emulated import EmulatedTier
 from tests.fakes import FakePlatform, completed, fake_world
 from tests.tiers import a_tier, changed
 
@@ -59,7 +60,7 @@ class Answers(FakePlatform):
 
 
 def change(engine: FakePlatform, **limits: float) -> Mapping[str, float]:
-    return emulated.change("disk", limits, fake_world(platform=engine))
+    return limit_changes.change("disk", limits, fake_world(platform=engine))
 
 
 # ------------------------------------------------------------------ emulated
@@ -204,7 +205,9 @@ def change_all(disks: Disks) -> tuple[Kept, str]:
         kept.append((disk, what, dict(limits)))
 
     try:
-        emulated.change_all("abc", {"iops": 4000.0}, keep, fake_world(platform=disks))
+        limit_changes.change_all(
+            "abc", {"iops": 4000.0}, keep, fake_world(platform=disks)
+        )
     except (UsageError, RunError) as error:
         return kept, error.what
     return kept, ""
@@ -244,7 +247,9 @@ def test_a_change_is_noted_before_it_is_made() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        emulated.change_all("abc", {"iops": 4000.0}, killed, fake_world(platform=disks))
+        limit_changes.change_all(
+            "abc", {"iops": 4000.0}, killed, fake_world(platform=disks)
+        )
     assert disks.iops == BEFORE
 
 

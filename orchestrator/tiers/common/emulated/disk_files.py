@@ -57,18 +57,17 @@ class DiskFile:
 
 
 def places(tier: Tier, nodes: int, world: World) -> dict[Path, int]:
-    """Folder → how often it holds the data of one node: as the kept copy and as the running one.
-    Files are sparse, so a disk takes the space of its data."""
+    """Folder → how often it holds the data of one node: as the kept copy and as the running one."""
+    # Sparse files take the space of their data, not of the disk's size.
     return {_folder(world): 2 * nodes}
 
 
 def snapshots(
     tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
 ) -> tuple[Path, ...]:
-    """The files of a data set, each on the machine of its node, in the order of the nodes: sorted
-    by name, node-10 would be the second; after them those of the nodes' WAL, if that has disks. On
-    other machines the name has theirs and this cache's, since what is known of a data set is in the
-    one cache here."""
+    """The files of a data set, each on the machine of its node, in the order of the nodes; after
+    them those of the nodes' WAL, if that has disks."""
+    # Never sorted by name: node-10 would be the second.
     nodes = node_names(len(sizes_bytes))
     disks = list(nodes)
     if tier.wal is not None:
@@ -77,6 +76,8 @@ def snapshots(
         for node in nodes:
             disks.append(f"{node}{_LOG}")
     if not world.is_here:
+        # What is known of a data set is in the one cache here. On machines that others use too, the
+        # folder's name says whose it is.
         machines = sorted(
             machine.name for machine in world.platform.machines_of_nodes()
         )
@@ -176,6 +177,7 @@ def are_far(paths: Sequence[Path], world: World) -> bool:
 
 def are_there(paths: Sequence[Path], world: World) -> bool:
     """Whether snapshots exist; those that `are_far` are believed to, until `are_on_nodes`."""
+    # Asking other machines takes a container on each, so a plan believes what the cache says.
     return are_far(paths, world) or all(path.exists() for path in paths)
 
 
@@ -196,12 +198,12 @@ def _exist(paths: Sequence[Path], world: World) -> bool:
 
 
 def discard(paths: Sequence[Path], world: World) -> None:
-    """Removes snapshots that `are_far` as far as they are ours, and as far as it can: what stays is
-    overwritten by the next load, or removed by `forget`."""
+    """Removes snapshots that `are_far` as far as they are ours, and as far as it can."""
     if not are_far(paths, world):
         return
     program = removal.program("remove", world, [inside(paths[0].parent, world)])
     for path in paths:
+        # One that stays is overwritten by the next load, or removed by `forget`.
         with suppress(errors.TierbenchError):
             _there(_node_of(path), "discard", _RUN, program, _REMOVE_S, world)
 
@@ -214,8 +216,9 @@ def forget(
         return
     has_loaded = (world.cache / _DATASETS).is_dir()
     image = own_images.tag(world.root, "disk")
+    # Without a load and without the image nothing can have been put there.
     if not has_loaded and not world.platform.images.present(image):
-        return  # nothing can have been put there
+        return
     folder = str(_folder(world))
     verb = "remove"
     if only_list:
@@ -236,6 +239,7 @@ def machines_of_nodes(nodes: int, world: World) -> list[Machine]:
 
     def machine_of(node: str) -> Machine:
         spec = _container(node, "place", ("sleep", "infinity"), world)
+        # Only a container that was placed there shows where its node would run.
         idle = replace(spec, init=True, stop_timeout_s=1)
         with world.platform.running(idle) as container:
             return container.find_machine()

@@ -37,11 +37,13 @@ Limits = Mapping[str, int | float]  # by the server's own names
 
 STANDING_ROLE = "standing-disk"  # apart from the disks of a run
 _TABLES = "/latencies"  # in its container, from which latencies are drawn
-_READY_S = 30.0
+_READY_S = 30.0  # a second of it measures the overhead
 _COPY_S = 3600.0
 _IMAGE_IS_THERE = "device: the image is there"  # as the container logs it
 _ASK_S = 20.0
-_DEEPEST_SLEEP_US = 2000.0  # as in the server: beyond it no processor sleeps deeper
+_DEEPEST_SLEEP_US = (
+    2000.0  # as in tierdisk/turn.c: beyond it no processor sleeps deeper
+)
 _BAD_ARGUMENTS = 64  # an exit code of `device`
 # A disk has its own processor: where cores are short, the one that plays the disk goes first
 # (1,024 is what every other container has).
@@ -95,6 +97,7 @@ def create(file: Path, size_bytes: int, world: World) -> None:
         argv,
         world,
         role="disk-files",
+        # The folder is the user's, and root in a container is not let into it without this right.
         capabilities=("DAC_OVERRIDE",),
         mounts=(_parent(file),),
     )
@@ -114,10 +117,10 @@ def devices(
     """Serves each file as a device with a volume on it; facts are what the last server reported,
     and `overhead_us` of each: what the way to it costs at its latency, taken off there. `latency`:
     what its latencies are drawn from instead of being constant."""
-    # Each measures its overhead when it begins: two on one machine would disturb each other.
-    in_turn = len(files) > 1 and kernels(world.platform.machines_of_nodes()) < len(
-        files
-    )
+    in_turn = False
+    if len(files) > 1:
+        # Each measures its overhead when it begins: two on one kernel would disturb each other.
+        in_turn = kernels(world.platform.machines_of_nodes()) < len(files)
     brackets = [_served(verb, file, limits, latency, world) for file in files]
     with at_once.entered(brackets, in_turn) as served:
         overheads: dict[str, dict[str, float]] = {}
@@ -139,6 +142,8 @@ def overhead_us(limits: Mapping[str, Any]) -> dict[str, float]:
             latency_us = float(limits.get(f"{way}_latency_us", 0.0))
             slope = float(limits.get(f"{way}_overhead_slope", 0.0))
             at_once_us = float(limits[f"{way}_overhead_us"])
+            # An idle processor wakes slower after a longer
+            # sleep, so the overhead grows with the latency.
             slept_us = min(latency_us, _DEEPEST_SLEEP_US)
             added_us[way] = round(at_once_us + slope * slept_us, 1)
     return added_us
@@ -158,6 +163,7 @@ def _served(
     plain_spec = _spec_of(verb, name, file, world)
     limits, spec = _limited(plain_spec, disk, limits, latency, world)
     with world.platform.running(spec) as container:
+        # Waited for apart: copying may take an hour, being ready after it only seconds.
         if file.copy_of is not None:
             late = f"the data set could not be copied for {name} within {_COPY_S:g} s"
             _await(_IMAGE_IS_THERE, container, _COPY_S, late, world.clock)
@@ -184,8 +190,9 @@ def _spec_of(verb: str, name: str, file: DiskFile, world: World) -> ContainerSpe
 
 
 def _comes_and_goes(file: DiskFile, world: World) -> Iterator[str]:
-    """Options of how the file does."""
-    if not file.in_memory:  # which is the container's own, and goes with it
+    """Options of how the file comes to be, and whether it goes."""
+    # A file in memory is the container's and goes with it: it has no folder to be marked.
+    if not file.in_memory:
         yield from ("--owner", marked_folders.owner(world))
     if file.copy_of is not None:
         yield from ("--copy-of", disk_files.inside(file.copy_of, world))
@@ -262,6 +269,7 @@ def _await(
 
     def is_there() -> bool:
         nonlocal line
+        # The log before the state: a container that ends in between has still said why.
         line = _first_line(container.logs(), begin)
         if not line and container.state() != "running":
             last = container.logs(tail=20)
@@ -297,8 +305,10 @@ def _ready(
     ready: dict[str, Any] = json.loads(
         _await("{", container, _READY_S, late, world.clock)
     )
+    # A limit that did not arrive would leave the disk faster than its tier.
     read_back(container.name, limits, ready.get("limits") or {})
     if latency:
+        # The tables travel as files: one that was cut would draw other latencies.
         points = [len(latency.read), len(latency.write)]
     else:
         points = [0, 0]
@@ -317,6 +327,7 @@ def running_disks(world: World) -> tuple[str, ...]:
     for server in world.platform.find_containers("disk"):
         node = _NODE_DISK.search(server.name)
         if server.state == "running" and node:
+            # By number: sorted by name, node-10 would be the second.
             by_number.append((int(node[1]), server.name))
     return tuple(name for _, name in sorted(by_number))
 
@@ -333,6 +344,7 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
         answer = None
     if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:
         why = _message(reply.err) or _message(reply.out) or f"exit {reply.exit_code}"
+        # Numbers that the device refuses are the user's mistake; all else is a fault of the run.
         kind: type[TierbenchError] = RunError
         if reply.exit_code == _BAD_ARGUMENTS:
             kind = UsageError
@@ -362,6 +374,7 @@ def fio_container(name: str, role: str, volume: Volume, world: World) -> Contain
         ("sleep", "infinity"),
         world,
         role=role,
+        # `sleep` as process 1 would ignore the signal that stops it.
         init=True,
         stop_timeout_s=1,
         mounts=(Mount(volume.name, "/tier"),),
@@ -413,6 +426,7 @@ def read_back(container: str, limits: Limits, running: Mapping[str, Any]) -> Non
     for name, value in limits.items():
         if name not in running:
             raise GateError(f"the disk {container} does not say what {name} is now")
+        # They are sent with six decimals at most.
         if abs(float(running[name]) - float(value)) > 1e-6 * abs(value):
             raise GateError(
                 f"the emulated disk enforces {name}={running[name]}, expected {value}"

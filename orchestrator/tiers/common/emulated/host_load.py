@@ -59,10 +59,11 @@ def _machine(volume: model.Volume, world: powers.World) -> powers.Machine | None
 def _diskstats(
     device: str, server: model.Node, machine: powers.Machine
 ) -> list[dict[str, float]]:
-    """One reading of now, or none: every machine has devices of the same names."""
+    """One reading of now, or none."""
     with suppress(OSError):
         machine.refresh()
-        containers.groups(machine, server)  # OSError if it is not the server's machine
+        # Every machine has devices of the same names: OSError if this is not the server's machine.
+        containers.groups(machine, server)
         counters = block_devices.counters_by_device(machine).get(device)
         if counters:
             return [counters]
@@ -75,7 +76,10 @@ def cpu_ticks(machine: powers.Machine) -> tuple[float, float]:
     with suppress(OSError, ValueError):
         machine.refresh()
         all_processors, _, _ = machine.read("/proc/stat").partition("\n")
+        # Of the line "cpu" only the first eight: guest
+        # time is already part of user and nice (proc(5)).
         ticks = [float(text) for text in all_processors.split()[1:9]]
+        # The fourth is idle, the fifth waits for a disk: in both the processor could have worked.
         idle = ticks[3] + ticks[4]
         return sum(ticks) - idle, sum(ticks)
     return 0.0, 0.0
@@ -100,10 +104,7 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
     """Requests of "read" and of "write", as the disk's server and as the kernel counted them.
 
     `served`: by the server. `kernel`: by the kernel, the middle of what it may have been.
-    `apart_pct`: their least difference in % of the server's. Empty if one of both was not read. The
-    kernel was read before and after the server's answer, so its count at that moment lies between.
-    It counts a request when it ends, the server when it comes, so requests under way may be
-    missing.
+    `apart_pct`: their least difference in % of the server's. Empty if one of both was not read.
     """
     both_read = len(before.kernel) == len(after.kernel) == 2
     if not (both_read and before.disk and after.disk):
@@ -113,10 +114,13 @@ def counted_apart(before: Reading, after: Reading) -> dict[str, dict[str, float]
 
 def _counted_apart(before: Reading, after: Reading, way: str) -> dict[str, float]:
     readings = (*before.kernel, *after.kernel)
+    # The kernel counts a request when it ends, the server when it
+    # comes. So those under way may be missing in one of the two counts.
     in_flight = max(counters["disk_in_flight"] for counters in readings)
     first, second, third, fourth = (
         counters[f"disk_{way}s_total"] for counters in readings
     )
+    # It was read before and after the server's answer, so its count at that moment lies between.
     most = fourth - first + in_flight
     least = third - second - in_flight
     served = float(after.disk[way]["ops"] - before.disk[way]["ops"])
@@ -145,6 +149,7 @@ def overheads(before: Reading, after: Reading) -> dict[str, Any]:
             by_way[way] = means
     if not by_way:
         return {}
+    # Little's law: seconds spent in the block layer per second that passed.
     time_s = float(after.disk["time_s"] - before.disk["time_s"])
     return {"queue_depth": round(spent_s / time_s, 2), **by_way}
 

@@ -72,6 +72,7 @@ def together(data: Disks, logs: Disks) -> Disks:
     of_logs: dict[str, Any] = dict(logs.facts)
     overheads: dict[str, Any] = {}
     overheads |= data.facts.get(_OVERHEADS, {})
+    # Each disk's overhead stands under its server's name, so those of both fit in one table.
     overheads |= of_logs.pop(_OVERHEADS, {})
     facts = {**data.facts, _OVERHEADS: overheads, "wal": of_logs}
     return Disks(on_nodes(data.volumes, logs.volumes), facts)
@@ -82,6 +83,7 @@ def one_gate(data: Gate, log: Gate) -> Gate:
     checks = list(data.checks)
     for check in log.checks:
         checks.append(replace(check, disk=LOG_DISK))
+    # A disk that was checked on a busy machine may have failed for that alone: the worse counts.
     busy_pct = max(_busy_pct(data.device), _busy_pct(log.device))
     device = {**data.device, "wal": dict(log.device), "host_cpu_pct": busy_pct}
     return replace(data, checks=tuple(checks), device=device)

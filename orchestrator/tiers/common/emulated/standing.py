@@ -4,14 +4,13 @@ A container serves an image file as a block device and stays when the program en
 mounts the device. What must be known later is a note on the container (docs/TIERS.md: use)."""
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from orchestrator import model, parts, units
+from orchestrator import model, parts
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.kernel import mounts
 from orchestrator.platforms.common.machine_facts import text_of
@@ -21,13 +20,11 @@ from orchestrator.tier import LatencyModel
 from orchestrator.tiers.common.emulated import disk_server
 
 _CONTAINER = "tierbench-standing-"
-_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 _MOUNT_S = 60.0
 _UNMOUNT_S = 3600.0  # what is not written yet is written at the tier's speed
 _STOP_S = 20.0
-_STARTING_S = (
-    5.0  # in which a container that is being made lets go of this machine's own mounts
-)
+# A container that is being made has all mounts of this machine for a moment, then lets go of them.
+_STARTING_S = 5.0
 _FEW = 3  # processes that a message names
 
 
@@ -71,18 +68,17 @@ def standing_disks(world: World) -> tuple[KnownDisk, ...]:
     disks = _noted(world.platform)
     if not disks:
         return ()
-    mounted = _mounted(world)
+    mount_at = mounted(world)
     return tuple(
-        KnownDisk(disk, runs, _own_mount(disk, mounted, world)) for disk, runs in disks
+        KnownDisk(disk, runs, _own_mount(disk, mount_at, world)) for disk, runs in disks
     )
 
 
 def _own_mount(
-    disk: StandingDisk, mounted: Mapping[str, mounts.MountPoint], world: World
+    disk: StandingDisk, mount_at: Mapping[str, mounts.MountPoint], world: World
 ) -> mounts.MountPoint | None:
-    """The kernel keeps the path of the file behind a loop device: ours names the container, and is
-    cut to "/" when that has died. What others have mounted there since is left alone."""
-    mount = mounted.get(disk.at)
+    """The mount of this disk. None if nothing, or something of others, is mounted at its path."""
+    mount = mount_at.get(disk.at)
     if mount is None:
         return None
     device = Path(mount.source).name
@@ -90,6 +86,8 @@ def _own_mount(
         content = world.machine.read(f"/sys/class/block/{device}/loop/backing_file")
     except OSError:
         return None
+    # The kernel keeps the path of the file behind a loop device.
+    # Ours names the container, and is cut to "/" when that has died.
     behind = content.strip()
     if behind == "/" or f"/{disk.container}/" in behind:
         return mount
@@ -138,139 +136,10 @@ def named(name: str, world: World) -> KnownDisk:
     )
 
 
-# ------------------------------------------------------------------ up
+# ------------------------------------------------------------------ up and down
 
 
-def prepared(
-    name: str,
-    at: Path,
-    tier: str,
-    size_bytes: int | None,
-    default_bytes: int,
-    data: Path | None,
-    world: World,
-) -> StandingDisk:
-    """Checks a request and returns the disk to be made. What is left of a disk of that name which
-    no longer runs (after a reboot) is cleared away, and its data are used again. `data`: its image
-    file, if it shall not be one in the cache. UsageError or UnavailableError, and nothing was
-    changed, if the disk cannot be put up there."""
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be the name of a disk",
-            advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
-        )
-    others = {standing.disk.name: standing for standing in standing_disks(world)}
-    left = others.pop(name, None)
-    if left and left.state == "up":
-        raise UsageError(
-            f"the disk {name} is up already, at {left.disk.at}",
-            advice=f"give --name for another one, or `tierbench disk down {name}` first",
-        )
-    image = _image(name, data, left, world)
-    _require_free_image(image, name, left, others.values())
-    size_bytes = _size(
-        image, size_bytes, default_bytes, world, again=bool(left or data)
-    )
-    if not at.is_absolute():
-        raise UsageError(f"--at is {at}: give it in full, from /")
-    at = Path(world.machine.real_path(str(at)))
-    own_folder = _is_own_folder(at, left, world)
-    own_image = data is None
-    if left:
-        own_image = left.disk.own_image
-        _clear(left, world)
-    return StandingDisk(
-        name, str(at), tier, str(image), size_bytes, own_image, own_folder
-    )
-
-
-def _image(name: str, data: Path | None, left: KnownDisk | None, world: World) -> Path:
-    """The file of the disk: as asked for, else that of what is left, else one in the cache."""
-    image = world.cache / "standing" / f"{name}.img"
-    if data:
-        image = data
-    elif left:
-        image = Path(left.disk.image)
-    return Path(world.machine.real_path(str(image.absolute())))
-
-
-def _require_free_image(
-    image: Path, name: str, left: KnownDisk | None, others: Iterable[KnownDisk]
-) -> None:
-    """UsageError if the file is another disk's, or the data of this disk are in another."""
-    for other in others:
-        if other.disk.image == str(image):
-            raise UsageError(
-                f"{image} has the data of the disk {other.disk.name} already"
-            )
-    if left and left.disk.image != str(image):
-        raise UsageError(
-            f"the data of the disk {name} are in {left.disk.image}, not in {image}",
-            advice=f"`tierbench disk down {name}` first, or give another --name",
-        )
-
-
-def _is_own_folder(at: Path, left: KnownDisk | None, world: World) -> bool:
-    """Whether the mount point is ours to remove: one that we make, or made for what is left.
-    UsageError if nothing can be mounted there."""
-    if left is None or left.disk.at != str(at):
-        return _check_place(at, world)
-    is_new = not left.mount and _check_place(at, world)
-    return is_new or left.disk.own_folder
-
-
-def _size(
-    image: Path, asked_bytes: int | None, usual_bytes: int, world: World, again: bool
-) -> int:
-    """The size of the image that is there, or of the one to be made."""
-    if not image.exists():
-        size_bytes = asked_bytes or usual_bytes
-        free_bytes = world.machine.free_bytes(str(image.parent))
-        if free_bytes < size_bytes:
-            free = units.format_bytes(free_bytes)
-            size = units.format_bytes(size_bytes)
-            raise UnavailableError(
-                f"{image.parent} has {free} free, and the disk may take {size}",
-                advice="give a smaller --size, or a file with --data on a larger disk",
-            )
-        return size_bytes
-    if not again:
-        raise UsageError(
-            f"{image} has data that an earlier disk left",
-            advice=f"`--data {image}` uses them; remove the file if nobody needs them",
-        )
-    size_bytes = image.stat().st_size
-    if asked_bytes not in (None, size_bytes):
-        raise UsageError(
-            f"{image} is a disk of {units.format_bytes(size_bytes)}, which "
-            "cannot be changed",
-            advice="leave --size out",
-        )
-    return size_bytes
-
-
-def _check_place(at: Path, world: World) -> bool:
-    """Whether the mount point is still to be made. UsageError if nothing can be mounted there."""
-    if not world.machine.exists(str(at)):
-        if not world.machine.is_folder(str(at.parent)):
-            raise UsageError(
-                f"{at.parent} does not exist, so nothing can be mounted at {at}",
-            )
-        return True
-    if str(at) in _mounted(world):
-        raise UsageError(
-            f"something is mounted at {at} already",
-            advice="give another --at",
-        )
-    if not world.machine.is_folder(str(at)) or world.machine.listing(str(at)):
-        raise UsageError(
-            f"{at} is not an empty directory",
-            advice="give one that is empty, or does not exist",
-        )
-    return False
-
-
-def _clear(left: KnownDisk, world: World) -> None:
+def clear(left: KnownDisk, world: World) -> None:
     """Removes all of a disk except its data."""
     if left.mount:
         _unmount(left.disk.at, world)
@@ -291,8 +160,10 @@ def put_up(
     image = Path(disk.image)
     with ExitStack() as undo:
         if not image.exists():
+            # A file that was there before holds data of the user, and stays whatever fails.
             undo.callback(image.unlink, missing_ok=True)
             disk_server.create(image, disk.size_bytes, world)
+        # The container outlives this program: what `disk down` must know is kept with it.
         note = json.dumps(asdict(disk))
         server, ready = disk_server.stand(
             disk.container, image, base, latency, note, world
@@ -307,11 +178,13 @@ def put_up(
         undo.callback(_quietly, _unmount, disk.at, world)
         volume = model.Volume(disk.at, ready["device"], restored=False, server=server)
         yield parts.Disks((volume,), ready)
+        # From here on the disk stays: nothing of it is undone.
         undo.pop_all()
 
 
 def _mount(device: str, at: str, world: World) -> None:
-    """Mounts as campaigns do; `nouuid`: disks may be copies of each other."""
+    """Mounts as campaigns do. RunError if that fails."""
+    # XFS refuses a second file system of the same UUID, and disks may be copies of each other.
     command = ("mount", "-t", "xfs", "-o", "noatime,nouuid", device, at)
     done = world.shell.run(command, timeout_s=_MOUNT_S)
     if done.exit_code != 0:
@@ -334,9 +207,6 @@ def _drop_folder(at: str) -> None:
         Path(at).rmdir()
 
 
-# ------------------------------------------------------------------ down
-
-
 def take_down(
     standing: KnownDisk, world: World, keep_data: bool = False
 ) -> Path | None:
@@ -347,9 +217,11 @@ def take_down(
             f"unmounting {disk.at}: what is not written yet is written first"
         )
         _unmount(disk.at, world)
+        # Only after it is unmounted here: our own mount would count as somebody's use. Without its
+        # server the device is dead, whoever has it mounted.
         if standing.runs:
             _require_unused(disk, standing.mount, world)
-    _clear(replace(standing, mount=None), world)
+    clear(replace(standing, mount=None), world)
     if keep_data or not disk.own_image:
         return Path(disk.image)
     Path(disk.image).unlink(missing_ok=True)
@@ -364,6 +236,7 @@ def _require_unused(disk: StandingDisk, mount: mounts.MountPoint, world: World) 
         clock=world.clock,
     )
     if users:
+        # As it was before: who uses the path goes on with it.
         _mount(mount.source, disk.at, world)
         raise RunError(
             f"the disk {disk.name} is in use: it is also mounted for {users}",
@@ -386,12 +259,12 @@ def _unmount(at: str, world: World) -> None:
 
 
 def _users_of_path(at: str, world: World) -> str:
-    """Who has files open below `at`, as fuser(1) knows it: it writes numbers of processes to
-    standard output, and all else to standard error."""
+    """Who has files open below `at`, as fuser(1) knows it."""
     try:
         asked = world.shell.run(("fuser", "--mount", at), timeout_s=_MOUNT_S)
     except UnavailableError:
         return " (`fuser`, if it were installed, would say who uses it)"
+    # It writes numbers of processes to standard output, and all else to standard error.
     users = _named_processes(asked.out.split(), world)
     if users:
         return f"; used by {users}"
@@ -403,6 +276,7 @@ def _users_of_device(device: str, world: World) -> str:
     users: list[str] = []
     for process in world.machine.listing("/proc"):
         if process.isdigit():
+            # A line of mountinfo (proc(5)): mount, parent, major:minor, …
             lines = text_of(world.machine, f"/proc/{process}/mountinfo").splitlines()
             if any(line.split(" ", 3)[2] == device for line in lines):
                 users.append(process)
@@ -420,7 +294,7 @@ def _named_processes(processes: Sequence[str], world: World) -> str:
     return ", ".join(names) + more
 
 
-def _mounted(world: World) -> Mapping[str, mounts.MountPoint]:
+def mounted(world: World) -> Mapping[str, mounts.MountPoint]:
     """Path → what is mounted there, the last of several."""
     try:
         return {mount.path: mount for mount in mounts.mount_points(world.machine)}

@@ -38,6 +38,7 @@ def _credit_pct(tier: Tier) -> float | None:
     None if none is set: the tier has no burst, or its bucket starts empty.
     """
     burst = tier.limits.burst
+    # A bucket that starts empty is kept empty by the server, which then knows no burst to set.
     if not isinstance(tier.disk, Emulated) or not burst or burst.start_pct <= 0:
         return None
     return burst.start_pct
@@ -84,6 +85,7 @@ class WindowDisk:
         self.readings["begin"] = self._read()
 
     def end(self) -> None:
+        # Whoever stops a run calls this again: the first call was at the end of the window.
         if "end" not in self.readings:
             self.readings["end"] = self._read()
 
@@ -105,6 +107,7 @@ class WindowDisk:
         before = begin.reading
         after = end.reading
         facts: dict[str, Any] = dict(host_load.since(before, after))
+        # The machine's load in the window is in its telemetry, second by second.
         facts.pop("host_cpu_pct", None)
         groups: dict[str, Mapping[str, Any]] = {
             **host_load.counted_apart(before, after),
@@ -116,7 +119,7 @@ class WindowDisk:
             if group:
                 facts[name] = group
         if not facts:
-            return {}
+            return {}  # credit alone says nothing of what the disk did
         return {**facts, **self.credit_set}
 
 
@@ -131,5 +134,6 @@ def _shown(read_at: _ReadAt) -> dict[str, Any]:
             shown[name] = value
     for name in _CREDITS:
         if counters.get(name) is not None:
+            # The server says a share of 1, and nothing where the tier has no burst.
             shown[f"{name}_pct"] = 100 * counters[name]
     return shown

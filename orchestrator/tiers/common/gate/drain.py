@@ -13,11 +13,11 @@ from orchestrator.units import format_quantity, format_seconds
 
 _MOST = 1.05  # of the base rate: as much as a gate allows
 _BLOCKS_BYTES = (4096, 262_144)  # those of the checks of IOPS and of bytes/s
-_STEPS = 60  # in which a full bucket is emptied; no shorter than _STEP_S
-_STEP_S = 1.0
-# Of the time that a full bucket lasts: then the disk has more than it declares.
+_STEPS = 60  # in which a full bucket is emptied; no shorter than _SHORTEST_STEP_S
+_SHORTEST_STEP_S = 1.0
+# A disk that is fast for so many times its declared burst, and 10 s, has more than it declares.
 _PATIENCE = 1.5
-_AND_S = 10.0
+_MORE_PATIENCE_S = 10.0
 _IDLE_S = 1.5  # between two jobs of fio, in which a disk earns credit
 
 # Block in bytes, seconds → requests of that size a second.
@@ -36,8 +36,8 @@ class Credit:
         self._peak = expected.at_peak(tier)
         self.drained: list[dict[str, Any]] = []
         self.base = tier.without_burst()
-        ramps_s = [self._earned_s(block) for block in _BLOCKS_BYTES]
-        self.ramp_s = max(ramps_s)
+        # A job may read with small or with large blocks: the longer ramp holds for both.
+        self.ramp_s = max(self._earned_s(block) for block in _BLOCKS_BYTES)
 
     def _rates(self, block_bytes: int) -> tuple[float, float]:
         """Base and peak in blocks a second; alike if the tier cannot burst with such blocks."""
@@ -50,6 +50,8 @@ class Credit:
         base_per_s, peak_per_s = self._rates(block_bytes)
         if peak_per_s <= base_per_s:
             return 0.0
+        # At rest a bucket earns its base rate; at the
+        # peak it loses what the peak is above the base.
         return _IDLE_S * base_per_s / (peak_per_s - base_per_s)
 
     def use_up(self, blocks_bytes: Sequence[int], measure: Measure) -> None:
@@ -57,6 +59,8 @@ class Credit:
         that did not come down once is not loaded again."""
         for block in blocks_bytes:
             base_per_s, peak_per_s = self._rates(block)
+            # A disk that stays fast fails the gate as it is;
+            # each further load would last the full patience.
             always_fell = all(load["fell"] for load in self.drained)
             if peak_per_s > _MOST * base_per_s and always_fell:
                 load = self._until_base(block, base_per_s, measure)
@@ -74,10 +78,12 @@ class Credit:
         while True:
             left_s = duration_s - (clock.monotonic() - started_s)
             self._world.progress.step(text, max(0.0, left_s) or None)
-            per_s = measure(block_bytes, max(_STEP_S, duration_s / _STEPS))
+            # Short steps: once the disk has fallen, a sixtieth of the time is lost at most.
+            per_s = measure(block_bytes, max(_SHORTEST_STEP_S, duration_s / _STEPS))
             took_s = clock.monotonic() - started_s
             fell = per_s <= _MOST * base_per_s
-            if fell or took_s > _PATIENCE * duration_s + _AND_S:
+            too_late = took_s > _PATIENCE * duration_s + _MORE_PATIENCE_S
+            if fell or too_late:
                 return {
                     "took_s": round(took_s, 1),
                     "per_s": per_s,
@@ -109,7 +115,9 @@ def at_both_peaks_bytes(tier: Tier) -> tuple[int, ...]:
     if burst is None or not burst.iops or not burst.bytes_per_s:
         return ()
     smallest, largest = _BLOCKS_BYTES
+    # With bytes/s ÷ IOPS as the block both rates are at their peaks; fio takes multiples of 4 KiB.
     multiples = burst.bytes_per_s // burst.iops // smallest
+    # Beyond 256 KiB a provider counts a request as several I/Os.
     return (min(max(multiples * smallest, smallest), largest),)
 
 

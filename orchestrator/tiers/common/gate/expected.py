@@ -16,8 +16,8 @@ from orchestrator.tiers.common.gate import fio_jobs
 from orchestrator.units import format_bytes_per_s, format_seconds
 
 MAX_DEPTH = 128  # what a loop device queues
-_DEPTH_RESERVE = 4
-_ALIKE = 0.01
+_DEPTH_RESERVE = 4  # times cap × latency: a queue that is never empty
+_ALIKE = 0.01  # both caps bind at the same rate, and neither is worth a word
 _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the cap
 
 
@@ -51,6 +51,7 @@ def _average_s(tier: Tier, way: Way) -> float | None:
 def cap_per_s(tier: Tier, block_bytes: int) -> float | None:
     """Requests of this size a second that the caps let through; None without a cap. An I/O beyond
     the tier's unit counts as several."""
+    # Rounded up: 257 KiB count as two I/Os where the unit is 256 KiB.
     per_request = -(-block_bytes // tier.limits.io_unit_bytes)
     caps: list[float] = []
     if tier.limits.iops:
@@ -69,6 +70,7 @@ def reach_per_s(tier: Tier, depth: int, read_share: float) -> float | None:
             latency_s = _average_s(tier, way)
             if latency_s is None:
                 return None
+            # Reads and writes take turns in the queue, so their mean counts by their shares.
             mean_s += share * latency_s
     if mean_s:
         return depth / mean_s
@@ -91,6 +93,7 @@ def depth(tier: Tier, block_bytes: int = 4096, least: int = 32) -> int:
     read_s = _average_s(tier, "read") or 0.0
     write_s = _average_s(tier, "write") or 0.0
     cap = cap_per_s(tier, block_bytes) or 0.0
+    # The longer of both latencies: a job of either kind must reach the cap.
     needed = _DEPTH_RESERVE * cap * max(read_s, write_s)
     return int(min(MAX_DEPTH, max(least, needed)))
 
@@ -101,6 +104,7 @@ def pause_s(tier: Tier) -> float:
     if cap is None:
         return 0.0
     needed_s = 1 / (_UNHURRIED * cap)
+    # Of a disk that takes longer for each request than its cap asks for, none waits for the cap.
     alone_s = min(latency_s(tier, "read") or 0.0, latency_s(tier, "write") or 0.0)
     if alone_s >= needed_s:
         return 0.0
@@ -132,11 +136,12 @@ def judged(
     measured: float,
     tolerance_pct: float,
 ) -> GateCheck:
-    """What was measured held against what was declared. Of a time (`unit` "s") less is faster."""
+    """What was measured held against what was declared. `unit`: "s" of a time."""
     if declared is None:
         return GateCheck(limit, unit, None, measured, None, "not declared", quantity)
     off_pct = (measured / declared - 1) * 100
     is_more = off_pct > 0
+    # Of a time less is faster.
     more_is_faster = unit != "s"
     verdict: GateWord = "ok"
     if abs(off_pct) > tolerance_pct:

@@ -44,6 +44,7 @@ def _reads_per_s(
     tier: Tier, fios: Sequence[fio_jobs.FioContainer], block_bytes: int
 ) -> float:
     """How many random reads of this size all disks take a second together."""
+    # Each as deep as its own cap needs: together they then ask for more than the shared limit lets.
     depth = expected.depth(tier, block_bytes)
     settings = {**_SETTINGS, **fio_jobs.random_reads(depth, block_bytes)}
     jobs_of_all = at_once.each(lambda fio: fio.run("depth", settings), fios)
@@ -73,6 +74,7 @@ def _check(
         quantity, limit, unit, declared, per_s * factor, _TOLERANCE_PCT
     )
     disk_per_s = expected.cap_per_s(tier, block_bytes)
+    # Two slow disks may not reach what a hundred share. Then the sum says nothing of the limit.
     if cap_per_s and disk_per_s and disks * disk_per_s < cap_per_s:
         return replace(check, tolerance_pct=None, verdict="not reachable")
     return check
@@ -81,5 +83,6 @@ def _check(
 def _as_shared(tier: Tier) -> Tier:
     """The tier as if the limits that its disks have together were those of one."""
     assert tier.shared is not None
+    # A large I/O counts as several towards the shared limit too, in the disk's own unit.
     limits = replace(tier.shared, io_unit_bytes=tier.limits.io_unit_bytes)
     return replace(tier, limits=limits)

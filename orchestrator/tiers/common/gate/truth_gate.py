@@ -17,17 +17,19 @@ from orchestrator.tiers.common.gate import drain, expected, fio_jobs
 from orchestrator.tiers.common.gate.fio_jobs import FioContainer, Jobs, StartFio
 from orchestrator.units import parse_seconds
 
+# On a quiet machine emulated disks were within 0.8 % in rates and 8 % in latency
+# (docs/research/DISKS.md).
 RATE_TOLERANCE_PCT = 5.0
 LATENCY_TOLERANCE_PCT = 15.0
 IOPS_BLOCK_BYTES = 4096
-_LARGE_BYTES = 262_144
-_LARGE_DEPTH = 16
+_LARGE_BYTES = 262_144  # the largest request that providers count as one I/O
+_LARGE_DEPTH = 16  # 900 MB/s at 3 ms are 11 requests of 256 KiB in flight
 _FEWEST_IOS = 60  # of a rate: one more or less is then within its tolerance
 _FEWEST_TIMED_IOS = 24
 _MIB = 2**20
 _UNTHROTTLED_BYTES_PER_S = 300 * _MIB  # a guess, only to size the integrity pass
 _VERIFY_BLOCK_BYTES = 130 * 1024  # mean of 4 to 256 KiB
-_REACHED = 0.95  # of the cap: the knee of the ladder
+_REACHED = 0.95  # of the cap, which is then what limits: within the tolerance of a rate
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def take(
     load = host_load.since(before, host_load.read(volume, world))
     device = dict(disks.facts)
     device |= load
+    # Credit is reckoned from the check that found the disk at its base (run/credit.py).
     device["checked_s"] = checked_s
     if credit:
         device["drained"] = credit.drained
@@ -114,7 +117,9 @@ def of_disks(
         for check in disk.gate.checks:
             checks.append(replace(check, disk=disk.title, nodes=disk.nodes))
         disks[disk.key] = dict(disk.gate.device)
-    busy_pct = max(float(device.get("host_cpu_pct", 0.0)) for device in disks.values())
+    busy_pct = 0.0
+    for facts in disks.values():
+        busy_pct = max(busy_pct, float(facts.get("host_cpu_pct", 0.0)))
     device = {**mechanism, "disks": disks, "host_cpu_pct": busy_pct}
     return Gate(tier.name, world.clock.now(), tuple(checks), device)
 
@@ -145,6 +150,7 @@ class _Measuring:
     def _ramp_s(self) -> float:
         ramp_s = parse_seconds(self.effort.ramp)
         if self.credit:
+            # What the disk earned since the last job is used up before the measurement begins.
             return max(ramp_s, self.credit.ramp_s)
         return ramp_s
 
@@ -176,6 +182,7 @@ def _checks(
     if credit:
         base = credit.base
     disk = _Measuring(tier, base, fio, effort, world, credit)
+    # First: an extent that was never written reads as zeros without touching the disk.
     disk.job("prepare")
     yield from _caps_hold(disk)
     if credit:
@@ -191,9 +198,11 @@ def _caps_hold(disk: _Measuring) -> Iterator[GateCheck]:
     base = disk.base
     deep = expected.depth(base)
     large = expected.depth(base, _LARGE_BYTES, _LARGE_DEPTH)
+    # The bucket of bytes first, together with that of I/Os: small blocks alone leave it full.
     disk.use_up_credit(*drain.at_both_peaks_bytes(disk.tier), IOPS_BLOCK_BYTES)
     jobs = disk.job("iops", _window_s(base), IODEPTH=str(deep))
     yield from _rates(base, jobs, deep)
+    # While small blocks were read the bucket of bytes has filled again.
     disk.use_up_credit(_LARGE_BYTES)
     jobs = disk.job("bytes", _window_s(base, _LARGE_BYTES), IODEPTH=str(large))
     yield from _rates(base, jobs, large)
@@ -204,6 +213,7 @@ def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
     base = disk.base
     pause_s = expected.pause_s(base)
     tail_s = expected.tail_window_s(base, thorough=bool(disk.effort.ladder))
+    # A slow tier takes a pause after each request, so a short window would time only a few.
     timing_s = max(_FEWEST_TIMED_IOS * pause_s, tail_s)
     alone = disk.job("latency", timing_s, PAUSE_US=str(round(1e6 * pause_s)))
     yield from _latency(base, alone)
@@ -216,6 +226,7 @@ def _single_requests(disk: _Measuring) -> Iterator[GateCheck]:
 
 def _depths(disk: _Measuring) -> Iterator[GateCheck]:
     window_s = _window_s(disk.base)
+    # Shallow depths do not reach the base rate, so the disk has earned credit in between.
     if disk.effort.ladder:
         disk.use_up_credit(IOPS_BLOCK_BYTES)
     steps: list[tuple[int, Jobs]] = []
@@ -261,12 +272,14 @@ def _window_s(tier: Tier, block_bytes: int = IOPS_BLOCK_BYTES) -> float:
 
 def _verify_settings(tier: Tier, effort: Effort) -> dict[str, str]:
     """Settings for passes of about `verify_s` in all: each writes its bytes and reads them back."""
+    # Without a cap any figure that is larger than the others' result.
     iops = tier.limits.iops or _UNTHROTTLED_BYTES_PER_S
     rate = min(
         tier.limits.bytes_per_s or _UNTHROTTLED_BYTES_PER_S,
         iops * _VERIFY_BLOCK_BYTES,
         _UNTHROTTLED_BYTES_PER_S,
     )
+    # Each pass moves its bytes twice: written, and read back.
     passes = round(effort.verify_s * rate / (2 * effort.verify_bytes))
     return {
         "VERIFY_SIZE": str(effort.verify_bytes),
@@ -349,6 +362,7 @@ def _ladder(tier: Tier, steps: Sequence[tuple[int, Jobs]]) -> Iterator[GateCheck
 def _knee(tier: Tier, rates: Mapping[int, float]) -> GateCheck:
     """The depth where the cap is reached. Below the cap, IOPS = depth / latency; so the cap is
     reached at cap × latency (Little's law). A failed check if no depth reaches it."""
+    # A tier without a cap has its knee at the highest rate that was seen.
     cap = expected.cap_per_s(tier, IOPS_BLOCK_BYTES) or max(rates.values())
     reaching = [depth for depth, rate in rates.items() if rate >= _REACHED * cap]
     if not reaching:
@@ -377,6 +391,7 @@ def _rate(
     """A rate held against the lowest of the tier's caps and what `depth` requests can reach."""
     cap = expected.cap_per_s(tier, block_bytes)
     reach = expected.reach_per_s(tier, depth, rate.read_share)
+    # So few in flight cannot reach the cap, however fast the disk: the cap is not judged.
     if cap is not None and reach is not None and reach < _REACHED * cap:
         return _out_of_reach(tier, rate, measured, block_bytes, depth)
     limit = rate.title
@@ -397,6 +412,7 @@ def _rate(
     # A real disk may have burst credit, with which it is as fast as its peak.
     peak_per_s = expected.cap_per_s(expected.at_peak(tier), block_bytes) or 0.0
     most = peak_per_s * factor * (1 + RATE_TOLERANCE_PCT / 100)
+    # An emulated disk is checked without its burst, so "faster" is a fault there.
     bursts = tier.disk.is_real and tier.limits.burst is not None
     if bursts and check.verdict.startswith("faster") and measured <= most:
         return replace(check, verdict="bursting")
@@ -420,6 +436,7 @@ def _out_of_reach(
     check = expected.judged(
         rate.quantity, limit, unit, reach * factor, measured, LATENCY_TOLERANCE_PCT
     )
+    # Slower or faster than its latency allows is a fault of the disk, whatever the cap.
     if check.verdict != "ok":
         return check
     return replace(

@@ -26,9 +26,10 @@ Ask = Callable[[str, str, Mapping[str, str]], str]  # method, URL, headers → b
 Answer = Mapping[str, Any]  # what is said of one device: its type, size, rates, caching
 DisksAt = Mapping[DiskPath, mounts.RealDisk]
 
-_TIMEOUT_S = 1.0
+_TIMEOUT_S = 1.0  # the address answers at once, or nothing listens at it
 _ASKING_S = 60.0  # with the container's start
-_SAME_PCT = 5.0  # a provisioned rate this near to the tier's is the same, MB or MiB
+# A rate this near to the tier's is the same: a MiB is 4.9 % more than a MB.
+_SAME_PCT = 5.0
 
 
 def of_clouds(subject: str) -> Mapping[str, Any]:
@@ -101,7 +102,10 @@ def asked_there(world: World) -> Ask:
             f"{world.scope}-metadata",
             ("python3", "-c", program, method, url, str(_TIMEOUT_S)),
             world,
+            # A command line may be seen by all users of the
+            # machine, and the headers may have a token.
             environment={"TOKEN_HEADERS": json.dumps(dict(headers))},
+            # The link-local address is reached from the machine's own network alone.
             network=HOST_NETWORK,
             capabilities=(),
         )
@@ -128,6 +132,7 @@ def about(
     try:
         size, answers = _read(of_clouds("clouds")[cloud], machine, asking)
     except (OSError, *UNREADABLE) as error:
+        # What the cloud says only confirms the profile, so its silence is no reason to stop.
         failure = f"the metadata service of {cloud} told nothing: {error}"
         return MetadataAnswer(cloud, failure=failure, warnings=(failure,))
     disks: dict[str, Mapping[str, Answer]] = {}
@@ -173,7 +178,8 @@ def _contradictions(
 def _differences(
     place: DiskPath, meant: Tier, by_device: Mapping[str, Answer]
 ) -> Iterator[str]:
-    alone = len(by_device) == 1  # a stripe's figures are sums
+    # A tier of several striped disks declares their sum, and the cloud tells of each by itself.
+    alone = len(by_device) == 1
     for device, answer in by_device.items():
         for text in _otherwise(meant, answer, alone):
             yield f"{place.title} is on {device}, {text}"
@@ -206,6 +212,7 @@ def _unlike_type(tier: Tier, answer: Answer) -> Iterator[str]:
         return
     named = of_clouds("types").get(kind)
     never = of_clouds("never").get(kind)
+    # A type that we have no name for may be the one that is meant.
     if named not in (None, meant) or never == meant:
         yield f"which the cloud calls {kind}; the profile says {meant}"
 
@@ -217,6 +224,7 @@ def _otherwise(tier: Tier, answer: Answer, alone: bool) -> Iterator[str]:
             f"with host caching {caching}: reads may come from the host and not "
             "from the disk"
         )
+    # Limits that the machine's caps have lowered are not those of the disk.
     if not alone or tier.origin.vm_caps:
         return
     limits = tier.limits
@@ -241,6 +249,7 @@ def _read(
     """The size of the machine, and what the cloud says of each device that udev names by links."""
     headers = how["headers"]
     token = how.get("token")
+    # AWS answers only with a token of IMDSv2, which a PUT gives.
     if token:
         headers = {token["header"]: asking("PUT", token["url"], token["headers"])}
     body = asking("GET", how["url"], headers)
@@ -250,9 +259,11 @@ def _read(
     answers: dict[str, Answer] = {}
     for disk in _at(content, how["disks"]):
         answer = _facts_of(disk, how)
+        # The cloud names a disk by its LUN or name, and only udev's link says which device that is.
         link = _first_link(disk, how["links"], machine)
         if link:
             answers[Path(machine.real_path(link)).name] = answer
+    # Google says `projects/…/machineTypes/n2-standard-8`.
     size = _at(content, how["machine"]).rpartition("/")[2]
     return size, answers
 
@@ -261,6 +272,7 @@ def _facts_of(disk: Mapping[str, Any], how: Mapping[str, Any]) -> Answer:
     """What the service says of a disk, by our names and in our units."""
     facts = {name: _at(disk, path) for name, path in how["facts"].items()}
     for name, unit in how["numbers"].items():
+        # Azure says numbers as texts.
         facts[name] = int(facts[name] or 0) * unit
     return {name: value for name, value in facts.items() if value is not None}
 

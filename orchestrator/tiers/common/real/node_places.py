@@ -86,6 +86,7 @@ def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     """The paths of the nodes' disks. A plan has named one for each."""
     uses: dict[tuple[str, str], list[Use]] = {}
     for node in nodes:
+        # A tier with one `path` for all names no disks of nodes.
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
@@ -114,6 +115,7 @@ def directories(tier: Tier, nodes: Sequence[str]) -> dict[Path, Path]:
             path_of[use] = Path(place.path)
 
     def order(use: Use) -> tuple[bool, int]:
+        # False sorts before True: the data of all nodes come before their WAL.
         return use.wal, nodes.index(use.node)
 
     by_directory: dict[Path, Path] = {}
@@ -175,6 +177,7 @@ class MachineShare:
             name = ""
             if self.machine:
                 name = f"{self.machine}: "
+            # An error passes through several such blocks, and must say the machine only once.
             if error not in but and not error.what.startswith(name):
                 error.what = f"{name}{error.what}"
                 error.args = (error.what,)
@@ -203,6 +206,7 @@ def shares(
             machines[node] = tier.disk.of_nodes[node].machine
     has_engines = world.platform.abilities.engine_of is not None
     if has_engines and any(machines.values()):
+        # Each node's path is looked for on its own machine, where another disk has the same path.
         return tuple(
             MachineShare(world.on(node), (node,), machines[node]) for node in nodes
         )

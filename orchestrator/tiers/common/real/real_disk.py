@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from orchestrator import model, units
 from orchestrator.errors import (
@@ -88,7 +88,7 @@ def attached(
         return sum(sizes_bytes[node] for node in place.nodes)
 
     disks = disks_at(tier, places, needed_bytes, world.machine)
-    directory_of: dict[Use, tuple[Path, mounts.RealDisk]] = {}
+    directory_of: dict[Use, _Directory] = {}
     with ExitStack() as up:
         for place, disk in disks.items():
             names = [use.folder for use in place.uses]
@@ -96,7 +96,7 @@ def attached(
                 _directories(disk, names, world, filled=filled, stays=stays)
             )
             for use, directory in zip(place.uses, directories, strict=True):
-                directory_of[use] = (directory, disk)
+                directory_of[use] = _Directory(directory, disk)
         disk_facts: dict[str, dict[str, Any]] = {}
         for place, disk in disks.items():
             disk_facts[place.key] = facts(place, disk, world.machine)
@@ -125,16 +125,20 @@ def _directories(
             yield directories
 
 
-def _volume(
-    node: str, directory_of: Mapping[Use, tuple[Path, mounts.RealDisk]]
-) -> model.Volume:
-    folder, disk = directory_of[Use(node)]
-    volume = model.Volume(str(folder), disk.node, restored=False, kept=False)
-    wal_use = Use(node, wal=True)
-    if wal_use not in directory_of:
+class _Directory(NamedTuple):
+    """A directory of a node, and the disk on which it is."""
+
+    path: Path
+    disk: mounts.RealDisk
+
+
+def _volume(node: str, directory_of: Mapping[Use, _Directory]) -> model.Volume:
+    data = directory_of[Use(node)]
+    volume = model.Volume(str(data.path), data.disk.node, restored=False, kept=False)
+    wal = directory_of.get(Use(node, wal=True))
+    if wal is None:
         return volume
-    wal_folder, wal_disk = directory_of[wal_use]
-    return replace(volume, wal=str(wal_folder), wal_device=wal_disk.node)
+    return replace(volume, wal=str(wal.path), wal_device=wal.disk.node)
 
 
 def facts(place: DiskPath, disk: mounts.RealDisk, machine: Machine) -> dict[str, Any]:
@@ -158,6 +162,7 @@ def watched(disk: mounts.RealDisk, machine: Machine) -> Iterator[None]:
     try:
         yield
     except (RunError, UnavailableError) as error:
+        # A disk that has vanished explains the other error, so it is the one that is raised.
         if mounts.is_there(disk, machine):
             raise
         raise _vanished(disk, evidence=error.what) from error
@@ -187,6 +192,7 @@ def believable(
     if not expected.allow_root_disk:
         _require_own_disk(path, disk, machine)
     _require_expected_mount(disk, expected)
+    # The kernel itself remounts a file system read-only when its disk fails.
     if "ro" in disk.mount.options.split(","):
         raise UnavailableError(
             f"{path} is mounted read-only",
@@ -242,13 +248,13 @@ def _require_expected_mount(disk: mounts.RealDisk, expected: RealDisks) -> None:
 
 
 def free_bytes(path: Path, machine: Machine) -> int:
-    """Free space at `path`. What restored directories take counts as free, because they are filled
-    again or removed."""
+    """Free space at `path`, with what restored directories take."""
     data = path / FOLDER
     free = machine.free_bytes(str(path))
     if not machine.exists(str(data)):
         return free
     for name in machine.listing(str(data)):
+        # Restored directories are filled again or removed, so what they take will be free.
         free += snapshots.held_bytes(data / name, machine)
     return free
 
@@ -260,13 +266,11 @@ def folders(
     world: World,
     left_on: mounts.RealDisk | None = None,
 ) -> Iterator[tuple[Path, ...]]:
-    """An empty directory for each name below `path`/tierbench-data.
-
-    They are removed after the block, and before it too, because a killed run may have left some.
+    """An empty directory for each name below `path`/tierbench-data, removed after the block.
 
     `left_on`: the disk on which they are left for the next run. They are then removed only if the
-    block raised or the disk is gone. If exactly these directories were restored and left before,
-    they are used as they are, and are not empty.
+    block raised. If exactly these directories were restored and left before, they are used as they
+    are, and are not empty.
     """
     data = path / FOLDER
     machine = world.machine
@@ -276,10 +280,12 @@ def folders(
     try:
         restored = set(content) == _content_if_restored(directories)
         if left_on is None or not restored or not marked_folders.is_ours(data, world):
+            # A killed run may have left directories, and those of another data set are of no use.
             removal.anew(data, names, world)
         yield directories
         is_left = left_on is not None and mounts.is_there(left_on, machine)
     finally:
+        # After an error nobody knows what is in them. Where the disk is gone its path may be too.
         if not is_left and machine.is_folder(str(path)):
             what = "the directories of the nodes could not be removed"
             removal.remove_there([data], world, what)

@@ -31,7 +31,7 @@ from orchestrator.tiers.common.gate.fio_jobs import (
 )
 from orchestrator.tiers.common.real import node_places, real_disk
 
-_DEPTH = 128
+_DEPTH = 128  # what a loop device queues: no emulated disk sees more in flight
 _LARGE_DEPTH = 32
 _RAMP = "500ms"
 _PROBE_S = 1.0
@@ -39,7 +39,7 @@ _UNHURRIED = 0.5  # of the disk's rate, as in the truth gate: a lone request nev
 _STEP_S = 5.0
 _FIRST_STEPS = 3
 _FALLEN = 0.9  # a rate below this share of the first ones: the burst is over
-_ROOM = 1.25  # of the file that fio writes
+_ROOM = 1.25  # times fio's file: the file system needs some
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,15 @@ def record(
         limits = _limits(fio, effort, world)
         reads, writes = _latencies(fio, effort, limits, world)
     day = stamp(began_s)
+    measured: dict[str, Any] = {
+        "began": day,
+        "took_s": round(world.clock.now() - began_s, 1),
+        "fio": version.strip(),
+        "tierbench": __version__,
+        "kernel": world.machine.facts().kernel,
+        "reads_timed": reads.requests,
+        "writes_timed": writes.requests,
+    }
     what = str(facts.get("model") or facts["device"])
     return RecordedDisk(
         schema_version=1,
@@ -103,15 +112,7 @@ def record(
             read_quantiles_s=reads.quantiles_s, write_quantiles_s=writes.quantiles_s
         ),
         burst=burst,
-        measured={
-            "began": day,
-            "took_s": round(world.clock.now() - began_s, 1),
-            "fio": version.strip(),
-            "tierbench": __version__,
-            "kernel": world.machine.facts().kernel,
-            "reads_timed": reads.requests,
-            "writes_timed": writes.requests,
-        },
+        measured=measured,
         device=facts,
     )
 
@@ -170,7 +171,9 @@ def _latencies(
         return fio.run("latency", settings)
 
     world.progress.step("how long a single request takes", effort.latency_s)
+    # A slow disk limits a lone request by its latency: a pause would only cost requests.
     alone_per_s = _iops(timed(_PROBE_S, 0.0)[0])
+    # The job has reads and writes in turn, so the lowest of the rates holds it up first.
     lowest_iops = min(limits.iops_read, limits.iops_write, limits.iops_mixed)
     unhurried_per_s = _UNHURRIED * lowest_iops
     pause_s = 0.0
@@ -188,7 +191,7 @@ def _timed(job: Mapping[str, Any], way: str) -> _Timed:
         counts[int(ns) / 1e9] = int(count)
     try:
         quantiles_s = latency_quantiles.of_histogram(counts)
-    except ValueError as error:
+    except ValueError as error:  # too slow a disk for so short a time
         raise GateError(
             f"fio timed no {way}: {error}", advice="measure for longer"
         ) from error
@@ -218,8 +221,10 @@ def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
         return None
     peak = statistics.median(rate for _, rate in rates[:_FIRST_STEPS])
     low = len(rates)
+    # From the end: a rate that fell and rose again was no burst that ended.
     while low > 0 and rates[low - 1][1] < _FALLEN * peak:
         low -= 1
+    # Slow from the first step on, or never: there is no burst to tell.
     if not 0 < low < len(rates):
         return None
     base = statistics.median(rate for _, rate in rates[low:])

@@ -60,7 +60,7 @@ def forget(
     data: Collection[Path], world: World, only_list: bool = False
 ) -> tuple[MarkedFolder, ...]:
     """Removes folders of data in `data` and wherever a disk is mounted on the machines of nodes,
-    as far as their mark is ours. A profile may lie anywhere, but its disks are mounted."""
+    as far as their mark is ours."""
     if world.platform.abilities.engine_of is not None:
         return _forget_on_engines(data, world, only_list)
     existing: list[Path] = []
@@ -76,6 +76,7 @@ def _may_be_ours(data: Collection[Path], machine: Machine) -> list[Path]:
     for path in data:
         paths.add(path.parent)
     with suppress(OSError):
+        # A profile may lie anywhere and be gone, but the disks that it named are mounted.
         for point in mounts.mount_points(machine):
             paths.add(Path(point.path))
     node_folders: list[Path] = []
@@ -121,7 +122,8 @@ def anew(folder: Path, names: Sequence[str], world: World) -> None:
 
 
 def root_of(folder: Path) -> Path:
-    """The path of a person in which our folder is: data sets are in a folder of ours again."""
+    """The path of a person in which our folder is."""
+    # A data set lies in a folder of ours, which lies in the person's.
     if folder.parent.name == SNAPSHOTS:
         return folder.parent.parent
     return folder.parent
@@ -147,6 +149,7 @@ def read(
 
 def program(verb: str, world: World, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     """What lists or removes folders in a container: see `marked`."""
+    # The container has Python and nothing of ours: the module travels as text.
     source = Path(marked.__file__).read_text(encoding="utf-8")
     return ("python3", "-c", source, verb, owner(world), *arguments)
 
@@ -162,6 +165,7 @@ def in_container(
     fails, unless `failure` does not say what that means."""
     seen: list[Mount] = []
     for root in dict.fromkeys(roots):
+        # A path that is a link is shown where it leads to, under the name that was asked for.
         source = world.machine.real_path(str(root))
         seen.append(Mount(source, f"{HOST}{root}"))
     spec = own_images.container(

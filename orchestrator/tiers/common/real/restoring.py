@@ -27,11 +27,11 @@ def snapshots_of(
     tier: Tier, sizes_bytes: Sequence[int], name: str, world: World
 ) -> tuple[Path, ...]:
     """One for each directory of a node, on its machine, in a folder of their own; none if every run
-    loads: as the profile says, else where there is no room for a copy beside the data. On machines
-    of their own its name has theirs, since what is known of a data set is in the one cache here."""
+    loads: as the profile says, else where there is no room for a copy beside the data."""
     names = node_names(len(sizes_bytes))
     machines = _machines_of(tier, names)
     if machines:
+        # What is known of a data set is in the one cache here, by its name alone.
         name = f"{name}-{hashlib.sha256(machines.encode()).hexdigest()[:8]}"
     taken = snapshots.paths(tier, node_places.directories(tier, names), name, world)
     if tier.disk.snapshots is not None:
@@ -140,6 +140,7 @@ def _slowest(restored: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     for key in ("took_s", "quiet_wait_s"):
         times_s = [machine[key] for machine in facts if key in machine]
         if len(times_s) == len(facts):
+            # The machines work at once, so the slowest is what the run waited for.
             slowest[key] = max(times_s)
     rests = [machine["quiet"] for machine in facts if "quiet" in machine]
     if rests:
@@ -169,6 +170,7 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
         return True
     for path, count in node_places.holding(tier, share.nodes).items():
         free_bytes = real_disk.free_bytes(path, machine)
+        # The data of each node, and their copy.
         needed_bytes = 2 * count * max(data.sizes_bytes)
         if free_bytes < needed_bytes:
             free = format_bytes(free_bytes)
@@ -185,12 +187,13 @@ def _has_room(tier: Tier, share: MachineShare, data: NodesData) -> bool:
 def _attached(
     tier: Tier, share: MachineShare, data: NodesData, kept: bool = False
 ) -> Iterator[Disks]:
-    """`kept`: the directories become snapshots afterwards. Else restored ones stay for the next
-    run, until something else needs their place: a load, or a gate."""
+    """`kept`: the directories become snapshots afterwards."""
     taken = data.snapshots
     world = share.world
     way = snapshots.chosen(tier).way
     by_command = bool(taken) and way == "command"
+    # Restored directories stay for the next run, which then writes only
+    # what differs. A load or a gate that needs their place removes them.
     stays = bool(taken) and not kept and not by_command
     where = node_places.directories(tier, share.nodes)
     began_s = world.clock.monotonic()
@@ -233,7 +236,10 @@ def _by_command(
     """Runs the profile's `restore` for each disk, on which it finds our folder empty."""
     answers: dict[str, Any] = {}
     with ExitStack() as up:
+        # One command for each disk, in the order of the nodes: several nodes may be on one.
         for path in dict.fromkeys(where.values()):
+            # Before the command: it may mount the disk anew,
+            # and must do so at the disk that is meant.
             real_disk.believable(tier, str(path), 0, world.machine)
             up.enter_context(real_disk.folders(path, (), world))
             answers[str(path)] = snapshots.by_command(
@@ -250,6 +256,7 @@ def _loading(
     world = share.world
     before = data
     if not data.resumed:
+        # What a killed load has left takes the room of the new one.
         snapshots.discard(taken, world)
         before = replace(data, snapshots=())
     where = node_places.directories(tier, share.nodes)
@@ -262,6 +269,7 @@ def _loading(
             snapshots.by_command("save", tier, path, where, taken, world)
         for file in taken:
             files.make_folder(file.parent)
+            # The command's snapshot is seen by nobody else: this note says that it was made.
             files.write_text(file, "saved by the profile's own command\n")
 
 
@@ -270,7 +278,8 @@ def _loading(
 # the kernel still writes.
 
 DEADLINE_S = 120.0
-QUIET_S = 1.0  # in which there were at most so many I/Os and bytes
+# A second with at most so many I/Os and bytes is quiet: file systems write a little at all times.
+QUIET_S = 1.0
 MOST_IOS = 20
 MOST_BYTES = 1_024_000
 _DROP_S = 300.0
@@ -311,6 +320,7 @@ def _await_quiet(devices: Sequence[str], world: World) -> bool | None:
         hardly_anything = ios <= MOST_IOS and moved_bytes <= MOST_BYTES
         return hardly_anything and not last.in_flight
 
+    # The first look has nothing to compare with.
     world.clock.sleep(QUIET_S)
     return clock.wait_until(
         rests, deadline_s=DEADLINE_S, clock=world.clock, every_s=QUIET_S
@@ -323,7 +333,7 @@ def _drop(
     """Drops caches: all of the machine if this is root, else those of the files that were
     copied."""
     drop = script(__package__, "drop")
-    # Else the shell is another machine's.
+    # The shell is this computer's: elsewhere it would empty the wrong machine's caches.
     if world.is_here and world.shell.run(drop, timeout_s=_DROP_S).exit_code == 0:
         return "of the machine"
     arguments = [f"{removal.HOST}{directory}" for directory in directories]
@@ -346,7 +356,7 @@ class _DiskCounts:
 def _counted(devices: Sequence[str], machine: Machine) -> _DiskCounts | None:
     """The counts of these devices; None if one is not there."""
     try:
-        machine.refresh()  # what was read before shows no movement
+        machine.refresh()  # an agent's answer of a moment ago would show no movement
         by_device = block_devices.counters_by_device(machine)
         counters = [by_device[device] for device in set(devices)]
     except (OSError, KeyError):

@@ -34,14 +34,14 @@ def chosen(tier: Tier) -> Snapshots:
 def paths(
     tier: Tier, folders: Mapping[Path, Path], name: str, world: World
 ) -> tuple[Path, ...]:
-    """One for each of `folders` of nodes → path of its disk. A data set of another cache has
-    another name, because each cache knows only how its own were loaded."""
+    """One for each of `folders` of nodes → path of its disk."""
     way = chosen(tier)
     if way.way == "command":
         disks = [str(path) for path in folders.values()]
         unique = marked_folders.unique_name(name, world, *disks, way.save, way.restore)
         folder = world.cache / "datasets" / unique
         return tuple(folder / f"{directory.name}{_SAVED}" for directory in folders)
+    # A data set of another cache has another name: each cache knows only how its own were loaded.
     roots = {directory: Path(way.path or path) for directory, path in folders.items()}
     unique = marked_folders.unique_name(
         name, world, *(str(root) for root in roots.values())
@@ -58,6 +58,8 @@ def places(
     """Folder → how many directories of nodes it holds at most, with snapshots not yet there."""
     way = chosen(tier)
     counts = dict(directories)
+    # Without a word of the profile copies are made only
+    # where there is room: they need none for sure.
     if tier.disk.snapshots is None or way.way not in COPIES:
         return counts
     for path, count in directories.items():
@@ -103,6 +105,7 @@ def _require_other_disk(
     points = mounts.mount_points(machine)
     other = mounts.holding(Path(path), points, machine)
     for disk in disks:
+        # Copying from the measured disk itself would spend the credit that another path is to save.
         if disk.mount.device == other.device:
             raise UsageError(
                 f"{tier.name}: `snapshots` names {path}, which is on {disk.node}, "
@@ -134,6 +137,7 @@ def save(tier: Tier, pairs: Pairs, world: World) -> None:
     how = "move"
     if chosen(tier).way == "elsewhere":
         how = "copy"
+    # An earlier snapshot of that name would be mixed with the new one.
     for folder in dict.fromkeys(snapshot.parent for _, snapshot in pairs):
         removal.anew(folder, (), world)
     world.progress.step("keeping the data set")
@@ -159,6 +163,7 @@ def restore(pairs: Pairs, world: World) -> dict[str, Any]:
     world.progress.step("restoring the data set")
     from_snapshots = [(snapshot, directory) for directory, snapshot in pairs]
     done = _copied(("restore",), from_snapshots, world)
+    # Warnings of the program come before its last line, which has the facts.
     return dict(json.loads(done.out.strip().splitlines()[-1]))
 
 
@@ -181,10 +186,10 @@ def _copied(program: Sequence[str], pairs: Pairs, world: World) -> Completed:
 
 
 def discard(taken: Iterable[Path], world: World) -> None:
-    """Removes snapshots, or what a killed program left of them, before others take their place.
-    Those of the profile's own commands are the profile's."""
+    """Removes snapshots, or what a killed program left of them, before others take their place."""
     folders: dict[Path, None] = {}
     for path in taken:
+        # Snapshots of the profile's own commands are the profile's.
         if path.suffix != _SAVED:
             folders[path.parent] = None
     there: list[Path] = []

@@ -1,0 +1,123 @@
+"""The limits of a tier by the names that our disk server has for them (docs/TIERS.md).
+
+Rates are in 1/s and bytes/s, latencies in µs, a bucket's start in %; 0 is no limit.
+"""
+
+from collections.abc import Mapping
+
+from orchestrator.tier import Tier
+from orchestrator.tier.slow_disk import SlowDisk
+
+BASES = ("iops", "bytes_per_s")
+PEAKS = ("iops_burst", "bytes_burst")
+_SHARED = ("shared_iops", "shared_bytes_per_s")
+LATENCIES = ("read_latency_us", "write_latency_us")
+CREDIT = "burst_start"
+STALL = "stall_s"
+# What `tiers set` and `disk set` may change. A shared limit is left out: it is in force only where
+# all its disks have the same.
+CHANGEABLE = (
+    *BASES,
+    *LATENCIES,
+    *PEAKS,
+    *(f"{peak}_length" for peak in PEAKS),
+    CREDIT,
+    STALL,
+)
+# What `--confirm` moves. The peak goes with its base: else a burst would hide the change.
+LEVERS: Mapping[str, tuple[str, ...]] = {
+    "IOPS": ("iops", "iops_burst"),
+    "bandwidth": ("bytes_per_s", "bytes_burst"),
+    "disk latency": LATENCIES,
+    "shared IOPS": ("shared_iops",),
+    "shared bandwidth": ("shared_bytes_per_s",),
+}
+
+
+def limits_of(tier: Tier) -> dict[str, int | float]:
+    """What `device serve` is to enforce."""
+    read_us = (tier.latency.read_s or 0) * 1e6
+    write_us = (tier.latency.write_s or 0) * 1e6
+    limits: dict[str, int | float] = {
+        "iops": tier.limits.iops or 0,
+        "bytes_per_s": tier.limits.bytes_per_s or 0,
+        "io_unit": tier.limits.io_unit_bytes,
+        "read_latency_us": round(read_us),
+        "write_latency_us": round(write_us),
+    }
+    shared = tier.shared
+    if shared is not None:
+        limits["shared_iops"] = shared.iops or 0
+        limits["shared_bytes_per_s"] = shared.bytes_per_s or 0
+    limits |= _burst_limits(tier)
+    epochs = None
+    if tier.latency.model:
+        epochs = tier.latency.model.slow_epochs
+    if epochs is not None:
+        limits["slow_factor"] = epochs.factor
+        limits["slow_dwell_s"] = epochs.slow_dwell_s
+        limits["good_dwell_s"] = epochs.good_dwell_s
+    return limits
+
+
+def _burst_limits(tier: Tier) -> dict[str, int | float]:
+    """The limits of a burst; none without one."""
+    burst = tier.limits.burst
+    # A bucket that starts empty is kept empty. It would fill while the database starts, and a short
+    # run would then measure credit that a busy disk never has.
+    if burst is None or burst.start_pct <= 0:
+        return {}
+    limits: dict[str, int | float] = {CREDIT: burst.start_pct}
+    for name, peak in zip(PEAKS, (burst.iops, burst.bytes_per_s), strict=True):
+        if peak:
+            limits[name] = peak
+            limits[f"{name}_length"] = burst.duration_s
+    return limits
+
+
+def liftable(tier: Tier) -> tuple[str, ...]:
+    """The limits that are lifted while nothing is measured."""
+    names = [*BASES, *PEAKS]
+    if tier.shared:
+        names += _SHARED
+    names += constant_latencies(tier)
+    return tuple(names)
+
+
+def constant_latencies(tier: Tier) -> tuple[str, ...]:
+    """The latencies of a tier that can be changed on a running disk."""
+    # One that is drawn comes from tables, which the server reads only when it starts.
+    if tier.latency.model:
+        return ()
+    return LATENCIES
+
+
+def slow_limits(tier: Tier, slow: SlowDisk) -> dict[str, float]:
+    """What the disk of a node is set to; a limit that the tier does not have stays so."""
+    if slow.how == "stall":
+        return {STALL: slow.lasts_s}
+    times = slow.amount
+    names: tuple[str, ...] = LATENCIES
+    if slow.how == "share":
+        times = slow.amount / 100
+        names = (*BASES, *PEAKS)
+    limits = limits_of(tier)
+    slower: dict[str, float] = {}
+    for name in names:
+        if limits.get(name):
+            # 0 would take the limit away: the disk would be faster, not slower.
+            slower[name] = max(1, round(times * limits[name]))
+    return slower
+
+
+def declared(tier: Tier) -> dict[str, int | float]:
+    """The limits that may have been lifted, as the tier declares them."""
+    limits = limits_of(tier)
+    settings: dict[str, int | float] = {}
+    for name in liftable(tier):
+        # A limit that is not named stays as it is, so a tier without one says 0.
+        settings[name] = limits.get(name, 0)
+    if CREDIT in limits:
+        # What was spent before the window is given back.
+        settings[CREDIT] = limits[CREDIT]
+    return settings
