@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from orchestrator.design.node_disks import node_names
 from orchestrator.errors import UnavailableError
@@ -98,32 +97,22 @@ class StorageClassTier:
     def loading(
         self, tier: Tier, data: NodesData, world: World
     ) -> Iterator[tuple[Volume, ...]]:
-        platform = volume_claims.claims_of(tier.name, world)
-        copies = tier.disk.snapshots is not None
-        names: list[str] = []
-        before: list[VolumeSource | None] = []
-        for note in data.snapshots:
-            names.append(_next_name(note, len(names) + 1))
-            source = None
+        kind = "snapshot"
+        if tier.disk.snapshots is not None:
+            kind = "claim"
+        names = _next_names(data.snapshots)
+        before: list[VolumeSource | None] = [None] * len(names)
+        if data.resumed:
             # A load that goes on begins with what the earlier one had kept.
-            if data.resumed:
-                source = _source(note)
-            before.append(source)
+            before = [_source(note) for note in data.snapshots]
+        stays = kind == "claim"
         with volume_claims.rented(
-            tier, names, before, world, stays=copies, kept=True
+            tier, names, before, world, stays=stays, kept=True
         ) as rented:
             yield rented.volumes
-            if not copies:
-                for name in names:
-                    world.progress.step(f"keeping a snapshot of {name}")
-                    with platform.snapshot(
-                        name, name, volume_claims.COPY_S, stays=True
-                    ):
-                        pass
+            if kind == "snapshot":
+                volume_claims.keep_snapshots(tier, names, world)
         # Only now: a note says that what it names is whole.
-        kind = "snapshot"
-        if copies:
-            kind = "claim"
         for note, name in zip(data.snapshots, names, strict=True):
             files.make_folder(note.parent)
             files.write_text(note, f"{kind} {name}\n")
@@ -135,23 +124,7 @@ class StorageClassTier:
         names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
         with volume_claims.rented(tier, names, sources, world) as rented:
             # Read back before the node starts: a wrong volume would cost a whole run.
-            given = at_once.each(
-                lambda volume: volume_claims.given(
-                    tier, volume, rented.storage_class, world
-                ),
-                rented.volumes,
-            )
-            disks: dict[str, dict[str, Any]] = {}
-            differences: list[str] = []
-            for volume, claimed in zip(rented.volumes, given, strict=True):
-                node = volume.placement
-                disks[node] = volume_claims.facts_of(node, claimed)
-                differences += volume_claims.differences(
-                    node, rented.storage_class, claimed
-                )
-            facts = {**volume_claims.mechanism(rented.storage_class), "disks": disks}
-            if differences:
-                facts["cloud"] = {"differences": differences}
+            facts = volume_claims.facts_of_rented(tier, rented, world)
             first = sources[0]
             if first:
                 facts["restored"] = {"way": first.kind}
@@ -228,10 +201,13 @@ def _source(note: Path) -> VolumeSource:
     return VolumeSource("snapshot", name)
 
 
-def _next_name(note: Path, number: int) -> str:
-    """A name for the data of a node: another one if it goes on from data that are kept."""
-    # The old data must stay until the new are whole, so both need a name.
-    name = f"data-{note.parent.name}-{number}"
-    if note.is_file() and _source(note).name == name:
-        return f"{name}-again"
-    return name
+def _next_names(notes: Sequence[Path]) -> list[str]:
+    """A name for the data of each node: another one than that of data that are kept."""
+    names: list[str] = []
+    for number, note in enumerate(notes, start=1):
+        name = f"data-{note.parent.name}-{number}"
+        # The old data must stay until the new are whole, so both need a name.
+        if note.is_file() and _source(note).name == name:
+            name = f"{name}-again"
+        names.append(name)
+    return names

@@ -20,7 +20,8 @@ CHANGEABLE = (
     *BASES,
     *LATENCIES,
     *PEAKS,
-    *(f"{peak}_length" for peak in PEAKS),
+    "iops_burst_length",
+    "bytes_burst_length",
     CREDIT,
     STALL,
 )

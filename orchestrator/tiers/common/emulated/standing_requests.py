@@ -30,7 +30,9 @@ def prepared(
             advice="take --name with up to 40 of a to z, 0 to 9, `-`, `_` and `.`",
         )
     # After a reboot a container of that name is there and does not run. Its data are used again.
-    others = {known.disk.name: known for known in standing.standing_disks(world)}
+    others: dict[str, standing.KnownDisk] = {}
+    for standing_disk in standing.standing_disks(world):
+        others[standing_disk.disk.name] = standing_disk
     left = others.pop(name, None)
     if left and left.state == "up":
         raise UsageError(

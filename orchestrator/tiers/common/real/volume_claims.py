@@ -20,7 +20,7 @@ from orchestrator.tiers.common.emulated import disk_files, disk_server
 from orchestrator.units import format_bytes, listed
 
 _RENT_S = 600.0  # a cloud makes and attaches a disk within minutes
-COPY_S = 3600.0  # in which a snapshot is made, or a copy read in full
+_COPY_S = 3600.0  # in which a snapshot is made, or a copy read in full
 _READ_ALL = ("sh", "-c", "find /tier -xdev -type f -exec cat {} + > /dev/null")
 
 
@@ -96,13 +96,49 @@ def rented(
             for name, source in zip(names, sources, strict=True)
         ]
         with at_once.entered(claims) as claimed:
-            volumes: list[Volume] = []
-            nodes = node_names(len(sources))
-            for claim, source, node in zip(claimed, sources, nodes, strict=True):
-                restored = source is not None
-                volume = Volume(claim, "", restored=restored, kept=kept, placement=node)
-                volumes.append(volume)
-            yield Rented(storage_class, tuple(volumes))
+            volumes = _on_nodes(claimed, sources, kept)
+            yield Rented(storage_class, volumes)
+
+
+def _on_nodes(
+    claims: Sequence[str], sources: Sequence[VolumeSource | None], kept: bool
+) -> tuple[Volume, ...]:
+    """The claim of each node as a volume, in their order."""
+    volumes: list[Volume] = []
+    nodes = node_names(len(sources))
+    for claim, source, node in zip(claims, sources, nodes, strict=True):
+        restored = source is not None
+        volume = Volume(claim, "", restored=restored, kept=kept, placement=node)
+        volumes.append(volume)
+    return tuple(volumes)
+
+
+def keep_snapshots(tier: Tier, names: Sequence[str], world: World) -> None:
+    """Makes a snapshot of each claim, of the same name, which stays."""
+    platform = claims_of(tier.name, world)
+    for name in names:
+        world.progress.step(f"keeping a snapshot of {name}")
+        with platform.snapshot(name, name, _COPY_S, stays=True):
+            pass
+
+
+def facts_of_rented(tier: Tier, rented: Rented, world: World) -> dict[str, Any]:
+    """What all volumes are, as a run's facts keep it. GateError as `given`."""
+    storage_class = rented.storage_class
+    volumes = rented.volumes
+    given_to_all = at_once.each(
+        lambda volume: given(tier, volume, storage_class, world), volumes
+    )
+    disks: dict[str, dict[str, Any]] = {}
+    differences: list[str] = []
+    for volume, given_volume in zip(volumes, given_to_all, strict=True):
+        node = volume.placement
+        disks[node] = facts_of(node, given_volume)
+        differences += _differences(node, storage_class, given_volume)
+    facts = {**mechanism(storage_class), "disks": disks}
+    if differences:
+        facts["cloud"] = {"differences": differences}
+    return facts
 
 
 def given(
@@ -123,7 +159,7 @@ def given(
                 # EBS fetches a block of a copy when it is first read, so a
                 # run would wait for that. What is left in the page cache
                 # goes with the container, as the volume is then unmounted.
-                container.exec(_READ_ALL, timeout_s=COPY_S)
+                container.exec(_READ_ALL, timeout_s=_COPY_S)
     else:
         volume_given = platform.rented(volume.name, _RENT_S)
     wrong = listed(list(_wrong(tier, storage_class, volume_given)))
@@ -158,7 +194,7 @@ def _wrong(
         yield f"{given.driver} made it, not {storage_class.provisioner}"
 
 
-def differences(
+def _differences(
     node: str, storage_class: StorageClass, volume: RentedVolume
 ) -> Iterator[str]:
     """Parameters of the class that the driver noted otherwise."""
