@@ -1,6 +1,6 @@
 """The real image, wherever it can be had: one node by itself, and the first-run checklist.
 
-Goal: what docs/FIRST-RUN-YUGABYTEDB.md calls inferred becomes a fact or a failing test. Method: the
+Goal: what docs/research/YUGABYTEDB.md calls inferred becomes a fact or a failing test. Method: the
 image is looked for, then pulled; where neither works, the test is skipped and says so.
 """
 

@@ -324,7 +324,7 @@ def test_every_word_of_a_result_is_documented() -> None:
 
 
 def test_the_glossary_explains_each_term_once() -> None:
-    text = text_of("GLOSSARY.md", "NAMES.md")
+    text = text_of("GLOSSARY.md", "reference/NAMES.md")
     terms = [row[0] for row in table_rows(text)]
     heads = {"term", "cause", "kind of note", "instead of"}
     assert [term for term in terms if terms.count(term) > 1 and term not in heads] == []
@@ -332,7 +332,7 @@ def test_the_glossary_explains_each_term_once() -> None:
 
 
 def test_words_that_are_not_used_are_no_names() -> None:
-    banned = text_of("NAMES.md").split("## Words not used")[1]
+    banned = text_of("reference/NAMES.md").split("## Words not used")[1]
     parts_of_all = {
         only: [(*one, parts_of(one[1])) for one in names(only)]
         for only in (True, False)
@@ -379,7 +379,7 @@ def test_what_is_proven_says_which_tests_prove_it(row: str, file: str) -> None:
     """`make test` leaves out tests that are marked slow, and those on Kubernetes."""
     line = next(
         line
-        for line in text_of("COMBINATIONS.md").splitlines()
+        for line in text_of("research/PROVEN.md").splitlines()
         if line.startswith(f"| {row}")
     )
     text = (ROOT / "tests" / file).read_text()

@@ -607,7 +607,7 @@ def test_a_data_set_may_be_loaded_before_every_run_instead() -> None:
 
 
 def test_every_line_of_the_checklist_is_documented() -> None:
-    text = (ROOT / "docs" / "FIRST-RUN-YUGABYTEDB.md").read_text()
+    text = (ROOT / "docs" / "research" / "YUGABYTEDB.md").read_text()
     names = [fact.name for fact in checklist.lines()]
     assert names
     assert [name for name in names if f"| `{name}` |" not in text] == []
