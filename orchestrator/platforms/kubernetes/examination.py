@@ -191,17 +191,20 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
 
 
 def _asked(spec: Thing) -> Decimal:
-    """What the scheduler sets aside for a pod: while it runs, or before, if that is more."""
-    before = [_request(container) for container in spec.get("initContainers") or []]
-    beside = Decimal(0)  # those that go on
+    """What the scheduler sets aside for a pod: the most that it needs at any moment."""
+    # kubernetes.io, "Effective Pod requests and limits": init containers run one after the other,
+    # each beside the sidecars that are listed before it, which go on.
+    sidecars = Decimal(0)
+    most = Decimal(0)
     for container in spec.get("initContainers") or []:
+        request = _request(container)
+        most = max(most, sidecars + request)
         if container.get("restartPolicy") == "Always":
-            beside += _request(container)
-    running = beside
+            sidecars += request
+    running = sidecars
     for container in spec.get("containers") or []:
         running += _request(container)
-    first = max(before, default=Decimal(0)) + beside
-    return max(running, first) + _cpus(spec.get("overhead"))
+    return max(most, running) + _cpus(spec.get("overhead"))
 
 
 def _request(container: Thing) -> Decimal:

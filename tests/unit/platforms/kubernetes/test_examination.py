@@ -53,13 +53,25 @@ def test_what_each_node_may_ask_for(nodes: int, pods: list[Any], each: float) ->
     assert examination.free_cpus(nodes, MACHINES, pods) == each
 
 
-def test_containers_that_run_before_and_beside_others() -> None:
-    def asks(cpu: str, **more: str) -> dict[str, Any]:
-        return {"resources": {"requests": {"cpu": cpu}}, **more}
+def asks(cpu: str, **more: str) -> dict[str, Any]:
+    return {"resources": {"requests": {"cpu": cpu}}, **more}
 
-    before = [asks("2"), asks("500m", restartPolicy="Always")]
-    (one,) = [pod("b", "1", initContainers=before)]
-    assert examination.free_cpus(1, [machine("b", "4")], [one]) == 1.2
+
+LARGE = asks("2")
+SIDECAR = asks("500m", restartPolicy="Always")
+
+
+@pytest.mark.parametrize(
+    ("before", "left"),
+    [([LARGE, SIDECAR], 1.7), ([SIDECAR, LARGE], 1.2), ([SIDECAR], 2.2)],
+    ids=["sidecar begins later", "sidecar goes on beside", "sidecar alone"],
+)
+def test_containers_that_run_before_and_beside_others(
+    before: list[Any], left: float
+) -> None:
+    """The sums of kubernetes.io, "Effective Pod requests and limits"."""
+    with_others = pod("b", "1", initContainers=before)
+    assert examination.free_cpus(1, [machine("b", "4")], [with_others]) == left
 
 
 def test_without_a_machine_there_is_nothing() -> None:
