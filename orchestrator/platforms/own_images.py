@@ -38,6 +38,7 @@ def content_hash(folder: Path, files: Iterable[Path] | None = None) -> str:
         files = folder.rglob("*")
     for file in sorted(path for path in files if path.is_file()):
         name = str(file.relative_to(folder))
+        # The name counts too, and a null ends both, so that no two folders have the same bytes.
         digest.update(name.encode() + b"\0")
         digest.update(file.read_bytes() + b"\0")
     return digest.hexdigest()[:12]
@@ -81,9 +82,12 @@ def provide(root: Path, name: str, platform: Platform, progress: Progress) -> st
     image = tag(root, name)
     source = folder(root, name)
     images = platform.images
+    # One tag may be built for any architecture.
     if not images.present(image) or images.mismatch(image):
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
+            # Behind a proxy that signs anew, downloads of a build fail without its authority. It
+            # goes into a copy of the folder, so that the tag stays that of the folder.
             authorities = os.environ.get(AUTHORITIES_VARIABLE)
             recipe = (source / "Dockerfile").read_text(encoding="utf-8")
             if authorities and _AUTHORITIES[:-1] in recipe:

@@ -17,7 +17,7 @@ from pathlib import Path
 import psycopg
 
 from orchestrator.errors import EXIT_INTERRUPTED, EXIT_UNAVAILABLE
-from orchestrator.platforms.docker import campaigns
+from orchestrator.platforms.docker import guard as docker_guard
 from orchestrator.platforms.docker.connection import CAMPAIGN
 from tests.faults import scenes
 from tests.faults.scenes import Place, Scene
@@ -142,7 +142,7 @@ def _false_clock(seconds: int) -> Hit:
 def _taken_over(scene: Scene) -> bool:
     """While the program is suspended, a campaign on another machine takes its guard, as one does
     after minutes of silence; it is over before the program is gone on with."""
-    names = [campaigns.NAME, f"{campaigns.NAME}-beat-feed00"]
+    names = [docker_guard.NAME, f"{docker_guard.NAME}-beat-feed00"]
     labels = {
         CAMPAIGN: "feed00",
         "tierbench.host": "there",
@@ -152,7 +152,7 @@ def _taken_over(scene: Scene) -> bool:
     process = _program(scene).process
     process.send_signal(signal.SIGSTOP)
     try:
-        if not scene.asked("volume", "rm", campaigns.NAME):
+        if not scene.asked("volume", "rm", docker_guard.NAME):
             return False
         for name in names:
             scene.asked("volume", "create", *said, name)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import UnavailableError
-from orchestrator.platforms.docker import campaigns
+from orchestrator.platforms.docker import guard as docker_guard
 from orchestrator.platforms.kubernetes import manifests, space
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform
 from orchestrator.powers import ContainerSpec
@@ -76,7 +76,7 @@ def left_by_a_killed_campaign(engine: Engine, campaign: str) -> None:
     }
     process = {"tierbench.process": "another-boot pid:[1] 4194304 1"}
     engine.ahead_s = 0
-    for name in (campaigns.NAME, f"{campaigns.NAME}-beat-{campaign}"):
+    for name in (docker_guard.NAME, f"{docker_guard.NAME}-beat-{campaign}"):
         guard = {name: word for name, word in labels.items() if name != "tierbench"}
         engine.add(
             "volume", name, {"Labels": guard | process, "CreatedAt": engine.now()}

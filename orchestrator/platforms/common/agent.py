@@ -97,9 +97,8 @@ class AgentMachine:
         self._up = ExitStack()
         self._talking: Conversation | None = None
         self._failed: tuple[float, str] | None = None
-        self._wanted: dict[
-            str, int
-        ] = {}  # path → refreshes since it was last asked for
+        # Path → refreshes since it was last asked for.
+        self._wanted: dict[str, int] = {}
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._last = threading.local()  # of each thread, when its last text was read
         self._clocks = RecentOffsets()
@@ -135,6 +134,7 @@ class AgentMachine:
         for path, text in self._read(*OF_FACTS).texts.items():
             if isinstance(text, str):
                 texts[path] = text
+        # Files of a machine do not say what its provider calls it.
         instance_type = ""
         if self.facts_told:
             instance_type = self.facts_told.instance_type
@@ -146,6 +146,7 @@ class AgentMachine:
             self._wanted[path] = age
             if age > KEPT:
                 self._wanted.pop(path, None)
+        # If the question fails, nothing of the tick before is taken for this one's.
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
         self._refreshed = self._read(*self._wanted)
 
@@ -200,13 +201,15 @@ class AgentMachine:
     def _ask(self, *words: str) -> tuple[dict[str, Any], float]:
         """The answer, and when it was made by this computer's clock. OSError if there is none."""
         self._raise_if_silent()
-        # The platform asks while it starts the agent.
+        # The platform asks for the machine while it starts the agent: who then waited would wait
+        # for itself.
         if self._asker == threading.get_ident():
             raise OSError(f"the agent of {self.name} is not up yet")
         if not self._asking.acquire(timeout=self.queue_s):
             raise self._silent("another question is not answered yet")
         self._asker = threading.get_ident()
         try:
+            # Whoever had the turn before may have found the machine silent.
             self._raise_if_silent()
             answer, time_s = self._asked(words)
         except (TierbenchError, ValueError, KeyError) as error:
@@ -229,6 +232,7 @@ class AgentMachine:
         answer = json.loads(self._talking.receive(ANSWER_S))
         self._failed = None
         received_s = self._clock.now()
+        # The answer was made between both moments: in the middle, give or take half the time (NTP).
         middle_s = (sent_s + received_s) / 2
         half_s = (received_s - sent_s) / 2
         offset = ClockOffset(float(answer["time_s"]) - middle_s, half_s)
@@ -236,6 +240,7 @@ class AgentMachine:
         return answer, middle_s
 
     def _hang_up(self) -> None:
+        # First forgotten, then closed: what closing raises leaves nothing half open here.
         connection = self._up
         self._talking = None
         self._up = ExitStack()
@@ -248,7 +253,8 @@ class AgentMachine:
         return OSError(text)
 
     def _raise_if_silent(self) -> None:
-        """Nor is it waited for while its agent, which may take a minute, ends and starts anew."""
+        """OSError if the machine was silent a moment ago."""
+        # To end an agent and to start it anew may take a minute, for which no other thread waits.
         others = self._asker not in (None, threading.get_ident())
         failed = self._failed
         if failed and (others or self._clock.monotonic() < failed[0]):

@@ -37,6 +37,8 @@ class Arriving(tempfile.SpooledTemporaryFile[bytes]):
         self._room_bytes = free_bytes // 2
 
     def write(self, piece: Any) -> int:
+        # Before it is written: an image of others may
+        # give anything, and fill the disk of the results.
         length = self.tell() + len(piece)
         if length > self._most_bytes:
             raise _untrusted(f"gives more than {self._most_bytes:,} bytes")
@@ -60,6 +62,7 @@ def packed(source: Path, target: str) -> tuple[str, bytes]:
     """Returns the folder of a container in which to unpack, and what: `source`, a file that becomes
     `target`, or a folder whose files come to be in `target`."""
     content = io.BytesIO()
+    # A link's target would not be there in the container.
     with tarfile.open(fileobj=content, mode="w", dereference=True) as archive:
         if source.is_file():
             place = PurePosixPath(target)
@@ -91,16 +94,19 @@ def unpack(content: IO[bytes], target: Path, most_files: int = MOST_FILES) -> No
         with tarfile.open(fileobj=content, mode="r:") as archive:
             files: list[tarfile.TarInfo] = []
             for member in archive:
+                # A link could lead out of the folder; devices and folders hold no results.
                 if not member.isfile():
                     continue
-                # Of few bytes as many as its entry says: the sum would be no limit.
+                # A sparse file of few bytes unpacks to as many as its entry says, past any limit.
                 if member.issparse():
                     raise _untrusted(f"has a sparse file: {member.name}")
                 if len(files) == most_files:
                     raise _untrusted(f"has more than {most_files:,} files")
                 file = copy(member)
+                # Without the folder's own name, which stands before each.
                 file.name = member.name.partition("/")[2]
                 file.mode = 0o600  # as all that a campaign leaves
+                # All are looked at first: of an archive that is refused nothing is written.
                 files.append(tarfile.data_filter(file, str(target)))
             for file in files:
                 archive.extract(file, target, filter="data")

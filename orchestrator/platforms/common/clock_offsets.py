@@ -1,21 +1,13 @@
 """By how much the clock of another machine is off, from answers of the last minute."""
 
-from orchestrator.powers import (
-    ClockOffset,
-)
+from orchestrator.powers import ClockOffset
 
-RECENT_S = (
-    60.0  # in which two clocks of computers drift apart by some milliseconds at most
-)
+# In a minute two clocks of computers drift apart by some milliseconds at most.
+RECENT_S = 60.0
 
 
 class RecentOffsets:
-    """What answers showed of a clock within the last `RECENT_S`.
-
-    The shortest way there and back tells most, as in NTP's clock filter (RFC 5905, section 10); but
-    of the whole time it would hide that clocks drift apart. Answers that a later one contradicts
-    are dropped, because the clock was set meanwhile.
-    """
+    """What answers showed of a clock within the last `RECENT_S`."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[float, ClockOffset]] = []
@@ -24,6 +16,8 @@ class RecentOffsets:
         """`at_s`: when it was seen, by a clock that is never set."""
         still_true = []
         for seen_s, seen in self._seen:
+            # Of the whole time the fastest answer would hide that clocks drift apart.
+            # One that this answer contradicts is of a time before the clock was set.
             is_recent = at_s - seen_s <= RECENT_S
             if is_recent and seen.may_equal(offset):
                 still_true.append((seen_s, seen))
@@ -35,6 +29,7 @@ class RecentOffsets:
         """The offset with the shortest way there and back; the latest of several."""
         best: ClockOffset | None = None
         for _, offset in self._seen:
+            # As in NTP's clock filter (RFC 5905, section 10).
             if best is None or offset.within_s <= best.within_s:
                 best = offset
         return best

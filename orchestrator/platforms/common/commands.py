@@ -20,7 +20,9 @@ Chunk = tuple[bytes | None, bytes | None]
 _LOOK_EVERY_S = 1.0
 _POLL_S = 0.1
 QUIET_S = 8.0  # after which a command that says nothing may have lost its engine
-SEND_S = 60.0
+SEND_S = (
+    60.0  # what is sent is a line: an engine that does not take it for so long is gone
+)
 _UNNOTICED_S = 0.5  # after which the platform has noticed a death
 
 
@@ -47,7 +49,9 @@ class Output:
         self.came = 0  # pieces
         self._begun: list[str] = []  # parts of a line that has not ended yet
         self._decoders = [
-            codecs.getincrementaldecoder("utf-8")("replace") for _ in range(2)
+            # A piece may end within a character: what is begun waits for the next piece.
+            codecs.getincrementaldecoder("utf-8")("replace")
+            for _ in range(2)
         ]
         self._queue: queue.Queue[Chunk | Exception | None] = queue.Queue()
         threading.Thread(target=self._read, args=(chunks,), daemon=True).start()
@@ -74,6 +78,7 @@ class Output:
                     f"its output could not be read on: {type(chunk).__name__}: {chunk}"
                 )
                 raise RunError(what, evidence=self.tail()) from chunk
+            # An error of the command, as what it would have written to standard error.
             self.err.append(f"{chunk}\n")
             return True
         self.came += 1
@@ -83,6 +88,7 @@ class Output:
         if out:
             text = self._decoders[0].decode(out)
             self.out.append(text)
+            # A line may come in several pieces, and a piece may have several lines.
             first, *others = text.split("\n")
             self._begun.append(first)
             for other in others:
@@ -178,8 +184,7 @@ def follow(
 ) -> bool:
     """Reads the output to its end; False if the deadline comes first. Each second it looks at the
     containers of `watch` and calls `look`; and `ask`, for a sign of life, when no output has come
-    for a while. What they raise has the last output as its evidence. Looking holds up no line: by
-    when lines come it is measured, and a busy cluster may take seconds to answer."""
+    for a while. What they raise has the last output as its evidence."""
     looked_s = clock.monotonic()
     quiet_s = looked_s
     came = 0
@@ -196,9 +201,11 @@ def follow(
             if now >= deadline:
                 return False
             if looking and looking.done():
-                looking.result()
+                looking.result()  # raises what was found
                 looking = None
             if looking is None and now >= looked_s + _LOOK_EVERY_S:
+                # On a thread of its own: windows are measured by
+                # when lines come, and looking may take seconds.
                 looking = at_once.begun(look_at_all)
                 looked_s = now
             if output.came != came:
@@ -219,7 +226,8 @@ def _unheard(_line: str) -> None:
 
 
 def after_failure(watch: Sequence[Container], output: Output, clock: Clock) -> None:
-    """Waits a moment, and then does as `raise_if_dead`: a lost database is noticed late."""
+    """Waits a moment, and then does as `raise_if_dead`."""
+    # A client fails at once when its database dies, and the platform notices that later.
     if watch:
         clock.sleep(_UNNOTICED_S)
         raise_if_dead(watch, output)

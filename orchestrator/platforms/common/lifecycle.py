@@ -20,7 +20,7 @@ _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 8.0
 
 Answer = TypeVar("Answer")
-DEAD_S = 300.0  # a campaign that was silent for so long is dead
+DEAD_S = 300.0  # a campaign that was silent for so long, ten of its beats, is dead
 
 
 def patiently(
@@ -39,7 +39,10 @@ def patiently(
         try:
             return call()
         except Exception as error:
+            # One long silence is answer enough: a second would
+            # double the wait for an engine that is gone.
             was_silent = clock.monotonic() - begun_s >= _SILENT_S and timed_out(error)
+            # At least once more, also if the first call took all of the patience.
             over = was_silent or (again and clock.monotonic() + pause_s > end)
             if over or not may_pass(error):
                 raise
@@ -75,6 +78,8 @@ class Answering:
         )
 
     def _look(self) -> None:
+        # Before a signal a slow engine is waited for.
+        # After one, what is gone would hold up the end.
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
             self._is_gone = True
             raise UnavailableError(
@@ -150,6 +155,7 @@ def refusal(
     on: str, process_mark: str, its_host: str, more: str, drop: str
 ) -> UnavailableError:
     """The error of a second campaign. `drop`: the command that removes the guard of the first."""
+    # The mark's third word is the number of the process (`host.process_mark`).
     process = [*process_mark.split(), "?", "?", "?"][2]
     return UnavailableError(
         f"another campaign is running on this {on}: process {process} on "
@@ -167,7 +173,7 @@ def taken_down(remove: Callable[[], Any], stays: bool = False) -> Iterator[None]
     of `remove` becomes a note of it. `stays`: only if the block raised."""
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # Ctrl-C too: what was made is taken down
         try:
             remove()
         except TierbenchError as trouble:

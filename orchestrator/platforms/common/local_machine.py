@@ -11,10 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.platforms.common.machine_facts import OF_FACTS, facts_in, text_of
-from orchestrator.powers import (
-    ClockOffset,
-    MachineFacts,
-)
+from orchestrator.powers import ClockOffset, MachineFacts
 from orchestrator.system import files
 
 _FOLDERS_BELOW_ROOT = ("proc", "sys", "dev", "etc")
@@ -31,7 +28,11 @@ class LocalMachine:
         self.name = socket.gethostname()
 
     def facts(self) -> MachineFacts:
-        facts = facts_in({path: text_of(self, path) for path in OF_FACTS}, self.name)
+        texts: dict[str, str] = {}
+        for path in OF_FACTS:
+            texts[path] = text_of(self, path)
+        facts = facts_in(texts, self.name)
+        # What Python knows holds on systems without these files, too, such as macOS.
         return replace(
             facts,
             kernel=platform.release(),
@@ -41,6 +42,7 @@ class LocalMachine:
         )
 
     def read(self, path: str) -> str:
+        # Files of /proc may have any bytes, such as names of processes: none fails a reading.
         return self._at(path).read_text(encoding="utf-8", errors="surrogateescape")
 
     def exists(self, path: str) -> bool:
@@ -68,6 +70,7 @@ class LocalMachine:
 @lru_cache(maxsize=4096)  # the same files each second
 def _below(root: Path, path: str) -> Path:
     inside = path.lstrip("/")
+    # A test's tree has these; all other paths are this computer's own in tests, too.
     if inside.split("/")[0] in _FOLDERS_BELOW_ROOT:
         return root / inside
     return Path(path)

@@ -36,15 +36,17 @@ def value(text: str, key: str) -> str:
 def facts_in(
     texts: Mapping[str, str], hostname: str, instance_type: str = ""
 ) -> MachineFacts:
-    """What these files of `OF_FACTS` say; some processors have no name there."""
+    """What these files of `OF_FACTS` say."""
     kernel, system, cpus, memory = (texts.get(path, "") for path in OF_FACTS)
     processors = sum(line.startswith("processor") for line in cpus.splitlines())
+    # proc(5) says "kB" and means units of 1,024 bytes.
     memory_kib, _, _ = value(memory, "MemTotal:").partition(" ")
     return MachineFacts(
         hostname=hostname,
         kernel=kernel.strip(),
         system=value(system, "PRETTY_NAME=").strip('"'),
         cpus=max(1, processors),
+        # Kernels for ARM give processors no name.
         cpu_model=value(cpus, "model name").lstrip(":\t "),
         memory_bytes=int(memory_kib or 0) * 1024,
         instance_type=instance_type,
@@ -52,10 +54,10 @@ def facts_in(
 
 
 def kernels(machines: Sequence[Machine]) -> int:
-    """Returns how many of them are known to have a kernel of their own: the machines of kind and
-    minikube may be containers on one and the same. One machine is not asked."""
+    """Returns how many of them are known to have a kernel of their own."""
     if len(machines) == 1:
-        return 1
+        return 1  # without asking it
+    # The machines of kind and minikube may be containers on one and the same.
     boots = set(at_once.each(_boot, machines))
     boots.discard("")
     return len(boots)

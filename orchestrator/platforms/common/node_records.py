@@ -4,9 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from orchestrator.model import Node
-from orchestrator.powers import (
-    Container,
-)
+from orchestrator.powers import Container
 
 _Role = Literal["database", "coordinator", "client", "disk"]
 

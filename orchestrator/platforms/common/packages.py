@@ -1,8 +1,5 @@
 """Debian's packages in our images. They are those of the day on which an image was built, and the
-tag does not tell: so each campaign records what its images had.
-
-A package is recorded as one text, name and version: the version of one named `passwd`, under that
-name as a key, would be taken for a password and hidden."""
+tag does not tell: so each campaign records what its images had."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -16,7 +13,9 @@ from orchestrator.system import at_once
 _QUERY = ("dpkg-query", "--show", "--showformat", "${Package} ${Version}\\n")
 _DEADLINE_S = 60.0
 
-Packages = list[str]  # `fio 3.39-1`
+# `fio 3.39-1`, as one text. Under the name `passwd` as a key its version would be taken for a
+# password, and hidden.
+Packages = list[str]
 
 
 def installed(databases: Iterable[str], world: World) -> dict[str, Packages]:
@@ -69,13 +68,11 @@ def _packages_of(tag: str, world: World) -> Packages:
 
 
 def _read(listed: str) -> Packages:
-    """The packages with their versions.
-
-    Packages without a version are not wholly installed: left out.
-    """
+    """The packages with their versions."""
     packages: Packages = []
     for line in listed.splitlines():
         _, _, version = line.partition(" ")
+        # dpkg also lists packages of which only settings are left: these have no version.
         if version:
             packages.append(line)
     return packages

@@ -1,20 +1,14 @@
-"""Campaigns on an engine: one at a time, and what they left is removed, if it has our label.
-
-The guard is a volume with a fixed name, because making a volume that exists returns the existing
-one: the campaign that finds its own labels on it holds it. If the process that they name cannot be
-seen from here, the holder is alive while its second volume, renewed every half minute, is young by
-the engine's clock. Databases and disks end by themselves (`SignsOfLife`)."""
+"""What campaigns left on an engine is removed, if it has our label; and what is left of a program
+that was killed ends by itself (`SignsOfLife`)."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from docker.errors import APIError, DockerException
 
 from orchestrator.errors import RunError, UnavailableError
-from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
 from orchestrator.platforms.docker.connection import (
     CAMPAIGN,
@@ -24,158 +18,15 @@ from orchestrator.platforms.docker.connection import (
     STANDING,
     Engine,
 )
-from orchestrator.system import host, shell
-from orchestrator.system.clock import wait_until, wait_while
+from orchestrator.platforms.docker.guard import VolumeGuard
+from orchestrator.system import shell
+from orchestrator.system.clock import wait_while
 
-NAME = "tierbench-campaign"
-_HOST = "tierbench.host"
-_PROCESS = "tierbench.process"
-_TAKING_OVER_S = 1.0
 _REMOVAL_S = 20.0
 # Kind → how docker-py is told to remove one that is in use.
 _REMOVAL = {"container": {"force": True, "v": True}, "volume": {"force": True}}
 RENTED = ("database", "disk")  # roles: a client ends itself, much sooner
-_STEPS = 12
-
-
-class VolumeGuard:
-    """The `Guard` protocol on an engine. Several of one campaign share their beats."""
-
-    beats: GuardBeats = lifecycle.passed_on("_engine", "beats")
-
-    def __init__(self, engine: Engine, beside: Callable[[], None]) -> None:
-        """`beside`: is called with each beat of a guard that is ours."""
-        self._engine = engine
-        self._client = engine.client
-        self._beside = beside
-        self._is_given_back = False
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        self._is_given_back = False
-        with self._engine.errors("looking for another campaign"):
-            self._take()
-            self._make(_beat_name(self._engine.campaign))
-        try:
-            with self.beats.during(self._beat_anew):
-                yield
-        finally:
-            self._is_given_back = True
-            self._give_back()
-
-    def _give_back(self) -> None:
-        """The next campaign takes over what stays: this process is dead by then."""
-        with suppress(DockerException, OSError, UnavailableError):
-            self._drop(_beat_name(self._engine.campaign))
-            holder = self._volume(NAME)
-            if holder and self._is_own(holder):
-                self._drop(NAME)
-
-    def other(self) -> str | None:
-        with self._engine.errors("looking for another campaign"):
-            holder = self._volume(NAME)
-            if holder is None or self._is_own(holder) or not self._lives(holder):
-                return None
-            return _of(holder, CAMPAIGN)
-
-    def keeps(self, volume: Any) -> bool:
-        """Whether this volume guards this campaign, or another that is alive now: one may have
-        taken the place of a dead one since the volume was listed."""
-        if not volume.name.startswith(NAME):
-            return False
-        if self._is_own(volume):
-            return True
-        other = self.other()
-        if other is None:
-            return False
-        return volume.name == NAME or _of(volume, CAMPAIGN) == other
-
-    def _is_own(self, holder: Any) -> bool:
-        return _of(holder, CAMPAIGN) == self._engine.campaign
-
-    def _take(self) -> None:
-        for attempt in range(3):
-            holder = self._make(NAME)
-            if attempt and self._is_own(holder):
-                # Another campaign may be replacing the dead one too, and have removed our guard.
-                self._engine.clock.sleep(_TAKING_OVER_S)
-                holder = self._make(NAME)
-            if self._is_own(holder):
-                return
-            if self._lives(holder):
-                break
-            self._drop(NAME)
-            self._drop(_beat_name(_of(holder, CAMPAIGN)))
-        since = f"since {holder.attrs.get('CreatedAt')}"
-        at = _of(holder, _HOST)
-        drop = f"docker volume rm {NAME}"
-        raise lifecycle.refusal("Docker engine", _of(holder, _PROCESS), at, since, drop)
-
-    def _lives(self, holder: Any) -> bool:
-        if not _of(holder, CAMPAIGN):
-            return True  # tierbench did not make it, so it must not be removed
-        return lifecycle.lives(_of(holder, _PROCESS), lambda: self._is_young(holder))
-
-    def _is_young(self, holder: Any) -> bool:
-        """Whether the holder's last beat is recent by the engine's clock; True if unknown."""
-        name = _beat_name(_of(holder, CAMPAIGN))
-        clock = self._engine.clock
-        # It is missing while it is renewed; else the guard itself says when it was made.
-        beat = wait_until(
-            lambda: self._volume(name), deadline_s=2.0, clock=clock, every_s=1.0
-        )
-        beat = beat or holder
-        try:
-            now = self._engine.patiently(self._client.info)["SystemTime"]
-            age = datetime.fromisoformat(now) - datetime.fromisoformat(
-                beat.attrs["CreatedAt"]
-            )
-        except (KeyError, TypeError, ValueError):
-            return True
-        return age.total_seconds() < lifecycle.DEAD_S
-
-    def _beat_anew(self) -> None:
-        try:
-            holder = self._make(NAME)  # a `docker volume prune` may have taken it
-            if not self._is_own(holder):
-                other = _of(holder, CAMPAIGN)
-                raise lifecycle.taken_over(
-                    "the Docker engine", other, _of(holder, _HOST)
-                )
-            self._drop(_beat_name(self._engine.campaign))
-            self._make(_beat_name(self._engine.campaign))
-            self._beside()
-        except APIError as error:
-            if error.status_code in (401, 403):
-                raise lifecycle.refused_beat("the Docker engine", error) from error
-            raise
-        finally:
-            # One that the engine answered late may have made them again.
-            if self._is_given_back:
-                self._give_back()
-
-    def _volume(self, name: str) -> Any | None:
-        return self._engine.found(lambda: self._client.volumes.get(name))
-
-    def _make(self, name: str) -> Any:
-        labels = {
-            **self._engine.labels,
-            _HOST: host.name(),
-            _PROCESS: host.process_mark(),
-        }
-        self._engine.patiently(lambda: self._client.volumes.create(name, labels=labels))
-        return self._engine.patiently(lambda: self._client.volumes.get(name))
-
-    def _drop(self, name: str) -> None:
-        self._engine.found(lambda: self._client.volumes.get(name).remove(force=True))
-
-
-def _beat_name(campaign: str) -> str:
-    return f"{NAME}-beat-{campaign}"
-
-
-def _of(holder: Any, label: str) -> str:
-    return str((holder.attrs.get("Labels") or {}).get(label, ""))
+_STEPS = 12  # of a rent of 900 s: a watch in each container wakes each 75 s
 
 
 def _nothing() -> None:
@@ -203,8 +54,10 @@ class Leftovers:
 
         `only_list`: without things of this campaign, which removes them itself.
         """
+        # The campaign that is alive now, besides this one.
         spared = {self._guard.other()}
         if only_list:
+            # What this campaign has is removed by itself, so a list of leftovers leaves it out.
             spared.add(self._engine.campaign)
         swept = lifecycle.Swept()
         patiently = self._engine.patiently
@@ -243,6 +96,7 @@ class Leftovers:
     ) -> None:
         """Removes the volumes that nothing holds any more, and stops the disk's server."""
         for volume in volumes:
+            # One that is still used is refused, and comes to its turn after its container.
             with suppress(APIError):
                 self._engine.patiently(partial(volume.remove, force=True))
                 swept.removed.append(f"volume {volume.name}")
@@ -322,6 +176,7 @@ class SignsOfLife:
 
     def sign(self) -> None:
         """Tells all, not more often than each second step; who cannot be told is not waited for."""
+        # Each sign costs the engine 0.04 s of CPU, and beats come each half minute.
         now_s = self._engine.clock.monotonic()
         if now_s - self._signed_s >= 2 * self._step_s:
             self._signed_s = now_s
@@ -333,6 +188,7 @@ class SignsOfLife:
         place = "/tmp/tierbench-rent"
         step_s = str(self._step_s)
         argv = list(shell.script(__package__, "sign", place, step_s, str(_STEPS)))
+        # A container that has ended needs no sign; one that misses some ends by itself.
         with suppress(DockerException, OSError):
             command = api.exec_create(container, argv, stdout=False, stderr=False)
             api.exec_start(command["Id"], detach=True)

@@ -78,6 +78,7 @@ def connect(
     if host.startswith(_SSH):
         through = tunnel_to(host)
         environment["DOCKER_HOST"] = f"unix://{through.socket}"
+        # ssh has encrypted the way already: with these docker-py would speak TLS to a plain socket.
         for name in _CERTIFICATES:
             environment.pop(name, None)
     advice = _START
@@ -85,7 +86,7 @@ def connect(
         advice = f"check that it runs and can be reached from here: {_TRY}"
     with engine_errors(f"connecting to {engine or host}", advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
-        # With a version it asks for none, as it would before it is told the following.
+        # With a version docker-py asks nothing yet: what is set below would come too late.
         client = client_of(
             version=DEFAULT_DOCKER_API_VERSION,
             timeout=silence_s,
@@ -101,6 +102,7 @@ def connect(
             reached = reach(api.base_url)
         if api.base_url.startswith("http://") and not reached.is_local:
             lifecycle.require_asked_for("plain-tcp", _without_tls(host))
+        # Now the engine's own version, by which docker-py says what it may ask for.
         api._version = api._retrieve_server_version()
     return client, reached, host
 
@@ -147,8 +149,8 @@ def _without_tls(host: str) -> UsageError:
 
 
 def _require_listening(host: str, silence_s: float) -> None:
-    """OSError where nothing listens on a Unix socket: docker-py, which would find that out as well,
-    leaves its own unclosed."""
+    """OSError where nothing listens on a Unix socket."""
+    # docker-py would find that out as well, but leaves its own socket unclosed.
     scheme, _, path = host.partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as tried:
@@ -193,14 +195,12 @@ _REASON_CHARACTERS = 160
 
 
 def _reason(error: BaseException) -> str:
-    """Why an engine was not reached, in one line.
-
-    docker-py, requests and urllib3 each put their sentence around the one of the system, which is
-    the last of the chain."""
+    """Why an engine was not reached, in one line."""
     refused = ""
     pool = _POOL.search(str(error))
     if pool:
         refused = f"nothing listens at {pool[1]}:{pool[2]}"
+    # docker-py, requests and urllib3 each put their sentence around the one of the system.
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ConnectionRefusedError) and refused:
@@ -225,12 +225,15 @@ def engine_errors(doing: str, advice: str = _START) -> Iterator[None]:
         ) from error
     except APIError as error:
         text = str(error.explanation or error)
+        # Docker says the first of a port that it has
+        # given itself, the second of any other program's.
         if "port is already allocated" in text or "address already in use" in text:
             raise UnavailableError(
                 f"{doing}: a port is taken ({text})",
                 advice="free the port, or leave `port` out of the profile to use any free "
                 "one",
             ) from error
+        # A node that has died fails its run, not the campaign.
         if "is not running" in text:
             raise NodeError(f"{doing}: {text}") from error
         raise RunError(f"{doing}: Docker refused: {text}") from error
@@ -276,6 +279,7 @@ class Engine:
         except UnavailableError as error:
             if self.host.startswith(_SSH):
                 error.evidence = error.evidence or tunnel_to(self.host).trouble
+            # The error was named on its way through an inner block.
             if self.known_as in error.what:
                 raise
             what = f"{self.known_as}: {error.what}"
@@ -323,7 +327,8 @@ class Engine:
 
 
 def _may_pass(error: Exception) -> bool:
-    """A refusal is an answer too, so it is not asked again."""
+    """Whether asking again may help."""
+    # A refusal is an answer: the same question would get the same one.
     if isinstance(error, APIError):
         return error.status_code in _PASSING
     return isinstance(error, DockerException | OSError)

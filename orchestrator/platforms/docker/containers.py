@@ -23,17 +23,16 @@ _MOST_LOG_LINES = 1_000_000  # where an engine keeps more than it was told to
 _ERRORS = 2  # the number of standard error; 1 is standard output
 _HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
 _PERIOD_US = 100_000  # of a quota of CPU
-_NO_LIMIT_BYTES = (
-    2**60
-)  # of memory: an engine cannot be told to take a limit away again
+# Of memory: an engine cannot be told to take a limit away again.
+_NO_LIMIT_BYTES = 2**60
 
 
 class DockerStreams:
-    """The streams of a command, on a connection for itself: `exec_start(…, socket=True)`.
-    docker-py's own reader waits for the network although TLS has data, misses what came with the
-    head of the answer, cannot be written to, and leaves its socket open."""
+    """The streams of a command, on a connection for itself: `exec_start(…, socket=True)`."""
 
     def __init__(self, socket: Any) -> None:
+        # docker-py's own reader waits for the network although TLS has data, misses what came with
+        # the head of the answer, cannot be written to, and leaves its socket open.
         self._response = socket._response
         self._socket = getattr(socket, "_sock", socket)
 
@@ -41,9 +40,12 @@ class DockerStreams:
         """Yields the output as it comes; closes the connection at the end."""
         try:
             reader = self._response.raw._fp.fp
+            # A command may say nothing for hours: whether its engine lives is asked beside it.
             self._socket.settimeout(None)
             while True:
                 head = reader.read(_HEAD.size)
+                # The stream ends with a whole frame, or
+                # breaks within one: there is no more to come.
                 if len(head) != _HEAD.size:
                     break
                 stream, length = _HEAD.unpack(head)
@@ -168,6 +170,7 @@ class DockerContainer:
         with archives.Arriving(target) as content:
 
             def get() -> None:
+                # What an attempt that broke has brought is written anew.
                 content.seek(0)
                 content.truncate()
                 archive = self.engine.client.api.get_archive(self.name, folder)[0]
@@ -188,6 +191,7 @@ class DockerContainer:
         self.engine.find(doing, lambda: self._get().stop(timeout=limit_s))
 
     def remove(self, timeout_s: float) -> None:
+        # Whatever keeps it from stopping, it is removed.
         with suppress(DockerException, OSError):
             self.engine.answering.heard(
                 lambda: self._get().stop(timeout=round(timeout_s))
@@ -261,6 +265,7 @@ class DockerContainer:
         lines = tail or _MOST_LOG_LINES
         output = self.engine.find(doing, lambda: bytes(self._get().logs(tail=lines)))
         log = output or b""
+        # An engine may keep more than it was told to.
         return log[-limits.LOG_BYTES :].decode(errors="replace")
 
     def find_machine(self) -> Machine:

@@ -25,9 +25,10 @@ from orchestrator.platforms.common import (
 from orchestrator.platforms.common.lifecycle import passed_on, rent_s, taken_down
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker import campaigns, images, limits
-from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.campaigns import Leftovers, labels_of
 from orchestrator.platforms.docker.connection import MARK, ROLE, STANDING, Engine
 from orchestrator.platforms.docker.containers import DockerContainer
+from orchestrator.platforms.docker.guard import VolumeGuard
 from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import Finding
 from orchestrator.system.redaction import remember_environment
@@ -119,8 +120,9 @@ class DockerPlatform:
         return self.machines()
 
     def _machine_of(self, info: dict[str, Any]) -> powers.Machine:
-        """This computer if the engine is here and reports its kernel and memory, to the byte; else
-        one that is read by an agent. Readers also check that a container's process is there."""
+        """This computer if the engine is here, else one that is read by an agent."""
+        # A socket of this computer may lead to a virtual machine (Docker Desktop), whose /proc is
+        # another: kernel and memory, to the byte, tell. Readers also look for the process itself.
         here = LocalMachine()
         facts = _facts_in(info)
         facts_here = here.facts()
@@ -151,6 +153,8 @@ class DockerPlatform:
         return _FOLDER
 
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
+        # The sweep removes the agent's container: who
+        # still talked with it would wait for an answer.
         if isinstance(self._machine, agent.AgentMachine) and not only_list:
             self._machine.close()
         return self._leftovers.sweep(only_list)
@@ -168,7 +172,11 @@ class DockerPlatform:
         containers = self._engine.asked(
             "looking for containers of ours",
             lambda: self._client.containers.list(
-                all=True, filters=filters, ignore_removed=True
+                # docker-py looks at each container that it
+                # was told of, and one may be gone by then.
+                all=True,
+                filters=filters,
+                ignore_removed=True,
             ),
         )
         entries = [_entry(container) for container in containers]
@@ -184,7 +192,8 @@ class DockerPlatform:
 
     def _rented(self, spec: powers.ContainerSpec) -> AbstractContextManager[None]:
         """Databases and disks end when this program is silent for long: it may have been killed,
-        and their ports would stay open. Without a guard nobody gives signs, so none are begun."""
+        and their ports would stay open."""
+        # Without a guard nobody gives signs of life, and the container would end in mid-work.
         if spec.role in campaigns.RENTED and self.guard.beats.are_given:
             return self._signs.paid(spec.name)
         return nullcontext()
@@ -198,6 +207,7 @@ class DockerPlatform:
 
     def _new(self, spec: powers.ContainerSpec) -> Any:
         with self._engine.errors(f"starting {spec.name}"):
+            # A campaign that was killed may have left a container of this name.
             self._leftovers.make_room(
                 "container", spec.name, self._client.containers.get
             )
@@ -216,6 +226,7 @@ class DockerPlatform:
             return container
         except APIError as error:
             less = self._rights.refused(spec, container, error)
+        # Rights and limits of a container cannot be changed: it is made again.
         self._leftovers.remove_container(spec.name, container.id)
         return self._started(less, self._create(less))
 
@@ -232,49 +243,49 @@ class DockerPlatform:
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
         api = self._client.api
+        # What is a password there is taken out of all that is shown or stored.
         remember_environment(spec.environment)
-        host = self._host_options(spec)
-        networking: Any = None
-        joins = _joins_another(spec)
-        if spec.network == powers.HOST_NETWORK or joins:
-            host["network_mode"] = spec.network
-        elif spec.network:
-            endpoint = api.create_endpoint_config(
-                ipv4_address=spec.address, aliases=[spec.name]
-            )
-            networks: Any = {spec.network: endpoint}
-            networking = api.create_networking_config(networks)
+        # An engine refuses a host name to a container that joins another's network.
         hostname = None
-        if not joins:
+        if not _joins_another(spec):
             hostname = spec.name
         labels = {**self._engine.labels, ROLE: spec.role}
         if spec.note:
             labels[STANDING] = spec.note
-        entrypoint = None
-        if spec.entrypoint:
-            entrypoint = list(spec.entrypoint)
+        host_config = api.create_host_config(**self._host_options(spec))
         created = api.create_container(
             image=spec.image,
             command=list(spec.command) or None,
-            entrypoint=entrypoint,
+            entrypoint=list(spec.entrypoint or ()) or None,
             name=spec.name,
             hostname=hostname,
             environment=dict(spec.environment),
             labels=labels,
             ports=list(spec.ports),
-            # Of their own: its file system may be read-only.
+            # Volumes of their own: the container's file system may be read-only.
             volumes=list(spec.folders),
-            host_config=api.create_host_config(**host),
-            networking_config=networking,
+            host_config=host_config,
+            networking_config=self._networking(spec),
         )
+        container_id = created["Id"]
         remove = self._leftovers.remove_container
-        with taken_down(lambda: remove(spec.name, created["Id"]), stays=True):
+        with taken_down(lambda: remove(spec.name, container_id), stays=True):
             for folder, files in spec.folders.items():
                 if files:
-                    api.put_archive(created["Id"], folder, archives.written(files))
-        return self._engine.patiently(
-            lambda: self._client.containers.get(created["Id"])
+                    # Before it starts: what it runs reads them at once.
+                    api.put_archive(container_id, folder, archives.written(files))
+        return self._engine.patiently(lambda: self._client.containers.get(container_id))
+
+    def _networking(self, spec: powers.ContainerSpec) -> Any:
+        """The network of ours that a container is in, as docker-py has it; None without one."""
+        if not spec.network or _joins_others(spec):
+            return None
+        api = self._client.api
+        endpoint = api.create_endpoint_config(
+            ipv4_address=spec.address, aliases=[spec.name]
         )
+        networks: Any = {spec.network: endpoint}
+        return api.create_networking_config(networks)
 
     def _host_options(self, spec: powers.ContainerSpec) -> dict[str, Any]:
         """What docker-py has as the configuration of the host for a container."""
@@ -285,24 +296,27 @@ class DockerPlatform:
                 mounts.append(_alone(mount))
             else:
                 binds.append(_bind(mount))
+        # Where the engine is reached, and at no other address of its machine.
+        port_bindings: dict[int, Any] = {}
+        for port, local_port in spec.ports.items():
+            port_bindings[port] = (self.reach.address, local_port)
+        ulimits: list[Ulimit] = []
+        for name, most in spec.ulimits.items():
+            ulimits.append(Ulimit(name=name, soft=most, hard=most))
         options: dict[str, Any] = {
             "binds": binds,
             "mounts": mounts,
-            "port_bindings": {
-                port: (self.reach.address, local) for port, local in spec.ports.items()
-            },
+            "port_bindings": port_bindings,
             "init": spec.init,
             "log_config": limits.log(),
             "cpu_period": None,
             "cpu_quota": None,
             "cpu_shares": spec.cpu_shares,
             "mem_limit": spec.memory_bytes,
+            # With swap as much as without, so none: a node that swapped would measure that disk.
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
-            "ulimits": [
-                Ulimit(name=name, soft=most, hard=most)
-                for name, most in spec.ulimits.items()
-            ],
+            "ulimits": ulimits,
         }
         if spec.cpus:
             options["cpu_period"] = _CPU_PERIOD_US
@@ -310,6 +324,8 @@ class DockerPlatform:
         if spec.host_devices:
             self._rights.add_to(options)
         options |= limits.named(spec)
+        if _joins_others(spec):
+            options["network_mode"] = spec.network
         return options
 
     def _describe(self, spec: powers.ContainerSpec, container: Any) -> DockerContainer:
@@ -345,6 +361,11 @@ def _facts_in(info: dict[str, Any]) -> powers.MachineFacts:
 def _entry(container: Any) -> powers.ContainerEntry:
     note = labels_of(container).get(STANDING, "")
     return powers.ContainerEntry(str(container.name), note, str(container.status))
+
+
+def _joins_others(spec: powers.ContainerSpec) -> bool:
+    """Whether it is in a network that is not ours: its machine's, or another container's."""
+    return spec.network == powers.HOST_NETWORK or _joins_another(spec)
 
 
 def _joins_another(spec: powers.ContainerSpec) -> bool:

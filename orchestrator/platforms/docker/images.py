@@ -61,9 +61,8 @@ class DockerImages(Images):
         """Brings an image of another engine here, through this computer."""
         with self._engine.errors(f"bringing {tag}"):
             saved = other._client.images.get(tag).save(named=tag)
-            images: Any = (
-                self._client.images
-            )  # its types want a file; a stream does too
+            # docker-py's types want a file, and a stream does too: no image is kept here.
+            images: Any = self._client.images
             images.load(at_once.pieces(saved, self._engine.silence_s))
 
     def ways_to_get(self, tag: str) -> str:
@@ -116,6 +115,8 @@ class DockerImages(Images):
         def entries() -> Iterator[Any]:
             yield from begin()
 
+        # A build may be silent for minutes while it
+        # compiles, so the engine itself is asked beside it.
         every_s = min(commands.QUIET_S, self._engine.silence_s)
         ask = self._client.ping
         try:
@@ -123,6 +124,7 @@ class DockerImages(Images):
                 last.append(str(entry))
                 yield entry
         except (DockerException, OSError) as error:
+            # Any other error is a refusal, which the caller translates.
             if not lifecycle.timed_out(error):
                 raise
             what = f"the Docker engine does not go on with it ({error})"

@@ -1,7 +1,6 @@
 """Rights of containers that make block devices, and the limits of processes, read back.
 
-An engine without the right to raise limits of processes (rootless, or in a container) fails at the
-start with "error setting rlimit…"; the container is then started without."""
+What an engine refuses to give is left out: the container is then started without."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -35,11 +34,10 @@ class Rights:
     def add_to(self, host: dict[str, Any]) -> None:
         """Adds them to `host`, keywords of docker-py's `create_host_config`."""
         rights = shipped(__package__, "rights.yaml")["block_devices"]
+        capabilities = list(rights["cap_add"])
         if self._with_optional:
-            optional = [_OPTIONAL]
-        else:
-            optional = []
-        host.update({**rights, "cap_add": [*rights["cap_add"], *optional]})
+            capabilities.append(_OPTIONAL)
+        host.update({**rights, "cap_add": capabilities})
         host["binds"].append(_DEVICES)
 
     def refused(
@@ -48,11 +46,12 @@ class Rights:
         """What to ask for in place of a container that does not start. Raises the error if nothing
         that an engine may refuse to give was asked for."""
         capabilities = container.attrs["HostConfig"].get("CapAdd") or ()
-        if spec.host_devices and any(
-            _OPTIONAL in capability for capability in capabilities
-        ):
+        # An engine may answer with CAP_SYS_RESOURCE. It is not asked for again in this campaign.
+        had_optional = any(_OPTIONAL in capability for capability in capabilities)
+        if spec.host_devices and had_optional:
             self._with_optional = False
             return spec
+        # Rootless engines, and those in a container, may not raise limits: "error setting rlimit…".
         if spec.ulimits and "rlimit" in str(error).lower():
             return replace(spec, ulimits={})
         raise error
@@ -62,12 +61,15 @@ def named(spec: ContainerSpec) -> dict[str, Any]:
     """The rights that a container names, as keywords of docker-py's `create_host_config`."""
     if spec.capabilities is None:
         return {}
-    rights = {"cap_drop": ["ALL"], "cap_add": list(spec.capabilities)}
-    if spec.network:
-        network = {}
-    else:
-        network = {"network_mode": "none"}
-    return {**rights, **network, "security_opt": ["no-new-privileges"]}
+    rights: dict[str, Any] = {
+        "cap_drop": ["ALL"],
+        "cap_add": list(spec.capabilities),
+        "security_opt": ["no-new-privileges"],
+    }
+    # Who names its rights asks for no more than it needs: without a network it gets none.
+    if not spec.network:
+        rights["network_mode"] = "none"
+    return rights
 
 
 def ulimits_in_force(
@@ -87,8 +89,8 @@ def ulimits_in_force(
 
 
 def log() -> LogConfig:
-    """What an engine keeps of a container's output. Without it a database whose settings make it
-    chatty would fill the engine's disk."""
+    """What an engine keeps of a container's output."""
+    # Without limits a database whose settings make it chatty would fill the engine's disk.
     file_bytes = LOG_BYTES // _LOG_FILES
     files = {"max-size": str(file_bytes), "max-file": str(_LOG_FILES)}
     return LogConfig(type=LogConfig.types.JSON, config=files)

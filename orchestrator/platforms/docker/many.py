@@ -7,7 +7,7 @@ so data sets can be restored. docs/OPTIONS.md says what that asks of the machine
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,7 @@ from typing import Any
 from orchestrator import model, powers
 from orchestrator.design import machines
 from orchestrator.errors import RunError, TierbenchError, UsageError
-from orchestrator.platforms import own_images
-from orchestrator.platforms.common import architectures
+from orchestrator.platforms.docker import engines_together
 from orchestrator.platforms.docker.containers import DockerContainer
 from orchestrator.platforms.docker.engine import THIS_COMPUTER, DockerPlatform
 from orchestrator.powers import Finding
@@ -48,8 +47,8 @@ class DockerMachines:
         if self._client not in self._nodes:
             self._engines.append(self._client)
         self._engine_by_container: dict[str, DockerPlatform] = {}
-        self.images = _ImagesOfAll(self._engines)
-        self.guard = _GuardOfAll(self._engines, lambda: connect(clock))
+        self.images = engines_together.ImagesOfAll(self._engines)
+        self.guard = engines_together.GuardOfAll(self._engines, lambda: connect(clock))
 
     def _connected(self, address: str | None) -> DockerPlatform:
         known_as = THIS_COMPUTER
@@ -58,10 +57,12 @@ class DockerMachines:
         return self._connect(self._clock, address, self.campaign, known_as)
 
     def _client_of(self, placing: model.Placing) -> DockerPlatform:
-        """The node's own engine where both are the same machine."""
+        """The client's engine: that of a node where both are the same machine."""
+        # Each machine counts once: in facts, guards, sweeps and images of all engines.
         if placing.client_machine in placing.machines:
             return self._nodes[placing.machines.index(str(placing.client_machine))]
         client = self._connected(placing.client_machine)
+        # One machine may be named by two addresses, such as tcp:// and ssh://.
         if not client.reach.is_local:
             for engine in self._nodes:
                 if engine.reach.address == client.reach.address:
@@ -108,6 +109,8 @@ class DockerMachines:
             values = [facts[key] for facts in facts_of_all]
             together[key] = _listed(dict.fromkeys(values))
             if key == "ID" and None in values:
+                # An engine that does not say which it is may
+                # be any: the whole has no identity then.
                 together[key] = None
         return {**together, "Machines": len(self._engines)}
 
@@ -146,6 +149,7 @@ class DockerMachines:
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         removed: list[str] = []
         kept: list[TierbenchError] = []
+        # One engine that cannot be swept keeps the others from nothing.
         for engine in self._engines:
             try:
                 removed += [
@@ -164,9 +168,10 @@ class DockerMachines:
     # -------------------------------------------------------------- containers
 
     def container(self, name: str) -> DockerContainer:
-        """One that is not known yet is a stranger, whose machine is not known either."""
+        """The container of this name. What was not started here has no machine."""
         if name in self._engine_by_container:
             return self._engine_by_container[name].container(name)
+        # A stranger's machine is not known: its figures must not be read on any other.
         return replace(self._engines[0].container(name), machine=None)
 
     def find_containers(self, role: str = "") -> tuple[powers.ContainerEntry, ...]:
@@ -215,115 +220,6 @@ class DockerMachines:
         return self.engine_of(placement).volume(name, device, fstype)
 
 
-class _ImagesOfAll(powers.Images):
-    """The `Images` protocol: an image is here if it is on all engines."""
-
-    def __init__(self, engines: Sequence[DockerPlatform]) -> None:
-        self._engines = engines
-
-    def id(self, tag: str) -> str | None:
-        """The id, or the several that engines have given it."""
-        ids = at_once.each(lambda engine: engine.images.id(tag), self._engines)
-        if None in ids:
-            return None
-        return " ".join(dict.fromkeys(str(image_id) for image_id in ids))
-
-    @property
-    def architecture(self) -> str:
-        different: set[str] = set()
-        for engine in self._engines:
-            different.add(engine.images.architecture)
-        return architectures.common(different)
-
-    def mismatch(self, tag: str) -> str:
-        """The first engine's that differs, with its name."""
-        for engine in self._engines:
-            wrong = engine.images.mismatch(tag)
-            if wrong:
-                return f"of {engine.known_as} {wrong}"
-        return ""
-
-    def pull(self, tag: str) -> bool:
-        images = [engine.images for engine in self._engines]
-        return all(
-            at_once.each(lambda there: there.present(tag) or there.pull(tag), images)
-        )
-
-    def ways_to_get(self, tag: str) -> str:
-        return f"on each of its machines {self._engines[0].images.ways_to_get(tag)}"
-
-    def build(self, folder: str, tag: str, on_line: Callable[[str], None]) -> None:
-        at_once.each(
-            lambda engine: engine.images.build(folder, tag, on_line), self._engines
-        )
-
-
-class _GuardOfAll:
-    """The `Guard` protocol: that of each engine. Its holder has our images on all."""
-
-    brings: Sequence[str] = ()
-
-    def __init__(
-        self, engines: Sequence[DockerPlatform], here: Callable[[], DockerPlatform]
-    ) -> None:
-        self._engines = engines
-        self._here = here
-        self.beats = engines[0].guard.beats
-        for engine in engines[1:]:
-            engine.guard.beats = self.beats
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        with at_once.entered(
-            [engine.guard.held() for engine in self._engines], in_turn=True
-        ):
-            self._bring_images()
-            yield
-
-    def other(self) -> str | None:
-        others = at_once.each(lambda engine: engine.guard.other(), self._engines)
-        for campaign in others:
-            if campaign:
-                return campaign
-        return None
-
-    def _bring_images(self) -> None:
-        """Brings ours to where they are missing, from another engine or from that of the
-        environment, where `make setup` builds them. What none has is missed when it is needed."""
-        for name in self.brings or own_images.OURS:
-            tag = own_images.tag(own_images.PROJECT, name)
-            having: list[DockerPlatform] = []
-            lacking: list[DockerPlatform] = []
-            for engine in self._engines:
-                if engine.images.present(tag):
-                    having.append(engine)
-                else:
-                    lacking.append(engine)
-            if not lacking:
-                continue
-            if not having:
-                having += self._builder(tag)
-            for engine in lacking:
-                self._bring_image(tag, having, engine)
-
-    def _bring_image(
-        self, tag: str, having: Sequence[DockerPlatform], engine: DockerPlatform
-    ) -> None:
-        """Brings the image from the first engine that has it for this engine's own architecture."""
-        for source in having:
-            if source.images.architecture == engine.images.architecture:
-                engine.images.take_from(source.images, tag)
-                return
-
-    def _builder(self, tag: str) -> list[DockerPlatform]:
-        """The engine of the environment, if it answers and has an image."""
-        with suppress(TierbenchError):
-            here = self._here()
-            if here.images.present(tag):
-                return [here]
-        return []
-
-
 def _check_addresses(engines: Sequence[DockerPlatform]) -> None:
     local = [engine.known_as for engine in engines if engine.reach.is_local]
     if local and len(engines) > 1:
@@ -364,6 +260,7 @@ def _listed(different: Iterable[Any]) -> str | None:
 
 def _on_machine(spec: powers.ContainerSpec) -> powers.ContainerSpec:
     """The container's specification, in the machine's own network if the container is in one."""
+    # A bridge of Docker ends at its machine.
     if spec.network is None:
         return spec
     return replace(spec, network=powers.HOST_NETWORK, address=None, ports={})

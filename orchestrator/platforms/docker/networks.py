@@ -10,8 +10,9 @@ from docker.types import IPAMConfig, IPAMPool
 
 from orchestrator.errors import TierbenchError, UnavailableError
 from orchestrator.platforms.common.lifecycle import taken_down
-from orchestrator.platforms.docker.campaigns import Leftovers, VolumeGuard, labels_of
+from orchestrator.platforms.docker.campaigns import Leftovers, labels_of
 from orchestrator.platforms.docker.connection import CAMPAIGN, LABEL, Engine
+from orchestrator.platforms.docker.guard import VolumeGuard
 from orchestrator.powers import Network
 
 _SUBNETS = tuple(f"10.{second}.77.0/24" for second in range(201, 250))
@@ -33,6 +34,7 @@ class Networks:
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[Network]:
+        # A database that starts from a copy of its disk looks for its peers at their old addresses.
         preferred: list[str] = []
         with suppress(ValueError):  # names are in no subnet
             for address in addresses[:1]:
@@ -79,6 +81,7 @@ class Networks:
             subnets = _subnets_of(network)
             labels = labels_of(network)
             leftover = LABEL in labels and labels.get(CAMPAIGN, "") not in spared
+            # A leftover on another subnet is in nobody's way, and the sweep removes it.
             if leftover and set(subnets) & set(preferred):
                 with suppress(TierbenchError):
                     self._leftovers.remove("network", network)

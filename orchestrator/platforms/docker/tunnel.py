@@ -65,6 +65,7 @@ class Tunnel:
     def _host(self) -> str:
         """The host name by the user's configuration of ssh; else as the address has it."""
         argv = self._command("-G")
+        # `ssh -G` says what the user's configuration makes of the host, and connects nowhere.
         done = shell.SystemShell().run(argv, timeout_s=_CONFIGURED_S)
         host = ""
         for line in done.out.splitlines():
@@ -94,6 +95,8 @@ class Tunnel:
         path = self._at["path"].rstrip("/") or _SOCKET
         forward = f"{self.socket}:{path}"
         command = self._command("-T", *options, "-L", forward)
+        # `cat` ends with this program, which holds its
+        # input, and the session and the tunnel with it.
         beside = self.start_beside([*command, f"echo '{_UP}' && exec cat"])
         lines: list[str] = []
 
@@ -105,6 +108,8 @@ class Tunnel:
             return False
 
         try:
+            # The line comes when the session is up, and ssh
+            # has opened the forwarded socket before that.
             if at_once.within(is_up, self.open_s):
                 return beside
         except TimeoutError as error:
@@ -125,8 +130,10 @@ class Tunnel:
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
         while not self._closing.is_set():
+            # Until the session ends: nothing more is said by it.
             with suppress(Exception):
                 deque(self._beside.lines(), maxlen=0)
+            # A pause before each attempt: a machine that restarts refuses at once.
             while not self._closing.wait(self.again_s):
                 try:
                     self._beside = self._opened()

@@ -25,9 +25,8 @@ from orchestrator.platforms.kubernetes.space import (
 from orchestrator.system.clock import wait_while
 
 _GONE_S = 300.0
-_POLITE_S = (
-    5.0  # of a leftover: its campaign is dead, nobody keeps what it would still write
-)
+# For a leftover to end: its campaign is dead, nobody keeps what it would still write.
+_POLITE_S = 5.0
 _WITHIN = ("container", "secret", "snapshot", "claim", "network")  # a namespace
 
 
@@ -76,6 +75,7 @@ class ClusterLeftovers:
     def _remove_namespace(self, name: str) -> Iterator[str]:
         path = space.address("namespace", name)
         if self._api.find(path) is not None:
+            # A namespace that goes gives its pods their own time to end, up to five minutes.
             for pod in self._api.listed(space.address("container", "", name)):
                 self._api.remove(
                     space.address("container", name_of(pod), name), _POLITE_S
@@ -93,6 +93,7 @@ class ClusterLeftovers:
             self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
             with contextlib.suppress(Refused, Unanswered, TierbenchError):
+                # What could not be removed costs nothing if no volume of it is left.
                 claims = self._space.listed("claim", selector)
                 if not claims and not self.rented(self._space.namespace):
                     return None
@@ -147,6 +148,7 @@ class ClusterLeftovers:
         if not owner or owner.get("namespace") != namespace:
             return None
         address = space.address(kind, str(owner.get("name")), namespace)
+        # Claims of others in a namespace that is given are none of ours.
         if self._space.given and address not in self._space.claimed:
             return None
         return address

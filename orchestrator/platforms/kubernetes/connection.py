@@ -1,12 +1,11 @@
 """The connection to the API server: found as kubectl finds it, and asked in plain JSON.
 
-The client's own classes for objects are not used: what it must understand of an answer to pass it
-on differs between versions of the cluster. It finds the cluster, signs in, and opens connections.
-Idempotent calls are repeated for a minute if nothing answers. `cluster_errors` turns what is
-refused or not answered into errors of ours."""
+The client library finds the cluster, signs in, and opens connections. Its classes for objects are
+not used: what it must understand of an answer differs between versions of the cluster. Idempotent
+calls are repeated for a minute if nothing answers. `cluster_errors` turns what is refused or not
+answered into errors of ours."""
 
 import json
-import os
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,28 +17,19 @@ from typing import Any
 import urllib3
 import websocket
 from kubernetes.client.api_client import ApiClient
-from kubernetes.client.configuration import Configuration
 from kubernetes.client.exceptions import OpenApiException
-from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.incluster_config import InClusterConfigLoader
-from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
 from kubernetes.stream import ws_client
 
 from orchestrator import guards, powers
-from orchestrator.errors import NodeError, RunError, UnavailableError, UsageError
+from orchestrator.errors import NodeError, RunError, UnavailableError
 from orchestrator.platforms.common import lifecycle
+from orchestrator.platforms.kubernetes import kubeconfig
 from orchestrator.system.redaction import remember
-from orchestrator.units import listed
 
 RIGHTS = "docs/KUBERNETES.md has the rights that tierbench needs, as a Role to copy"
 _CONNECT_S = 10.0
-_PASSING = (
-    429,
-    500,
-    502,
-    503,
-    504,
-)  # of a server that starts, is too busy, or is behind a proxy
+# Statuses of a server that starts, is too busy, or is behind a proxy.
+_PASSING = (429, 500, 502, 503, 504)
 _UNCONNECTED = (
     ConnectionRefusedError,
     ssl.SSLError,
@@ -99,6 +89,7 @@ def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
             f"{doing}: the cluster does not accept the credentials ({text})",
             advice="sign in again as for kubectl; `kubectl auth whoami` must work",
         )
+    # A full quota is a refusal with the same status as a missing right.
     if error.status == 403 and "exceeded quota" in text:
         return UnavailableError(
             f"{doing}: a quota of the namespace is exceeded: {text}",
@@ -106,6 +97,7 @@ def _translated(doing: str, error: Refused) -> RunError | UnavailableError:
         )
     if error.status == 403:
         return UnavailableError(f"{doing}: not allowed: {text}", advice=RIGHTS)
+    # A pod that is gone fails its run, not the campaign.
     if error.status == 404 and "pods" in text:
         return NodeError(f"{doing}: {text}")
     return RunError(f"{doing}: Kubernetes refused: {text}")
@@ -132,15 +124,14 @@ class Api:
     kubeconfig's that is used, "" in a pod; `namespace`: that context's."""
 
     read_s = 60.0  # also to open a WebSocket: the client library gives it no limit
-    of_pod = Path(
-        "/var/run/secrets/kubernetes.io/serviceaccount"
-    )  # who a pod is in its cluster
+    # Who a pod is in its cluster.
+    of_pod = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     open_websocket = staticmethod(ws_client.create_websocket)
     client_of = ApiClient
 
     def __init__(self, clock: powers.Clock, context: str | None = None) -> None:
         self._clock = clock
-        self._configuration, self.context, self.namespace = _cluster(
+        self._configuration, self.context, self.namespace = kubeconfig.cluster_of(
             context, self.of_pod
         )
         self.host = str(self._configuration.host)
@@ -203,7 +194,8 @@ class Api:
         return self._again("GET", path, query=query).decode(errors="replace")
 
     def make(self, path: str, thing: Thing) -> Thing:
-        """Is asked again only where no connection was made: else it may have made it already."""
+        """Makes an object, and returns it as it is then."""
+        # Asked again only where no connection was made: else the server may have made it already.
         return dict(
             json.loads(self._again("POST", path, thing, may_pass=_is_not_begun))
         )
@@ -217,6 +209,8 @@ class Api:
     ) -> None:
         """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
         if it has not changed since."""
+        # What the object owns goes after it, by the
+        # cluster: a foreground removal would wait for it.
         options: Thing = {"propagationPolicy": "Background"}
         if grace_s is not None:
             options["gracePeriodSeconds"] = round(grace_s)
@@ -286,6 +280,7 @@ class Api:
         except (OpenApiException, urllib3.exceptions.HTTPError, OSError) as error:
             text = str(getattr(error, "reason", None) or error).strip()
             raise Unanswered(text.partition("\n")[0] or type(error).__name__) from error
+        # The API server's clock decides how old signs of life are, whatever this computer's says.
         with suppress(TypeError, ValueError):
             date = parsedate_to_datetime(str(answer.headers.get("Date")))
             self._ahead_s = date.timestamp() - self._clock.now()
@@ -294,75 +289,3 @@ class Api:
         if not 200 <= answer.status < 300:
             raise Refused(answer.status, data.decode(errors="replace"))
         return data
-
-
-def _cluster(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:
-    """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
-    one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
-    unless a context was named. UnavailableError if there is none, UsageError for a context that
-    does not exist."""
-    configuration = Configuration()
-    try:
-        contexts, current = _contexts()
-    except (ConfigException, OSError) as error:
-        raise _no_cluster(error) from error
-    if context is not None and context not in contexts:
-        raise _no_such_context(context, sorted(contexts))
-    name = str(context or current)
-    try:
-        load_kube_config(_files(), context or current, configuration)
-        return configuration, name, contexts[name].get("namespace") or "default"
-    except (ConfigException, OSError, KeyError) as error:
-        if context is not None:
-            raise UnavailableError(
-                f"the context {context!r} cannot be used: {error}",
-                advice=f"`kubectl --context {context} cluster-info` must work",
-            ) from error
-        reason = error
-    try:
-        loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
-        loader.load_and_set(configuration)
-    except (ConfigException, OSError):
-        raise _no_cluster(reason) from reason
-    with suppress(OSError):
-        return (
-            configuration,
-            "",
-            (of_pod / "namespace").read_text(encoding="utf-8").strip(),
-        )
-    return configuration, "", "default"
-
-
-def _no_cluster(error: Exception) -> UnavailableError:
-    return UnavailableError(
-        f"no Kubernetes cluster is configured here: {error}",
-        advice=(
-            "set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
-            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
-            "clusters get-credentials`). Choose the context with `kubectl "
-            "config use-context`"
-        ),
-    )
-
-
-def _no_such_context(context: str, contexts: list[str]) -> UsageError:
-    return UsageError(
-        f"the kubeconfig has no context named {context!r}",
-        advice=f"it has {listed(contexts) or 'none'}; `context` under `kubernetes` in the "
-        "profile, and KUBECONFIG, decide which cluster is used",
-    )
-
-
-def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
-    merged = KubeConfigMerger(_files()).config
-    if merged is None:
-        return {}, None
-    contexts: dict[str, Mapping[str, Any]] = {}
-    for entry in merged.value["contexts"]:
-        contexts[str(entry.value["name"])] = entry.value.get("context") or {}
-    return contexts, merged.value.get("current-context")
-
-
-def _files() -> str:
-    """The client library reads the variable only when it is imported."""
-    return os.environ.get("KUBECONFIG") or "~/.kube/config"

@@ -98,8 +98,8 @@ class KubernetesPlatform:
 
     @contextmanager
     def _within(self) -> Iterator[None]:
-        """What is done in the campaign's namespace while it is there. Pull secrets are copied from
-        the context's: pods can only use those of their own."""
+        """What is done in the campaign's namespace while it is there."""
+        # Pods can only use pull secrets of their own namespace.
         if not self.space.given:
             for name in self.placement.placing.image_pull_secrets:
                 self._copy_secret(name)
@@ -125,6 +125,7 @@ class KubernetesPlatform:
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
             return self._leftovers.listed(self.guard.other(), self.pods.forget)
+        # Only a whole sweep takes what data sets are kept in: between runs they stay.
         self.space.kept.clear()
         return self.sweep_between_runs()
 
@@ -136,11 +137,13 @@ class KubernetesPlatform:
 
     def facts(self) -> dict[str, Any]:
         """Which cluster it is: context, address, identity. Versions of it, and of its first
-        machine: they are of one node pool."""
+        machine."""
         nodes = self.placement.known
         info: dict[str, Any] = {}
+        # Machines of one node pool are alike.
         if nodes:
             info = nodes[0]["status"]["nodeInfo"]
+        # A cluster has no id of its own: that of its oldest namespace never changes.
         identity: str | None = None
         with cluster_errors("reading the cluster's identity"), suppress(Refused):
             oldest = self._api.get(address("namespace", "kube-system"))
@@ -148,7 +151,7 @@ class KubernetesPlatform:
         return {
             "Name": self._api.context,
             "Host": self._api.host,
-            "ID": identity,  # that of its oldest namespace
+            "ID": identity,
             "ServerVersion": self._version.get("gitVersion"),
             "Driver": info.get("containerRuntimeVersion"),
             "KernelVersion": info.get("kernelVersion"),
@@ -184,6 +187,7 @@ class KubernetesPlatform:
         name = name_of(node)
         if name not in self._agents:
             placement = f"agent-{name}"
+            # The agent reads just this machine: its placement is not the scheduler's to choose.
             self.placement.machine_names[placement] = name
 
             def talking() -> AbstractContextManager[Conversation]:

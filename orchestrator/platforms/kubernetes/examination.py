@@ -70,6 +70,7 @@ def _machines(machines: list[Thing]) -> Iterator[Finding]:
     if len(zones) > 1:
         named = f" in {len(zones)} zones"
     few = "; three nodes then share machines, which is a rehearsal"
+    # A replicated database has three nodes at least.
     if len(machines) >= 3:
         few = ""
     yield Finding("machines", True, f"{len(machines)}{named}{few}")
@@ -109,11 +110,12 @@ def _right(
 
 
 def _allowed(api: Api, resource: str, verb: str, namespace: str, only: str) -> bool:
-    """`only`: the object's name; no role can be narrowed to what is created by its name."""
+    """`only`: the object's name, if a role for that one is enough."""
     whole, _, below = resource.partition("/")
     name, _, group = whole.partition(".")
     asked = {"verb": verb, "group": group, "resource": name, "subresource": below}
     asked["namespace"] = namespace
+    # No role can be narrowed to what is created by its name (RBAC of Kubernetes).
     if only and verb != "create":
         asked["name"] = only
     review = manifest("SelfSubjectAccessReview", asked=asked)
@@ -180,13 +182,15 @@ def free_cpus(nodes: int, machines: Sequence[Thing], pods: Iterable[Thing]) -> f
         free[name_of(machine)] = parse_quantity(capacity["cpu"])
     for pod in pods:
         name = str(pod["spec"].get("nodeName") or "")
+        # Pods that have ended keep no room, though they are still listed.
         if name in free and pod.get("status", {}).get("phase") not in _OVER:
             free[name] -= _asked(pod["spec"])
-    # Those that nodes will find room on.
+    # The freest machines: the scheduler finds room for the nodes there.
     most = sorted(free.values(), reverse=True)[:nodes]
     nodes_a_machine = math.ceil(nodes / len(most))
     client = parse_quantity(manifests.SHARES["client"])
     left = most[-1] / nodes_a_machine - client
+    # Rounded down: a node that asks for a hair too much is never started.
     return float(max(0, math.floor(10 * left) / 10))
 
 

@@ -1,9 +1,5 @@
 """One campaign at a time on a cluster: it holds the cluster's Lease, and a job without pods owns
-all that it makes (docs/KUBERNETES.md).
-
-Times are the API server's. Who takes a dead campaign's Lease changes the version that was read, so
-of two the server refuses one. A job that ended is removed (`ttlSecondsAfterFinished`), and what it
-owned by the cluster's garbage collector."""
+all that it makes (docs/KUBERNETES.md). Times are the API server's."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -62,11 +58,14 @@ class LeaseGuard:
                 if not self._space.given:
                     self._make_namespace()
                 self._await_account()
+                # Before anything else: what is made without
+                # an owner would outlive a killed program.
                 self._rent.hire()
             with self.beats.during(self._beat), self._within():
                 yield
         finally:
             # What cannot be removed now, the next campaign finds: this process is dead by then.
+            # A second Ctrl-C in mid-removal leaves this as the trouble that is told.
             trouble: TierbenchError | None = RunError("its removal was given up")
             try:
                 trouble = self._leftovers.trouble_of_removal()
@@ -116,9 +115,8 @@ class LeaseGuard:
                 else:
                     self._replace(lease)
                 return
-            except (
-                connection.Refused
-            ) as error:  # another was faster: who, is seen at the next look
+            except connection.Refused as error:
+                # Another campaign was faster: which, is seen at the next look.
                 if error.status != _CONFLICT:
                     raise
 
@@ -131,6 +129,7 @@ class LeaseGuard:
     def _replace(self, lease: connection.Thing) -> None:
         """Refused with a conflict if it has changed since it was read."""
         new = self._lease()
+        # The version that was read: of two that take over a dead campaign's, one is refused.
         new["metadata"]["resourceVersion"] = lease["metadata"]["resourceVersion"]
         self._api.change(self._path, new)
 
@@ -193,6 +192,8 @@ class Rent:
 
     def hire(self) -> None:
         """All that is made from now on ends with a job of its own."""
+        # When a job has ended the cluster removes it (ttlSecondsAfterFinished), and its garbage
+        # collector what the job owned.
         now_s = self._api.now()
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)
@@ -207,6 +208,7 @@ class Rent:
 
     def prolong(self) -> None:
         """A job that ended, or was removed, while no sign of life came is made anew."""
+        # A job's deadline counts from its start.
         end_s = round(self._api.now() - self._since_s + self._rent_s)
         path = self._space.path("job", self._space.owner["name"])
         with suppress(connection.Missing):

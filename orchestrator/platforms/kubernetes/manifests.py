@@ -4,7 +4,7 @@ Pods have one container, `main`. What must be there before it begins is in a Sec
 the files of its spec."""
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,21 +14,19 @@ from orchestrator import model
 from orchestrator.keys.secret_names import is_secret_variable
 from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
-from orchestrator.platforms.kubernetes.placing import MACHINE, placement_labels
-from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
+from orchestrator.platforms.kubernetes.placing import placement_labels
+from orchestrator.platforms.kubernetes.space import manifest, object_name
 from orchestrator.powers import (
     HOST_NETWORK,
     NETWORK_OF,
     ContainerSpec,
     Mount,
-    RentedVolume,
-    StorageClass,
-    VolumeSource,
 )
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.
 LONGEST_STOP_S = 300
+# A pod has guaranteed resources only if each of its containers has limits, the gate too.
 _GATE_CPU = "100m"
 _GATE_MEMORY = "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
@@ -82,12 +80,14 @@ def _network(spec: ContainerSpec, image: str) -> dict[str, Any]:
     put it into its machine's."""
     hostname, _, subdomain = (spec.address or "").partition(".")
     parts: dict[str, Any] = {}
+    # A pod has a name in DNS by its service, which is the subdomain of its address.
     if subdomain:
         parts["hostname"] = hostname
         parts["subdomain"] = subdomain
         parts["before"] = [_gate(spec, image)]
     if spec.network == HOST_NETWORK:
         parts["host_network"] = True
+        # In the machine's network a pod would else ask the machine's DNS, which knows no pods.
         parts["dns_policy"] = "ClusterFirstWithHostNet"
     return parts
 
@@ -115,7 +115,8 @@ def _gate(spec: ContainerSpec, image: str) -> dict[str, Any]:
 
 
 def _rights(spec: ContainerSpec) -> dict[str, Any]:
-    """Block devices need `privileged`: docs/SECURITY.md says what was tried without."""
+    """The security context of a container."""
+    # A pod has no rules for single devices, as Docker has: loop devices take `privileged`.
     if spec.host_devices:
         return {"privileged": True}
     if spec.capabilities is None:
@@ -163,7 +164,8 @@ def _key(number: int, name: str) -> str:
 
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
-    """Requests equal limits, which are set aside. What is beside nodes only asks for a share."""
+    """The requests and limits of a container."""
+    # What is beside nodes has no limit, and asks only for a share of a busy machine.
     requests: dict[str, str] = {}
     if spec.role in SHARES:
         requests["cpu"] = SHARES[spec.role]
@@ -172,6 +174,7 @@ def _resources(spec: ContainerSpec) -> dict[str, Any]:
         limits["cpu"] = f"{round(spec.cpus * 1000)}m"
     if spec.memory_bytes:
         limits["memory"] = str(spec.memory_bytes)
+    # A limit that is not requested as well is not set aside: another pod could use it.
     requests |= limits
     resources: dict[str, Any] = {}
     if requests:
@@ -200,6 +203,7 @@ def _volumes(
         add(f"folder-{number}", volume, _mount(folder, read_only=bool(files)))
     if spec.shared_memory_bytes:
         memory = {"medium": "Memory", "sizeLimit": str(spec.shared_memory_bytes)}
+        # A container has 64 MiB of /dev/shm, and no field of a pod says more.
         add("shared-memory", {"emptyDir": memory}, _mount("/dev/shm"))
     if spec.host_devices:
         devices = {"path": "/dev", "type": "Directory"}
@@ -227,8 +231,9 @@ def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _mount(path: str, read_only: bool = False) -> dict[str, Any]:
-    """Read-only with all that is mounted below, where the cluster can (1.31 and newer)."""
+    """Where something is mounted in a container."""
     if read_only:
+        # What is mounted below is read-only too, where the cluster can (1.31 and newer).
         return {
             "mountPath": path,
             "readOnly": True,
@@ -252,6 +257,7 @@ def lease(
     now_s: float,
     dead_s: float,
 ) -> dict[str, Any]:
+    # A Lease has the time with microseconds and Z (MicroTime of Kubernetes).
     renewed = datetime.fromtimestamp(now_s, UTC).isoformat(timespec="microseconds")
     return manifest(
         "Lease",
@@ -270,118 +276,10 @@ def rent(name: str, labels: Mapping[str, str], rent_s: int) -> dict[str, Any]:
 
 
 def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """`privileged` pods serve emulated disks: a cluster that enforces pod security must be told."""
+    """The namespace of a campaign."""
+    # Servers of emulated disks are privileged pods, which a cluster with pod security refuses.
     security = {"pod-security.kubernetes.io/enforce": "privileged"}
     return manifest("Namespace", name=name, labels={**labels, **security})
-
-
-# ------------------------------------------------------------------ volumes and their classes
-
-SNAPSHOTS = "snapshot.storage.k8s.io"
-_DEFAULT = "storageclass.kubernetes.io/is-default-class"
-_MAKER = "pv.kubernetes.io/provisioned-by"
-# Of a device of a machine: nothing is measured by it, and the file system fills the device.
-_NOMINAL = "1Gi"
-
-
-def local_volume(
-    name: str, claim: str, namespace: str, device: str, fstype: str, machine: str
-) -> dict[str, Any]:
-    options = ["noatime"]
-    if fstype == "xfs":
-        options.append("nouuid")  # disks are copies of each other, with one identity
-    return manifest(
-        "PersistentVolume",
-        name=name,
-        size=_NOMINAL,
-        options=options,
-        claim=claim,
-        namespace=namespace,
-        device=device,
-        fstype=fstype,
-        machines=[{"key": MACHINE, "operator": "In", "values": [machine]}],
-    )
-
-
-def claim(
-    name: str,
-    storage_class: str = "",
-    size: str = _NOMINAL,
-    source: VolumeSource | None = None,
-    volume: str | None = None,
-) -> dict[str, Any]:
-    """A claim of a class, perhaps as a copy of `source`; or of an existing `volume`, without a
-    class."""
-    copied = None
-    if source:
-        copied = _source(source)
-    return manifest(
-        "PersistentVolumeClaim",
-        name=object_name(name),
-        storage_class=storage_class,
-        size=size,
-        source=copied,
-        volume=volume,
-    )
-
-
-def _source(source: VolumeSource) -> dict[str, str]:
-    name = object_name(source.name)
-    if source.kind == "claim":
-        return {"kind": "PersistentVolumeClaim", "name": name}
-    return {"apiGroup": SNAPSHOTS, "kind": "VolumeSnapshot", "name": name}
-
-
-def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
-    name = object_name(name)
-    claim = object_name(claim)
-    return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
-
-
-def described_class(thing: Mapping[str, Any]) -> StorageClass:
-    annotations = thing["metadata"].get("annotations") or {}
-    parameters = thing.get("parameters") or {}
-    mount_options = thing.get("mountOptions") or ()
-    return StorageClass(
-        name=name_of(thing),
-        provisioner=str(thing["provisioner"]),
-        parameters=dict(parameters),
-        waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
-        is_default=annotations.get(_DEFAULT) == "true",
-        mount_options=tuple(mount_options),
-        retains=thing.get("reclaimPolicy") == "Retain",
-    )
-
-
-def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
-    """What a PersistentVolume says of itself, of whatever kind it is."""
-    spec = thing["spec"]
-    csi = spec.get("csi") or {}
-    local = spec.get("local") or {}
-    annotations = thing["metadata"].get("annotations") or {}
-    maker = annotations.get(_MAKER, "")
-    handle = csi.get("volumeHandle") or local.get("path") or ""
-    fstype = csi.get("fsType") or local.get("fsType") or ""
-    return RentedVolume(
-        name=name_of(thing),
-        storage_class=str(spec.get("storageClassName") or ""),
-        driver=str(csi.get("driver") or maker),
-        size_bytes=size_bytes(str(spec["capacity"]["storage"])),
-        handle=str(handle),
-        fstype=str(fstype),
-        mount_options=tuple(spec.get("mountOptions") or ()),
-        attributes=dict(csi.get("volumeAttributes") or {}),
-        machines=tuple(_machines_of(spec)),
-    )
-
-
-def _machines_of(spec: Mapping[str, Any]) -> Iterator[str]:
-    """`topology.kubernetes.io/zone=…`: the labels of machines on which a volume can be used."""
-    required = (spec.get("nodeAffinity") or {}).get("required", {})
-    for term in required.get("nodeSelectorTerms") or []:
-        for expression in term.get("matchExpressions") or []:
-            for value in expression.get("values") or []:
-                yield f"{expression['key']}={value}"
 
 
 def size_bytes(text: str) -> int:

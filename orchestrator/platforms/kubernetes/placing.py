@@ -50,14 +50,17 @@ def rules(
     if chosen.zones:
         demands.append(_demand(ZONE, chosen.zones))
     if machine:
+        # What belongs to a placement uses its devices, which are on one machine.
         demands.append(_demand(MACHINE, (machine,)))
     elif is_node and taken:
+        # A demand, as there is a free machine: two nodes on one would measure each other.
         demands.append(_demand(MACHINE, taken, "NotIn"))
     wishes: list[dict[str, Any]] | None = None
     if placement and not machine:
         wishes = _wishes(placement)
     spread = None
     if is_node and not machine:
+        # A database's nodes are meant to survive a zone: as its owner would place them.
         spread = [manifest("over_zones")]
     return manifest(
         "rules",
@@ -110,6 +113,7 @@ def usable(
 def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
     """Whether a pod tolerates the taint, as the scheduler decides it (pod-spec `tolerations`)."""
     for toleration in chosen.tolerations:
+        # A toleration without an effect holds for every effect.
         if toleration.get("effect") not in (None, "", taint["effect"]):
             continue
         key = toleration.get("key")
@@ -147,6 +151,7 @@ class Placement:
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
             taken: tuple[str, ...] = ()
+            # With fewer machines than nodes some must share one, and no demand may forbid it.
             if self._free_machines():
                 taken = self._taken(placement)
             yield rules(placement, self.placing, machine, taken)
@@ -195,6 +200,7 @@ class Placement:
 
     def find_machines(self, placements: Sequence[str] = ANY) -> list[connection.Thing]:
         nodes = self._space.listed("machine")
+        # Kept for telemetry, which asks each second and must not ask the cluster.
         self.known = [node for node in nodes if usable(node, self.placing, ANY)]
         return [node for node in nodes if usable(node, self.placing, placements)]
 

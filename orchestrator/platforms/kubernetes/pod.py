@@ -1,9 +1,7 @@
 """A container as a pod, and what can be done with it.
 
-An exec of Kubernetes has no environment, no time limit and no user. So commands run under a shell
-that reads their environment from standard input (a password on the command line would be in the
-request's address, and in the server's audit log), and under `timeout`, or one that was given up
-here would run on. They run as the container's own user."""
+An exec of Kubernetes has no environment, no time limit and no user: commands get the first two by
+a script (scripts/run.sh), and run as the container's own user."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,23 +14,23 @@ from orchestrator.errors import NodeError, RunError, TierbenchError, Unavailable
 from orchestrator.platforms.common import archives, commands
 from orchestrator.platforms.common.commands import LineConversation, Output
 from orchestrator.platforms.kubernetes import manifests, trouble
-from orchestrator.platforms.kubernetes.channels import Frames, PortForward
+from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.platforms.kubernetes.connection import (
     Api,
     Refused,
     Thing,
     cluster_errors,
 )
+from orchestrator.platforms.kubernetes.port_forward import PortForward
 from orchestrator.platforms.kubernetes.space import Space
 from orchestrator.powers import Completed, ContainerLimits, ContainerSpec, How, Machine
 from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
-_ENDED_BY_TIMEOUT = (124, 137)
-_LOG_BYTES = (
-    64 * 2**20
-)  # a kubelet keeps 10 MiB of each file, unless it is told otherwise
+_ENDED_BY_TIMEOUT = (124, 137)  # of timeout(1): by its TERM, by its KILL
+# A kubelet keeps 10 MiB of each file, unless it is told otherwise.
+_LOG_BYTES = 64 * 2**20
 _GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
 _KILLED_S = 30.0
 _SILENCE_S = 90.0  # longer than what is waited for beside a disk
@@ -74,13 +72,35 @@ class Pod:
         clock = self._clock
         started = clock.monotonic()
         watch = how.get("watch", ())
+        # Under `timeout`: a command that was given up here would run on in the pod.
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
         environment = how.get("env") or {}
         remember_environment(environment)
+        # Through standard input: a password among the words would be in
+        # the request's address, and in the audit log of the API server.
         frames.send(_environment(environment))
         output = Output(frames)
-        deadline = started + timeout_s + _GRACE_S
+        self._follow(doing, frames, output, started + timeout_s + _GRACE_S, how)
+        took_s = clock.monotonic() - started
+        # A command may itself end with 124 or 137: only the time tells.
+        if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
+            raise RunError(
+                f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
+            )
+        if frames.exit_code != 0:
+            commands.after_failure(watch, output, clock)
+        if frames.exit_code == -1:
+            raise self._cut_off(doing, frames, output)
+        out = "".join(output.out)
+        err = "".join(output.err)
+        return Completed(tuple(argv), frames.exit_code, out, err, took_s)
+
+    def _follow(
+        self, doing: str, frames: Frames, output: Output, deadline: float, how: How
+    ) -> None:
+        """Reads the output to its end, or to the deadline; raises as `commands.follow`."""
+        watch = how.get("watch", ())
 
         def raise_if_lost() -> None:
             state = self.state()
@@ -95,23 +115,18 @@ class Pod:
         in_time = False
         try:
             in_time = commands.follow(
-                output, how.get("on_line"), watch, deadline, clock, look, raise_if_lost
+                output,
+                how.get("on_line"),
+                watch,
+                deadline,
+                self._clock,
+                look,
+                raise_if_lost,
             )
         finally:
+            # Else the thread that reads it would wait for a command that nobody waits for.
             if not in_time:
                 frames.cut()
-        took_s = clock.monotonic() - started
-        if took_s >= timeout_s and frames.exit_code in (*_ENDED_BY_TIMEOUT, -1):
-            raise RunError(
-                f"{doing}: did not end within {timeout_s:g} s", evidence=output.tail()
-            )
-        if frames.exit_code != 0:
-            commands.after_failure(watch, output, clock)
-        if frames.exit_code == -1:
-            raise self._cut_off(doing, frames, output)
-        out = "".join(output.out)
-        err = "".join(output.err)
-        return Completed(tuple(argv), frames.exit_code, out, err, took_s)
 
     def conversation(
         self, argv: Sequence[str]
@@ -177,6 +192,7 @@ class Pod:
     def add(self, spec: ContainerSpec) -> "Guest":
         """Adds a container that is in its network. One at a time."""
         with cluster_errors(f"starting {spec.name}"):
+            # Ephemeral containers are never removed from a pod: each has a name of its own.
             there = self._api.get(self.path)["spec"].get("ephemeralContainers") or []
             guest = Guest(f"guest-{len(there) + 1}", self.path, self._api)
             containers = [*there, manifests.guest(spec, guest.name)]
@@ -203,18 +219,18 @@ class Pod:
     # -------------------------------------------------------------- stopping
 
     def stop(self, timeout_s: float) -> None:
-        """A deadline that has passed ends a pod as its removal does, but it stays with its logs."""
-
         def stopped() -> bool:
             return self.state() != "running"
 
         with cluster_errors(f"stopping {self.name}"):
+            # A deadline that has passed ends a pod as its removal does, but it stays with its logs.
             if timeout_s > 0 and not stopped():
                 self._api.change(self.path, {"spec": {"activeDeadlineSeconds": 1}})
             if wait_until(
                 stopped, deadline_s=timeout_s, clock=self._clock, every_s=0.1
             ):
                 return
+            # The connection breaks when the command kills what it runs in.
             with suppress(TierbenchError):
                 self.pipe("killing all in", script(__package__, "kill"))
             if not wait_until(
@@ -226,7 +242,7 @@ class Pod:
 
     def remove(self, timeout_s: float) -> None:
         try:
-            self.state()  # says whether its machine is lost
+            self.state()  # notes whether its machine is lost
         finally:
             self.forget()
             # 0 only forgets the pod: its containers would still be ending. Of a machine that is
@@ -261,6 +277,7 @@ class Pod:
             self._forwards.append(forward)
         forwarded = zip(spec.ports, self._forwards, strict=True)
         self.ports = {port: forward.local_port for port, forward in forwarded}
+        # The id stands after the runtime's name: `containerd://…`.
         self.id = trouble.status_of(pod).get("containerID", "").rpartition("//")[2]
         # One without a name in its network has the address that it got.
         self.address = spec.address or pod["status"].get("podIP")
@@ -359,6 +376,7 @@ def _log(api: Api, path: str, container: str, tail: int | None) -> str:
         try:
             return api.text(f"{path}/log", **query)
         except Refused as error:
+            # 400: its container has not begun. 404: the pod is gone.
             if error.status in (400, 404):
                 return ""
             raise

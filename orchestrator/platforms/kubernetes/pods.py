@@ -72,6 +72,7 @@ class Pods:
         clock = self.space.clock
         pod = self.pod(spec.name)
         started_s = clock.monotonic()
+        # No pod can join another's network: the program becomes a guest of that pod.
         if (spec.network or "").startswith(NETWORK_OF):
             guest = self.pod(str(spec.network).removeprefix(NETWORK_OF)).add(spec)
             return commands.to_its_end(guest, spec.command, started_s, timeout_s, clock)
@@ -91,6 +92,8 @@ class Pods:
                 if secret:
                     self.space.make("secret", secret)
                 self.space.make("container", manifest)
+            # The next placement must keep away from this
+            # machine, so the scheduler's choice is waited for.
             if spec.placement:
                 placed = self._awaited(
                     spec, lambda thing: bool(thing["spec"].get("nodeName"))
@@ -130,6 +133,7 @@ class Pods:
         problem = trouble.of_pod(pod, events)
         limit_s = self.start_s
         if trouble.grows(events):
+            # An autoscaler that has begun to add a machine takes minutes.
             limit_s = GROWN_S
         if not patience.ends(self.space.clock.monotonic(), problem, limit_s):
             return
@@ -181,20 +185,16 @@ def _claims_of(pod: Thing) -> Iterator[str]:
 class ClusterImages:
     """The `Images` protocol on a cluster's machines."""
 
-    told_s = (
-        20.0  # a kubelet tells its state anew every ten (nodeStatusUpdateFrequency)
-    )
+    # A kubelet tells its state anew every ten seconds (nodeStatusUpdateFrequency).
+    told_s = 20.0
 
     def __init__(self, placement: placing.Placement, clock: Clock) -> None:
         self._placement = placement
         self._clock = clock
 
     def present(self, tag: str) -> bool:
-        """Whether all machines have the image.
-
-        A machine that does not tell all its images counts as having it: the first pod will tell.
-        Machines tell of a new image late, so a missing one is waited for.
-        """
+        """Whether all machines have the image."""
+        # Machines pull from a registry by themselves: the first pod will tell.
         if own_images.name_in_registry(tag) != tag:
             return True
 
@@ -202,6 +202,7 @@ class ClusterImages:
             nodes = self._placement.find_machines()
             return bool(nodes) and all(_may_have(node, tag) for node in nodes)
 
+        # Machines tell of an image that was just imported late.
         return wait_until(
             may_be_everywhere, deadline_s=self.told_s, clock=self._clock, every_s=1.0
         )
@@ -262,7 +263,8 @@ def _named(node: Thing, tag: str) -> list[str]:
 
 
 def _may_have(node: Thing, tag: str) -> bool:
-    """Whether a machine has an image, as far as it tells: it lists so many at most."""
+    """Whether a machine has an image, as far as it tells."""
+    # It lists so many at most: one with a full list may have any.
     return bool(_named(node, tag)) or len(_images(node)) >= _MOST_LISTED
 
 

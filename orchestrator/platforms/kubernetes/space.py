@@ -30,10 +30,8 @@ PROCESS = "tierbench.process"
 MARK = f"{LABEL}=1"
 _LONGEST = 63  # of a DNS label, which names of pods become
 REMOVAL_S = 120.0
-OUTSIDE = (
-    "volume",
-    "storage class",
-)  # kinds that campaigns make outside of their namespaces
+# Kinds that campaigns make outside of their namespaces.
+OUTSIDE = ("volume", "storage class")
 
 
 def ours(campaign: str) -> dict[str, str]:
@@ -62,6 +60,7 @@ def object_name(name: str) -> str:
     plain = re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
     if plain == name and len(plain) <= _LONGEST:
         return plain
+    # Names that differ only in what was cut or replaced must not become one.
     digest = hashlib.sha256(name.encode()).hexdigest()[:6]
     return f"{plain[: _LONGEST - 7].strip('-')}-{digest}"
 
@@ -142,10 +141,10 @@ class Space:
         """Makes a thing, which if it is in the namespace ends with the owner. `is_swept`: it has
         the campaign's labels, by which sweeps remove it."""
         self.claimed.add(self.path(kind, name_of(manifest)))
+        # An owner must be in the same namespace: what is outside of any is removed by sweeps alone.
+        owners: list[dict[str, str]] = []
         if self.owner and kind not in OUTSIDE:
             owners = [self.owner]
-        else:
-            owners = []
         metadata = {**manifest["metadata"], "ownerReferences": owners}
         if is_swept:
             metadata["labels"] = (metadata.get("labels") or {}) | self.labels
@@ -164,6 +163,7 @@ class Space:
         the block. `stays`: not before the end of the campaign, unless it raised; `doing`: as for
         `cluster_errors`; `remove`: instead of the removal of the thing alone."""
         name = name_of(manifest)
+        # A killed campaign may have left one of this name in a namespace that is given.
         self.remove(kind, name)
         with cluster_errors(doing or f"making {kind} {name}"):
             thing = self.make(kind, manifest)

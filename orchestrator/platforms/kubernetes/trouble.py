@@ -44,6 +44,7 @@ class Patience:
     def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
         if now - self._began >= limit_s:
             return True
+        # Trouble that went away begins anew when it comes back.
         if trouble is None or trouble.lasting_s == math.inf:
             self._troubled = None
             return False
@@ -93,6 +94,7 @@ def _container_trouble(
 def _placement_trouble(
     pod: Mapping[str, Any], events: list[Mapping[str, Any]]
 ) -> Trouble | None:
+    # The scheduler's own words: which machines there are, and why none of them will do.
     placed = _condition(pod, "PodScheduled")
     text = str(placed.get("message") or placed.get("reason") or "")
     if not text or placed.get("status") != "False":
@@ -179,7 +181,7 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
         return f"exited (exit {ended.get('exitCode')}{reason})"
     status = pod.get("status", {})
     phase = status.get("phase")
-    # Such as evicted: its containers may be forgotten.
+    # Of an evicted pod the states of its containers may be forgotten.
     if phase == "Failed":
         return f"failed ({status.get('reason')}: {status.get('message')})"
     waiting = state.get("waiting") or {}
@@ -190,8 +192,9 @@ LOST = "lost"
 
 
 def may_be_lost(pod: Mapping[str, Any]) -> bool:
-    """Whether what is known of a running pod may be old: when its machine is not heard of any more,
-    Kubernetes only takes its condition Ready away, and evicts it after minutes."""
+    """Whether what is known of a running pod may be old."""
+    # When its machine is not heard of any more, Kubernetes only takes the pod's condition Ready
+    # away, and evicts it after minutes.
     return "running" in main_state(pod) and not is_ready(pod)
 
 
@@ -205,6 +208,7 @@ def of_machine(name: str, node: Mapping[str, Any] | None) -> str:
     if node is None:
         return f"{LOST} (its machine {name} is gone)"
     ready = _condition(node, "Ready")
+    # A machine that was never asked says nothing yet: no trouble is seen.
     if ready.get("status", "True") == "True":
         return ""
     since = ready.get("lastTransitionTime")

@@ -16,6 +16,7 @@ from orchestrator.platforms.kubernetes import (
     placing,
     space,
     trouble,
+    volume_manifests,
 )
 from orchestrator.platforms.kubernetes.connection import Thing, cluster_errors
 from orchestrator.platforms.kubernetes.space import Space, name_of, object_name
@@ -49,7 +50,9 @@ class Volumes:
     def network(
         self, name: str, nodes: int, addresses: Sequence[str] = ()
     ) -> Iterator[Network]:
-        """Names are always the same, so that databases start from copies of disks."""
+        """A network in which nodes have names."""
+        # The same in each campaign: a database that starts from a copy of its disk looks for its
+        # peers by their old names.
         numbers = range(1, nodes + 1)
         names = [f"node-{number}.{manifests.SERVICE}" for number in numbers]
         with self.space.holding("network", manifests.service(name)):
@@ -89,14 +92,16 @@ class Volumes:
         namespace = self.space.namespace
         volume = object_name(f"{namespace}-{name.removeprefix(f'{namespace}-')}")
 
-        manifest = manifests.local_volume(
+        manifest = volume_manifests.local_volume(
             volume, claim, namespace, device, fstype, machine
         )
         unmounted = partial(self.await_unmounted, device, placement)
         self.space.remove("claim", claim)
         with taken_down(unmounted), self.space.holding("volume", manifest):
             self._await_phase("volume", volume, "Available")
-            with self.space.holding("claim", manifests.claim(claim, volume=volume)):
+            with self.space.holding(
+                "claim", volume_manifests.claim(claim, volume=volume)
+            ):
                 self._await_phase("claim", claim, "Bound")
                 yield
 
@@ -116,13 +121,13 @@ class Volumes:
 
     def storage_classes(self) -> tuple[StorageClass, ...]:
         things = self.space.listed("storage class")
-        classes = [manifests.described_class(thing) for thing in things]
+        classes = [volume_manifests.described_class(thing) for thing in things]
         return tuple(sorted(classes, key=attrgetter("name")))
 
     @contextmanager
     def storage_class(self, manifest: Mapping[str, Any]) -> Iterator[StorageClass]:
         with self.space.holding("storage class", dict(manifest)) as created:
-            yield manifests.described_class(created)
+            yield volume_manifests.described_class(created)
 
     @contextmanager
     def claim(
@@ -139,7 +144,7 @@ class Volumes:
                 f"the cluster has no storage class {storage_class}",
                 advice=f"it has: {', '.join(names) or 'none'}",
             )
-        manifest = manifests.claim(name, storage_class, str(size_bytes), source)
+        manifest = volume_manifests.claim(name, storage_class, str(size_bytes), source)
         doing = f"claiming volume {name} of {storage_class}"
         remove = partial(self._remove_claim, name)
         with self.space.holding("claim", manifest, stays, doing, remove):
@@ -148,7 +153,8 @@ class Volumes:
             self.claims.pop(name, None)
 
     def _remove_claim(self, name: str) -> None:
-        """And waits until its volume is gone, too, where that costs money."""
+        """Removes a claim, and waits until its volume is gone, too, where that costs money."""
+        # Looked up before: without its claim the volume would not be found.
         volume = self._volume_of(name)
         self.space.remove("claim", name)
         if not volume:
@@ -187,7 +193,7 @@ class Volumes:
                     "that uses it"
                 ),
             )
-        return manifests.described_volume(volume)
+        return volume_manifests.described_volume(volume)
 
     # -------------------------------------------------------------- snapshots
 
@@ -197,6 +203,8 @@ class Volumes:
             if thing.get("driver") == driver:
                 retains = thing.get("deletionPolicy") == "Retain"
                 classes.append(SnapshotClass(name_of(thing), retains))
+        # Of several classes of a driver one that removes
+        # its snapshots: others would stay, and cost money.
         return min(classes, key=attrgetter("retains"), default=None)
 
     def holds(self, source: VolumeSource) -> bool:
@@ -212,12 +220,13 @@ class Volumes:
     ) -> Iterator[str]:
         with cluster_errors(f"keeping {claim} as a snapshot"):
             snapshot_class = self._snapshot_class_of(claim)
-            # By which it is seen whether it is gone.
+            # Whether a snapshot is gone is seen by its content: who may not list that is refused
+            # before one is made.
             self.space.listed("snapshot content")
         class_name = ""
         if snapshot_class:
             class_name = snapshot_class.name
-        manifest = manifests.snapshot(name, claim, class_name)
+        manifest = volume_manifests.snapshot(name, claim, class_name)
         with self.space.holding("snapshot", manifest, stays):
             self._await_snapshot(name, timeout_s)
             yield name

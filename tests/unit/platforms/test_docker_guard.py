@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.errors import GuardLostError, UnavailableError
-from orchestrator.platforms.docker import campaigns
+from orchestrator.platforms.docker import guard as docker_guard
 from orchestrator.platforms.docker.engine import DockerPlatform
 from orchestrator.powers import ContainerSpec
 from orchestrator.system import host
@@ -26,7 +26,7 @@ def of_another(engine: Engine, process: str) -> None:
     """The guard of a campaign `feed00` with one container."""
     campaign = {"tierbench.campaign": "feed00"}
     labels = {**campaign, "tierbench.host": "there", "tierbench.process": process}
-    for name in (campaigns.NAME, f"{campaigns.NAME}-beat-feed00"):
+    for name in (docker_guard.NAME, f"{docker_guard.NAME}-beat-feed00"):
         engine.add("volume", name, {"Labels": labels, "CreatedAt": engine.now()})
     container = {"Config": {"Labels": {"tierbench": "1", **campaign}}}
     engine.add("container", "tierbench-feed00-1-node-1", container)
@@ -54,7 +54,7 @@ def test_a_beat_that_is_answered_after_the_campaign_leaves_no_guard(
     engine: Engine, ours: DockerPlatform
 ) -> None:
     guard = ours.guard
-    assert isinstance(guard, campaigns.VolumeGuard)
+    assert isinstance(guard, docker_guard.VolumeGuard)
     with guard.held():
         assert len(engine.names("volume")) == 2
     guard._beat_anew()
@@ -79,7 +79,7 @@ def test_a_beat_whose_campaign_has_lost_its_place_is_a_leftover(
     engine: Engine, ours: DockerPlatform
 ) -> None:
     labels = {"tierbench": "1", "tierbench.campaign": "dead00"}
-    beat = f"{campaigns.NAME}-beat-dead00"
+    beat = f"{docker_guard.NAME}-beat-dead00"
     engine.add("volume", beat, {"Labels": labels, "CreatedAt": engine.now()})
     with ours.guard.held():
         assert ours.sweep(only_list=True) == (f"volume {beat}",)
@@ -95,13 +95,15 @@ def test_the_guard_of_a_dead_campaign_is_a_leftover_until_another_takes_its_plac
     for volume in engine.volumes.list():
         volume.attrs["Labels"]["tierbench"] = "1"
     listed = ours.sweep(only_list=True)
-    guard = f"volume {campaigns.NAME}"
+    guard = f"volume {docker_guard.NAME}"
     assert {guard, f"{guard}-beat-feed00"} < set(listed)
-    dead = engine.volumes.get(campaigns.NAME)
+    dead = engine.volumes.get(docker_guard.NAME)
     third = engine.platform()
     with third.guard.held():
         # What was listed before the third came is removed by its name, which is the third's now.
-        assert isinstance(ours.guard, campaigns.VolumeGuard) and ours.guard.keeps(dead)
+        assert isinstance(ours.guard, docker_guard.VolumeGuard) and ours.guard.keeps(
+            dead
+        )
         ours.sweep()
         assert third.guard.beats.lost is None
         assert ours.guard.other() == third.campaign
@@ -200,7 +202,7 @@ def test_a_guard_taken_at_the_same_time_is_theirs(
     def meanwhile(seconds: float) -> None:
         engine.clock.time_s += seconds
         engine.things = [
-            thing for thing in engine.things if thing.name != campaigns.NAME
+            thing for thing in engine.things if thing.name != docker_guard.NAME
         ]
         of_another(engine, host.process_mark())
 
@@ -215,25 +217,25 @@ def test_a_guard_that_another_has_taken_is_lost(
     """This machine slept for long."""
     with ours.guard.held():
         engine.things = [
-            thing for thing in engine.things if thing.name != campaigns.NAME
+            thing for thing in engine.things if thing.name != docker_guard.NAME
         ]
         of_another(engine, DEAD)
         with pytest.raises(GuardLostError, match="the campaign feed00 on there"):
             ours.guard.beats.renew()
-    assert campaigns.NAME in engine.names("volume"), "it is left alone"
+    assert docker_guard.NAME in engine.names("volume"), "it is left alone"
 
 
 def test_an_engine_that_was_away_or_pruned_leaves_the_guard_ours(
     engine: Engine, ours: DockerPlatform
 ) -> None:
     with ours.guard.held():
-        engine.errors[f"create volume {campaigns.NAME}"] = [RESET] * 1000
+        engine.errors[f"create volume {docker_guard.NAME}"] = [RESET] * 1000
         ours.guard.beats.renew()
         engine.errors.clear()
         engine.things.clear()
         ours.guard.beats.renew()
         assert engine.platform().guard.other() == ours.campaign
-        engine.errors[f"create volume {campaigns.NAME}"] = [
+        engine.errors[f"create volume {docker_guard.NAME}"] = [
             refusal(403, "not allowed by policy")
         ]
         with pytest.raises(GuardLostError, match="not allowed by policy"):
@@ -243,8 +245,8 @@ def test_an_engine_that_was_away_or_pruned_leaves_the_guard_ours(
 def test_a_volume_of_the_guards_name_is_left_alone(
     engine: Engine, ours: DockerPlatform
 ) -> None:
-    engine.add("volume", campaigns.NAME, {"Labels": None, "CreatedAt": engine.now()})
+    engine.add("volume", docker_guard.NAME, {"Labels": None, "CreatedAt": engine.now()})
     engine.ahead_s = 900
     with pytest.raises(UnavailableError), ours.guard.held():
         pass
-    assert engine.names("volume") == [campaigns.NAME]
+    assert engine.names("volume") == [docker_guard.NAME]

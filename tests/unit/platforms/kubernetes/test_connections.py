@@ -16,7 +16,7 @@ import pytest
 import websocket
 
 from orchestrator.errors import TierbenchError
-from orchestrator.platforms.kubernetes import channels
+from orchestrator.platforms.kubernetes import port_forward
 from orchestrator.platforms.kubernetes.channels import Frames
 from orchestrator.system.shell import script
 
@@ -66,7 +66,7 @@ def caller(server: Server) -> Iterator[socket.socket]:
 
     def carry() -> None:
         with here:
-            channels._carry(here, server.client, _FORWARDED, b"")
+            port_forward._carry(here, server.client, _FORWARDED, b"")
 
     carrying = threading.Thread(target=carry)
     carrying.start()
@@ -128,10 +128,10 @@ def test_where_nothing_listens_what_was_sent_is_sent_another_way(
         caller.sendall(b"begin")
         server.send(server.frame(b"\0" + _PORT) + server.frame(b"\1" + _PORT))
         server.send(server.frame(refused))
-        assert channels._carry(here, server.client, _FORWARDED, b"") == b"begin"
+        assert port_forward._carry(here, server.client, _FORWARDED, b"") == b"begin"
         again = Server()
         again.send(again.frame(b"\1welcome") + again.frame(b'\3{"status": "Success"}'))
-        assert channels._carry(here, again.client, _RELAYED, b"begin") is None
+        assert port_forward._carry(here, again.client, _RELAYED, b"begin") is None
         assert again.receive() == b"\0begin"
         assert caller.recv(10) == b"welcome"
         again.close()

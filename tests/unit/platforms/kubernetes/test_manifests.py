@@ -14,7 +14,12 @@ import yaml
 
 from orchestrator.model import Placing
 from orchestrator.platforms import own_images
-from orchestrator.platforms.kubernetes import manifests, placing, space
+from orchestrator.platforms.kubernetes import (
+    manifests,
+    placing,
+    space,
+    volume_manifests,
+)
 from orchestrator.platforms.kubernetes.pods import full_name
 from orchestrator.platforms.kubernetes.space import object_name, ours
 from orchestrator.powers import NETWORK_OF, ContainerSpec, Mount, VolumeSource
@@ -112,7 +117,7 @@ def test_what_is_not_a_pod() -> None:
         written(
             manifests.namespace("tierbench-feed00", LABELS),
             manifests.service("tierbench-feed00-1"),
-            manifests.local_volume(
+            volume_manifests.local_volume(
                 "tierbench-feed00-a",
                 "a",
                 "tierbench-feed00",
@@ -120,11 +125,11 @@ def test_what_is_not_a_pod() -> None:
                 "xfs",
                 "vm-b",
             ),
-            manifests.claim("a", volume="tierbench-feed00-a"),
-            manifests.claim(
+            volume_manifests.claim("a", volume="tierbench-feed00-a"),
+            volume_manifests.claim(
                 "b", "fast", "1073741824", VolumeSource("snapshot", "gold")
             ),
-            manifests.snapshot("gold", "a", "snapshots"),
+            volume_manifests.snapshot("gold", "a", "snapshots"),
             manifests.lease(
                 "guard", LABELS, {"tierbench.host": "here"}, 1767225600.5, 300
             ),

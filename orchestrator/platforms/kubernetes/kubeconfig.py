@@ -1,0 +1,86 @@
+"""Which cluster is used, and who we are there: by the kubeconfig, else the one that a pod is in."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from kubernetes.client.configuration import Configuration
+from kubernetes.config.config_exception import ConfigException
+from kubernetes.config.incluster_config import InClusterConfigLoader
+from kubernetes.config.kube_config import KubeConfigMerger, load_kube_config
+
+from orchestrator.errors import UnavailableError, UsageError
+from orchestrator.units import listed
+
+
+def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, str]:
+    """How the cluster of KUBECONFIG or ~/.kube/config is reached, by this context or the current
+    one, with the context and its namespace; else, in a pod, its own cluster ("" as the context),
+    unless a context was named. UnavailableError if there is none, UsageError for a context that
+    does not exist."""
+    configuration = Configuration()
+    try:
+        contexts, current = _contexts()
+    except (ConfigException, OSError) as error:
+        raise _no_cluster(error) from error
+    if context is not None and context not in contexts:
+        raise _no_such_context(context, sorted(contexts))
+    name = str(context or current)
+    try:
+        load_kube_config(_files(), context or current, configuration)
+        return configuration, name, contexts[name].get("namespace") or "default"
+    except (ConfigException, OSError, KeyError) as error:
+        if context is not None:
+            raise UnavailableError(
+                f"the context {context!r} cannot be used: {error}",
+                advice=f"`kubectl --context {context} cluster-info` must work",
+            ) from error
+        reason = error
+    # Without a usable kubeconfig: in a pod its own cluster is meant.
+    try:
+        loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
+        loader.load_and_set(configuration)
+    except (ConfigException, OSError):
+        raise _no_cluster(reason) from reason
+    namespace = "default"
+    with suppress(OSError):
+        namespace = (of_pod / "namespace").read_text(encoding="utf-8").strip()
+    return configuration, "", namespace
+
+
+def _no_cluster(error: Exception) -> UnavailableError:
+    return UnavailableError(
+        f"no Kubernetes cluster is configured here: {error}",
+        advice=(
+            "set KUBECONFIG, or make ~/.kube/config as for kubectl (`az aks "
+            "get-credentials`, `aws eks update-kubeconfig`, `gcloud container "
+            "clusters get-credentials`). Choose the context with `kubectl "
+            "config use-context`"
+        ),
+    )
+
+
+def _no_such_context(context: str, contexts: list[str]) -> UsageError:
+    return UsageError(
+        f"the kubeconfig has no context named {context!r}",
+        advice=f"it has {listed(contexts) or 'none'}; `context` under `kubernetes` in the "
+        "profile, and KUBECONFIG, decide which cluster is used",
+    )
+
+
+def _contexts() -> tuple[dict[str, Mapping[str, Any]], str | None]:
+    merged = KubeConfigMerger(_files()).config
+    if merged is None:
+        return {}, None
+    contexts: dict[str, Mapping[str, Any]] = {}
+    for entry in merged.value["contexts"]:
+        contexts[str(entry.value["name"])] = entry.value.get("context") or {}
+    return contexts, merged.value.get("current-context")
+
+
+def _files() -> str:
+    """The kubeconfig's files."""
+    # The client library reads the variable only when it is imported.
+    return os.environ.get("KUBECONFIG") or "~/.kube/config"

@@ -1,0 +1,121 @@
+"""Volumes, claims, snapshots and classes: as they are written on a cluster, and as it tells them.
+Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.platforms.kubernetes import manifests
+from orchestrator.platforms.kubernetes.placing import MACHINE
+from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
+from orchestrator.powers import (
+    RentedVolume,
+    StorageClass,
+    VolumeSource,
+)
+
+SNAPSHOTS = "snapshot.storage.k8s.io"
+_DEFAULT = "storageclass.kubernetes.io/is-default-class"
+_MAKER = "pv.kubernetes.io/provisioned-by"
+# Of a device of a machine: nothing is measured by it, and the file system fills the device.
+_NOMINAL = "1Gi"
+
+
+def local_volume(
+    name: str, claim: str, namespace: str, device: str, fstype: str, machine: str
+) -> dict[str, Any]:
+    options = ["noatime"]
+    if fstype == "xfs":
+        options.append("nouuid")  # disks are copies of each other, with one identity
+    return manifest(
+        "PersistentVolume",
+        name=name,
+        size=_NOMINAL,
+        options=options,
+        claim=claim,
+        namespace=namespace,
+        device=device,
+        fstype=fstype,
+        machines=[{"key": MACHINE, "operator": "In", "values": [machine]}],
+    )
+
+
+def claim(
+    name: str,
+    storage_class: str = "",
+    size: str = _NOMINAL,
+    source: VolumeSource | None = None,
+    volume: str | None = None,
+) -> dict[str, Any]:
+    """A claim of a class, perhaps as a copy of `source`; or of an existing `volume`, without a
+    class."""
+    copied = None
+    if source:
+        copied = _source(source)
+    return manifest(
+        "PersistentVolumeClaim",
+        name=object_name(name),
+        storage_class=storage_class,
+        size=size,
+        source=copied,
+        volume=volume,
+    )
+
+
+def _source(source: VolumeSource) -> dict[str, str]:
+    name = object_name(source.name)
+    if source.kind == "claim":
+        return {"kind": "PersistentVolumeClaim", "name": name}
+    return {"apiGroup": SNAPSHOTS, "kind": "VolumeSnapshot", "name": name}
+
+
+def snapshot(name: str, claim: str, its_class: str) -> dict[str, Any]:
+    name = object_name(name)
+    claim = object_name(claim)
+    return manifest("VolumeSnapshot", name=name, claim=claim, snapshot_class=its_class)
+
+
+def described_class(thing: Mapping[str, Any]) -> StorageClass:
+    annotations = thing["metadata"].get("annotations") or {}
+    parameters = thing.get("parameters") or {}
+    mount_options = thing.get("mountOptions") or ()
+    return StorageClass(
+        name=name_of(thing),
+        provisioner=str(thing["provisioner"]),
+        parameters=dict(parameters),
+        waits=thing.get("volumeBindingMode") == "WaitForFirstConsumer",
+        is_default=annotations.get(_DEFAULT) == "true",
+        mount_options=tuple(mount_options),
+        retains=thing.get("reclaimPolicy") == "Retain",
+    )
+
+
+def described_volume(thing: Mapping[str, Any]) -> RentedVolume:
+    """What a PersistentVolume says of itself, of whatever kind it is."""
+    spec = thing["spec"]
+    csi = spec.get("csi") or {}
+    local = spec.get("local") or {}
+    annotations = thing["metadata"].get("annotations") or {}
+    # Volumes of other kinds than CSI name in an annotation what has made them.
+    maker = annotations.get(_MAKER, "")
+    handle = csi.get("volumeHandle") or local.get("path") or ""
+    fstype = csi.get("fsType") or local.get("fsType") or ""
+    return RentedVolume(
+        name=name_of(thing),
+        storage_class=str(spec.get("storageClassName") or ""),
+        driver=str(csi.get("driver") or maker),
+        size_bytes=manifests.size_bytes(str(spec["capacity"]["storage"])),
+        handle=str(handle),
+        fstype=str(fstype),
+        mount_options=tuple(spec.get("mountOptions") or ()),
+        attributes=dict(csi.get("volumeAttributes") or {}),
+        machines=tuple(_machines_of(spec)),
+    )
+
+
+def _machines_of(spec: Mapping[str, Any]) -> Iterator[str]:
+    """`topology.kubernetes.io/zone=…`: the labels of machines on which a volume can be used."""
+    required = (spec.get("nodeAffinity") or {}).get("required", {})
+    for term in required.get("nodeSelectorTerms") or []:
+        for expression in term.get("matchExpressions") or []:
+            for value in expression.get("values") or []:
+                yield f"{expression['key']}={value}"
