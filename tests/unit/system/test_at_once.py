@@ -178,6 +178,8 @@ class _Interrupt(Exception):
     pass
 
 
+# Python drops what a handler raises within a callback of a weak reference, and says so.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_wait_that_is_interrupted_harms_no_thread() -> None:
     """A handler that raised within a lock of `concurrent.futures` broke it: the thread that ended
     next failed, and whoever waited for it waited for ever."""
