@@ -4,8 +4,9 @@ I/Os through at the same times: most of a catalog hold none back. Pure."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from orchestrator.extensions.predict.disks import (
     SimulatedDisk,
 )
 from orchestrator.facts import BottleneckCause
+from orchestrator.tier import Limits
 
 FULL = 0.9  # a resource that is used more limits
 
@@ -30,13 +32,20 @@ class Simulated:
     sync_s: float = 0.0
 
 
+class AskedOfDisks(NamedTuple):
+    """What the disks of all nodes were asked for. logs: of disks that hold only a log, if any."""
+
+    data: Sequence[AskedIos]
+    logs: Sequence[AskedIos]
+
+
 @dataclass(frozen=True)
 class Course:
     """What happened in a simulation until `end_s`, all but the names of what limits it.
 
     lapse: seconds of the run in one of the simulation. cores_used: by cause, the share of CPU time.
-    rate_per_s: of arrivals; infinite without. asked: of each disk, its I/Os. held_back: of each
-    disk, the buckets for which some of them waited.
+    rate_per_s: of arrivals; infinite without. held_back: of each disk, the buckets for which some
+    of its I/Os waited.
     """
 
     throughput_per_s: float
@@ -46,7 +55,7 @@ class Course:
     lapse: float
     cores_used: Mapping[BottleneckCause, float]
     rate_per_s: float
-    asked: Sequence[AskedIos]
+    asked: AskedOfDisks
     held_back: Sequence[Sequence[BucketKind]]
 
     def is_the_same_on(self, disk: SimulatedDisk) -> bool:
@@ -58,20 +67,38 @@ class Course:
         """The simulation on that disk: what limits it is what was used most, unless nothing was
         near its end."""
         used = dict(self.cores_used)
-        for asked in self.asked:
+        for asked in self.asked.data:
             used |= DiskCaps(disk, self.lapse).used_shares(asked, self.end_s)
+        for asked in self.asked.logs:
+            caps = DiskCaps(disk.with_log, self.lapse)
+            used["wal_disk_bound"] = max(caps.used_shares(asked, self.end_s).values())
+        if disk.together is not None:
+            used["vm_cap"] = self._machine_used(disk, disk.together)
         used["load_bound"] = self.throughput_per_s / self.rate_per_s
         limit, share = max(used.items(), key=itemgetter(1))
         if share < FULL:
             limit = "latency_bound"
         return Simulated(self.throughput_per_s, self.latencies_s, limit, self.sync_s)
 
+    def _machine_used(self, disk: SimulatedDisk, together: Limits) -> float:
+        """The most that a machine's limits were used, by the disks of data and of log together."""
+        caps = DiskCaps(replace(disk, limits=together), self.lapse)
+        most = 0.0
+        for data, log in zip(self.asked.data, self.asked.logs, strict=True):
+            by_data = caps.used_shares(data, self.end_s)
+            by_log = caps.used_shares(log, self.end_s)
+            for cause, share in by_data.items():
+                most = max(most, share + by_log[cause])
+        return most
+
 
 def held_back(
-    disk: SimulatedDisk, lapse: float, asked_of_disks: Sequence[AskedIos]
+    disk: SimulatedDisk, lapse: float, asked: AskedOfDisks
 ) -> list[list[BucketKind]]:
     """For each of several such disks, the buckets for which some of its I/Os wait."""
     kinds = []
-    for asked in asked_of_disks:
-        kinds.append(DiskCaps(disk, lapse).that_hold_back(asked))
+    for ios in asked.data:
+        kinds.append(DiskCaps(disk, lapse).that_hold_back(ios))
+    for ios in asked.logs:
+        kinds.append(DiskCaps(disk.with_log, lapse).that_hold_back(ios))
     return kinds

@@ -26,6 +26,7 @@ from orchestrator.extensions.predict import simulation
 from orchestrator.extensions.predict.counted_load import (
     CountedLoad,
     asked_for,
+    is_log_apart,
     log_use,
 )
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
@@ -33,6 +34,8 @@ from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.model import Node, Record
 
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
+# Of a cap of the log's own disk, in the median second: then half of the seconds were at the cap.
+LOG_AT_CAP_PCT = 95.0
 BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
 ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
@@ -106,7 +109,10 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     or either of hour and run has no writes.
     """
     writes = system.stages[-1].writes
-    writes_and_syncs = writes + log_use(run.record).syncs
+    # An observation counts one disk: that of the data, with the log where the run has it there.
+    writes_and_syncs = writes
+    if not is_log_apart(run.record):
+        writes_and_syncs += log_use(run.record).syncs
     writes_per_s = hour["writes_per_s"]
     reads_per_s = hour["reads_per_s"]
     if math.isnan(reads_per_s) or not writes_per_s * writes_and_syncs:
@@ -130,6 +136,9 @@ def time_at_cap(run: RunData, cpus: float | None) -> float:
             share = (values.time_at_cap_pct(cap) or 0.0) / 100
             if share and disk_cap_use.binds(cap, values, tier):
                 shares.append(share)
+        log_shares_pct = (values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct)
+        if max(share_pct or 0.0 for share_pct in log_shares_pct) >= LOG_AT_CAP_PCT:
+            shares.append(CAPPED)
     return max(shares)
 
 
@@ -169,7 +178,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     totals = asked.totals
     database = asked.database
     locked = asked.locked_share
-    log_bytes = asked.log.size_bytes * totals.transactions
+    log_bytes = asked.log_on_data_disk.size_bytes * totals.transactions
     page_bytes = max(0.0, totals.written_bytes - log_bytes)
     is_durable = results.database(record).durable is not False
     return simulation.System(
@@ -181,7 +190,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
         node_cpus=asked.cpu_limits[database[0].name],
         client_cpus=_client_cpus(asked),
         machine_cpus=_machine_cpus(record.nodes),
-        stages=tuple(_stages(asked.counted, asked.log.syncs)),
+        stages=tuple(_stages(asked.counted, asked.log_on_data_disk.syncs)),
         read_bytes=totals.read_bytes / totals.reads,
         write_bytes=page_bytes / asked.page_writes,
         batch=_batch(asked, disk),
@@ -230,7 +239,7 @@ def _batch(asked: CountedLoad, disk: SimulatedDisk) -> float:
     if iops == math.inf:
         return 1.0
     totals = asked.totals
-    syncs = asked.log.syncs * totals.transactions
+    syncs = asked.log_on_data_disk.syncs * totals.transactions
     sync_s = results.database(asked.record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     write_s = max(0.0, totals.write_s - syncs * sync_s) / asked.page_writes
     before = iops * (write_s - mean_s(disk.write))

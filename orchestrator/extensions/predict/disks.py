@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
+from orchestrator.design import node_disks
 from orchestrator.errors import UsageError
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import LOG_DISK, Gate, Limits, Quantiles, Tier
@@ -41,11 +42,22 @@ class CapRate(NamedTuple):
 
 @dataclass(frozen=True)
 class SimulatedDisk:
-    """What a disk lets through, and what its latencies are drawn from."""
+    """What a node's disk lets through, and what its latencies are drawn from.
+
+    log: the node's second disk, which holds only its log; None: the log is on this one.
+    together: what the machine lets through to both; None: no more than the two have.
+    """
 
     limits: Limits
     read: Quantiles
     write: Quantiles
+    log: SimulatedDisk | None = None
+    together: Limits | None = None
+
+    @property
+    def with_log(self) -> SimulatedDisk:
+        """The disk for which commits wait."""
+        return self.log or self
 
     def rates(self) -> Iterator[CapRate]:
         """The rates of IOPS and of bytes, in this order."""
@@ -200,9 +212,14 @@ class Device:
     """A disk that is simulated, which keeps what it was asked for."""
 
     def __init__(
-        self, disk: SimulatedDisk, rng: np.random.Generator, caps: DiskCaps
+        self,
+        disk: SimulatedDisk,
+        rng: np.random.Generator,
+        caps: DiskCaps,
+        machine: DiskCaps | None = None,
     ) -> None:
         self.caps = caps
+        self._machine = machine
         self.reads = _drawn(disk.read, rng)
         self.writes = _drawn(disk.write, rng)
         self._times_s = list[float]()
@@ -212,7 +229,10 @@ class Device:
         """When an I/O of this size that is asked for now gets through."""
         self._times_s.append(now)
         self._sizes.append(size)
-        return self.caps.admit(now, size)
+        through_s = self.caps.admit(now, size)
+        if self._machine is None:
+            return through_s
+        return max(through_s, self._machine.admit(now, size))
 
     def asked(self) -> AskedIos:
         """What was asked until now."""
@@ -245,27 +265,67 @@ def forever(values: np.ndarray) -> Iterator[float]:
 # ------------------------------------------------------------------ the disk of a tier
 
 
-def disk_of(tier: Tier, gate: Gate | None = None) -> SimulatedDisk:
-    """A tier's disk: its latencies as modelled, else as its gate measured them, else as declared.
-    UsageError if nothing says how long an I/O takes."""
+def disk_of(
+    tier: Tier, gate: Gate | None = None, machine: Limits | None = None
+) -> SimulatedDisk:
+    """A tier's disk, and that of its log: latencies as modelled, else as its gate measured them,
+    else as declared. UsageError if nothing says how long an I/O takes.
+
+    machine: what it lets through to all disks of a node, if it is known.
+    """
+    disk = _alone(tier, _measured(gate, of_log=False))
+    if tier.wal is not None:
+        log = _alone(tier.wal, _measured(gate, of_log=True))
+    elif node_disks.has_logs(tier):
+        # A real disk for the log without a tier of its own is another one of this tier.
+        log = disk
+    else:
+        return disk
+    return replace(disk, log=log, together=_binding(machine, disk, log))
+
+
+def _alone(tier: Tier, measured: Mapping[str, float]) -> SimulatedDisk:
     drawn = tier.latency.model
     if drawn:
         return SimulatedDisk(tier.limits, drawn.read, drawn.write)
     return SimulatedDisk(
         tier.limits,
-        read=_latencies(tier, gate, "read", tier.latency.read_s),
-        write=_latencies(tier, gate, "write", tier.latency.write_s),
+        read=_latencies(tier, measured, "read", tier.latency.read_s),
+        write=_latencies(tier, measured, "write", tier.latency.write_s),
     )
 
 
-def _latencies(
-    tier: Tier, gate: Gate | None, way: str, declared_s: float | None
-) -> Quantiles:
+def _binding(
+    machine: Limits | None, disk: SimulatedDisk, log: SimulatedDisk
+) -> Limits | None:
+    """The machine's limits, if both disks together could reach them."""
+    if machine is None:
+        return None
+    both = disk.limits.plus(log.limits)
+    if _at_most(both.total_iops, machine.total_iops) and _at_most(
+        both.bytes_per_s, machine.bytes_per_s
+    ):
+        return None
+    return machine
+
+
+def _at_most(value: int | None, limit: int | None) -> bool:
+    return (value or math.inf) <= (limit or math.inf)
+
+
+def _measured(gate: Gate | None, of_log: bool) -> dict[str, float]:
+    """What the gate measured of the disk of the data, or of that of the log, by quantity."""
     measured: dict[str, float] = {}
     if gate:
         for check in gate.checks:
-            if check.disk != LOG_DISK:
+            if (check.disk == LOG_DISK) == of_log:
                 measured[str(check.quantity)] = check.measured
+    return measured
+
+
+def _latencies(
+    tier: Tier, measured: Mapping[str, float], way: str, declared_s: float | None
+) -> Quantiles:
     median_s = measured.get(f"latency_{way}") or declared_s
     if not median_s:
         raise _no_latency(tier.title or tier.name, way)

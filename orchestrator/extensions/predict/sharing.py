@@ -15,7 +15,7 @@ from orchestrator.extensions.predict.simulation import (
     ahead_s,
     events_per_s,
 )
-from orchestrator.tier import Quantiles
+from orchestrator.tier import Limits, Quantiles
 
 EVENTS = 40_000  # of a simulation, about
 _MOST_KEPT = 128  # conditions whose courses are kept, half a megabyte for each
@@ -31,12 +31,16 @@ def simulate(system: System, disk: SimulatedDisk, seed: int = 1) -> Simulated:
 class _Conditions(NamedTuple):
     """What decides the course of a simulation, beside how much its disks let through.
 
-    behind_s: for how long a session's own write of a page waits for those of others.
+    log_write: of the log's own disk, None without one. together: what a machine lets through to
+    both disks, of which nothing is shared. behind_s: for how long a session's own write of a page
+    waits for those of others.
     """
 
     system: System
     read: Quantiles
     write: Quantiles
+    log_write: Quantiles | None
+    together: Limits | None
     seed: int
     end_s: float
     behind_s: float
@@ -56,7 +60,19 @@ class Simulations:
         """The simulation, as from the function of this name."""
         end_s = self._events / events_per_s(system, disk)
         behind_s = ahead_s(system, DiskCaps(disk, 1.0))
-        conditions = _Conditions(system, disk.read, disk.write, seed, end_s, behind_s)
+        log_write = None
+        if disk.log is not None:
+            log_write = disk.log.write
+        conditions = _Conditions(
+            system,
+            read=disk.read,
+            write=disk.write,
+            log_write=log_write,
+            together=disk.together,
+            seed=seed,
+            end_s=end_s,
+            behind_s=behind_s,
+        )
         courses = self.courses.setdefault(conditions, [])
         for course in courses:
             if course.is_the_same_on(disk):

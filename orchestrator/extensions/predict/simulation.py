@@ -2,7 +2,7 @@
 
 A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
 A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
-commit waits for the next sync of the log. Between them a delay passes, and at the end waiting for
+commit waits for the next sync of the log, which may be on a disk of its own. Between them a delay passes, and at the end waiting for
 other transactions. Pages are written by a background writer, in rounds, and by sessions themselves
 where it does not get as far; or, where nothing is known of one, in batches for which none waits.
 """
@@ -13,7 +13,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from statistics import fmean
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.design.latency_quantiles import mean_s
-from orchestrator.extensions.predict.courses import Course, held_back
+from orchestrator.extensions.predict.courses import AskedOfDisks, Course, held_back
 from orchestrator.extensions.predict.disks import (
     DRAWS,
     Device,
@@ -107,7 +107,13 @@ def events_per_s(system: System, disk: SimulatedDisk) -> float:
     ]
     data_bytes = stage.reads * system.read_bytes + stage.writes * system.write_bytes
     ios = stage.reads + stage.writes
-    size = data_bytes + system.log_bytes
+    size = data_bytes
+    if disk.log is None:
+        size += system.log_bytes
+    else:
+        _, log_bytes_per_s = disk.log.rates()
+        log_bytes = system.log_bytes or _LEAST
+        rates.append(system.disks * log_bytes_per_s.peak / log_bytes)
     for rate, need in zip(disk.rates(), (ios, size), strict=True):
         rates.append(system.disks * rate.peak / (need or _LEAST))
     return min(rates) * (2 * SLICES + 3 + stage.reads)
@@ -119,7 +125,7 @@ def _alone_s(system: System, disk: SimulatedDisk) -> float:
     cpu_and_delay_s = system.node_s + system.client_s + system.delay_s
     alone_s = cpu_and_delay_s + reads * mean_s(disk.read)
     if system.commits:
-        alone_s += mean_s(disk.write)
+        alone_s += mean_s(disk.with_log.write)
     return alone_s
 
 
@@ -144,9 +150,11 @@ class Simulation:
         self._end_s = end_s
         self._lapse = (system.warmup_s + system.measure_s) / self._end_s
         # What is asked for. Draws stay in this order, so that a seed means the same.
-        self._disks = list[Device]()
-        for _ in range(system.disks):
-            self._disks.append(Device(disk, rng, DiskCaps(disk, self._lapse)))
+        machines = _machines(system, disk, self._lapse)
+        self._disks = _devices(disk, machines, rng, self._lapse)
+        self._logs = self._disks
+        if disk.log is not None:
+            self._logs = _devices(disk.log, machines, rng, self._lapse)
         self._pieces = forever(rng.exponential(1 / SLICES, DRAWS))
         self._pauses = forever(rng.exponential(1, DRAWS))
         self._nodes = _cores(system)
@@ -181,7 +189,7 @@ class Simulation:
                 self._ended.clear()
         if not self._ended:
             raise ValueError("no transaction ended in the simulation")
-        asked = [device.asked() for device in self._disks]
+        asked = self._asked()
         return Course(
             throughput_per_s=len(self._ended) / (self._end_s - warm_s),
             latencies_s=np.array(self._ended),
@@ -193,6 +201,12 @@ class Simulation:
             asked=asked,
             held_back=held_back(self._disk, self._lapse, asked),
         )
+
+    def _asked(self) -> AskedOfDisks:
+        data = [device.asked() for device in self._disks]
+        if self._logs is self._disks:
+            return AskedOfDisks(data, [])
+        return AskedOfDisks(data, [device.asked() for device in self._logs])
 
     def _begin(self) -> None:
         for _ in range(self._system.sessions):
@@ -327,7 +341,7 @@ class Simulation:
         """Syncs the log of a node, and its copies on the next ones, while commits wait for it."""
         system = self._system
         copies = range(node, node + system.copies)
-        disks = [self._disks[copy % system.nodes % system.disks] for copy in copies]
+        disks = [self._logs[copy % system.nodes % system.disks] for copy in copies]
         self._syncing.add(node)
         while node in self._waiting:
             together = self._waiting.pop(node)
@@ -346,6 +360,26 @@ class Simulation:
             written_s = disk.admit(self._now, size) + next(disk.writes)
             times_s.append(written_s + self._system.sync_s)
         return sorted(times_s)[len(disks) // 2]
+
+
+def _machines(
+    system: System, disk: SimulatedDisk, lapse: float
+) -> Sequence[DiskCaps | None]:
+    """What the machine of each node lets through to its disks together."""
+    if disk.together is None:
+        return [None] * system.disks
+    all_disks = replace(disk, limits=disk.together)
+    return [DiskCaps(all_disks, lapse) for _ in range(system.disks)]
+
+
+def _devices(
+    disk: SimulatedDisk,
+    machines: Sequence[DiskCaps | None],
+    rng: np.random.Generator,
+    lapse: float,
+) -> list[Device]:
+    """One such disk on each of these machines."""
+    return [Device(disk, rng, DiskCaps(disk, lapse), machine) for machine in machines]
 
 
 def _cores(system: System) -> list[RateBucket]:

@@ -13,8 +13,10 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
+from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
+from orchestrator.extensions.predict import demands
 from orchestrator.extensions.predict.demands import model, time_at_cap
 from orchestrator.extensions.predict.disks import (
     RateBucket,
@@ -36,10 +38,14 @@ from tests.tiers import changed
 
 
 def disk(
-    iops: int | None = None, latency_s: float = 0.002, **limits: Any
+    iops: int | None = None,
+    latency_s: float = 0.002,
+    log: SimulatedDisk | None = None,
+    together: Limits | None = None,
+    **limits: Any,
 ) -> SimulatedDisk:
     table = log_normal(latency_s, latency_s)
-    return SimulatedDisk(Limits(iops, **limits), table, table)
+    return SimulatedDisk(Limits(iops, **limits), table, table, log, together)
 
 
 def system(reads: float = 0.0, writes: float = 0.0, **changes: Any) -> System:
@@ -109,6 +115,93 @@ def test_what_can_be_counted_by_hand(
     simulated = simulate(asked, of)
     assert simulated.throughput_per_s == pytest.approx(per_s, rel=0.06)
     assert simulated.limit == limit
+
+
+LOG_MB = 10**6
+
+
+@pytest.mark.parametrize(
+    ("asked", "of", "per_s", "limit"),
+    [
+        # A session waits 2 ms for its sync on the one disk, 0.5 ms on a faster one.
+        (system(**COMMITS, sessions=1), disk(), 500, "latency_bound"),
+        (
+            system(**COMMITS, sessions=1),
+            disk(log=disk(latency_s=0.0005)),
+            2000,
+            "latency_bound",
+        ),
+        # Eleven I/Os a transaction on one disk, ten where the sync is elsewhere.
+        (system(10.0, commits=True, sessions=1), disk(110), 10, "iops_cap"),
+        (
+            system(10.0, commits=True, sessions=1),
+            disk(110, log=disk(1000)),
+            11,
+            "iops_cap",
+        ),
+        # The log's own caps, of bytes and of I/Os: a session at a time syncs by itself.
+        (
+            system(**COMMITS, log_bytes=LOG_MB),
+            disk(log=disk(bytes_per_s=10**8)),
+            100,
+            "wal_disk_bound",
+        ),
+        (
+            system(**COMMITS, sessions=1),
+            disk(log=disk(100)),
+            100,
+            "wal_disk_bound",
+        ),
+        # Both disks behind a machine that lets 110 I/Os through, eleven for a transaction.
+        (
+            system(10.0, commits=True, sessions=1),
+            disk(1000, log=disk(1000), together=Limits(110)),
+            10,
+            "vm_cap",
+        ),
+        # Three nodes with three disks each.
+        (
+            system(**COMMITS, log_bytes=LOG_MB, sessions=96, nodes=3, disks=3),
+            disk(log=disk(bytes_per_s=10**8)),
+            300,
+            "wal_disk_bound",
+        ),
+    ],
+)
+def test_what_a_log_on_a_disk_of_its_own_does(
+    asked: System, of: SimulatedDisk, per_s: float, limit: str
+) -> None:
+    simulated = simulate(asked, of)
+    assert simulated.throughput_per_s == pytest.approx(per_s, rel=0.06)
+    assert simulated.limit == limit
+
+
+def test_a_course_is_shared_only_between_disks_whose_logs_are_alike() -> None:
+    """The first log never waits, so that a second with a higher cap needs no simulation."""
+    simulations = Simulations(2_000)
+    asked = system(1.0, **COMMITS, sessions=1)
+    slow = simulations.simulate(asked, disk(log=disk(100)))
+    free = simulations.simulate(asked, disk(log=disk(5_000)))
+    assert simulations.simulate(asked, disk(log=disk(6_000))).throughput_per_s == (
+        free.throughput_per_s
+    )
+    assert [len(courses) for courses in simulations.courses.values()] == [2]
+    slower = simulations.simulate(asked, disk(log=disk(5_000, latency_s=0.004)))
+    assert slower.throughput_per_s < free.throughput_per_s
+    assert slow.throughput_per_s < free.throughput_per_s
+
+
+@pytest.mark.parametrize(
+    ("machine", "binds"),
+    [(Limits(1_500), True), (Limits(1_600), False), (Limits(), False), (None, False)],
+)
+def test_a_machine_holds_both_disks_back_where_it_lets_less_through(
+    machine: Limits | None, binds: bool
+) -> None:
+    log = replace(build_tier("premium"), limits=Limits(500))
+    both = disk_of(replace(build_tier("premium"), wal=log), machine=machine)
+    assert both.log is not None and both.log.limits.total_iops == 500
+    assert (both.together is not None) is binds
 
 
 def test_a_batch_of_writes_delays_the_reads_behind_it() -> None:
@@ -462,12 +555,33 @@ def test_what_was_not_sampled_is_refused() -> None:
         model(run_of(campaign(frames=False), "ultra"), None, None)
 
 
-def test_a_log_on_a_disk_of_its_own_is_refused() -> None:
+def with_a_log_disk(run: RunData, log: Limits) -> RunData:
+    """The run as it is told if its nodes have a disk for their log alone, with such limits."""
+    record = run.record
+    nodes = tuple(replace(node, wal_device="loop9") for node in record.nodes)
+    tier = record.profile.tier
+    tier = replace(tier, wal=replace(tier, name="log", limits=log))
+    profile = replace(record.profile, tier=tier)
+    return replace(run, record=replace(record, nodes=nodes, profile=profile))
+
+
+def test_syncs_of_a_log_apart_are_not_taken_off_what_the_data_wrote() -> None:
     run = run_of(campaign(), "ultra")
-    nodes = tuple(replace(node, wal_device="loop9") for node in run.record.nodes)
-    apart = replace(run, record=replace(run.record, nodes=nodes))
-    with pytest.raises(UsageError, match="a log on a disk of its own"):
-        model(apart, None, None)
+    on_one_disk, _ = model(run, None, None)
+    apart, disk = model(with_a_log_disk(run, Limits(500)), None, None)
+    assert on_one_disk.log_bytes == apart.log_bytes > 0
+    assert apart.stages[-1].writes > on_one_disk.stages[-1].writes
+    assert disk.log is not None and disk.log.limits.iops == 500
+
+
+@pytest.mark.parametrize(("share_pct", "is_refused"), [(94.0, False), (95.0, True)])
+def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
+    share_pct: float, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"db-1": Evidence(wal_iops_of_cap_pct=share_pct)}
+    monkeypatch.setattr(demands.node_use, "gather", lambda *_: values)
+    run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
+    assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 
 def test_a_window_with_a_slow_disk_is_refused() -> None:
