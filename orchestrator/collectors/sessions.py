@@ -5,7 +5,6 @@ answers late, and the sampler must not wait for it: what has not come is picked 
 Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, wait
 from contextlib import (
     AbstractContextManager,
     ExitStack,
@@ -57,7 +56,7 @@ class SessionWaits:
         self._connect = connect
         self._open = ExitStack()
         self._session: Session | None = None
-        self._asked: tuple[float, Future[list[Row]]] | None = None
+        self._asked: tuple[float, at_once.StartedCall[list[Row]]] | None = None
 
     def read(self, nodes: Sequence[model.Node], now_s: float) -> Iterable[model.Sample]:
         """What the server answered, as of when it was asked. OSError if it has not answered yet, or
@@ -65,7 +64,7 @@ class SessionWaits:
         if self._asked is None:
             self._asked = now_s, at_once.begun(self._ask)
         asked_s, answer = self._asked
-        if not wait([answer], PATIENCE_S).done:
+        if not answer.wait(PATIENCE_S):
             raise OSError("the server has not answered yet")
         self._asked = None
         try:

@@ -8,7 +8,6 @@ are by this computer's clock; the measured window is the time in which all of th
 import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -244,14 +243,14 @@ class _Together:
 
     def run(self) -> dict[str, Notes]:
         """Client → what is noted of it."""
-        futures: list[Future[Notes]] = []
+        calls: list[at_once.StartedCall[Notes]] = []
         for number in range(len(self._loads)):
-            futures.append(at_once.begun(partial(self._carried, number), "client"))
+            calls.append(at_once.begun(partial(self._carried, number), "client"))
         try:
-            at_once.Ended(futures).wait()
+            at_once.all_ended(calls)
         except BaseException:  # an interrupt: the threads end when their clients do
             self._end()
-            at_once.Ended(futures).wait()
+            at_once.all_ended(calls)
             raise
         if self._failure:
             client, error = self._failure
@@ -260,8 +259,8 @@ class _Together:
                 raise LoadError(what, error.advice, error.evidence) from error
             raise error
         notes: dict[str, Notes] = {}
-        for load, future in zip(self._loads, futures, strict=True):
-            notes[load.client.name] = future.result()
+        for load, call in zip(self._loads, calls, strict=True):
+            notes[load.client.name] = call.result()
         return notes
 
     def _carried(self, at: int) -> Notes:

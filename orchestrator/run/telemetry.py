@@ -11,7 +11,6 @@ import threading
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -275,11 +274,11 @@ def sampling(
 def _refresh(machines: Sequence[Machine], readings: Readings) -> None:
     """Asks all machines at once. One that fails, or takes too long, is a miss."""
     asked = {at_once.begun(machine.refresh, "machine"): machine for machine in machines}
-    done, _ = wait(asked, timeout=MACHINES_S)
-    for future, machine in asked.items():
+    at_once.all_ended(asked, MACHINES_S)
+    for call, machine in asked.items():
         error: BaseException | None = TimeoutError("no answer yet")
-        if future in done:
-            error = future.exception()
+        if call.done():
+            error = call.error()
         if error is not None:
             readings.misses[f"machine {machine.name}: {error}"] += 1
         elif machine.clock_offset:

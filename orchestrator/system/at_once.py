@@ -7,8 +7,8 @@ it, or, if nobody does, in what `kept_errors` yields."""
 import math
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -25,49 +25,82 @@ Thing = TypeVar("Thing")
 Answer = TypeVar("Answer")
 
 
-def begun(call: Callable[[], Answer], name: str | None = None) -> Future[Answer]:
-    """Begins `call` on a thread of its own; it and its caller leave signals to the main one."""
-    future: Future[Answer] = Future()
+class StartedCall(Generic[Answer]):
+    """A call that goes on on a thread of its own: whether it has ended, and with what.
 
-    def run() -> None:
+    It is no Future of `concurrent.futures`, because the locks of those are Python code. A handler
+    of a signal that raises there leaves them locked: then the thread that ends waits for ever, and
+    whoever waits for it does too. A SimpleQueue is written in C, and made for being interrupted.
+    """
+
+    def __init__(self, call: Callable[[], Answer]) -> None:
+        self._call = call
+        self._has_ended = False
+        self._answers: list[Answer] = []
+        self._error: BaseException | None = None
+        self._wake_ups: SimpleQueue[None] = SimpleQueue()
+
+    def run(self) -> None:
+        """Makes the call, on the thread of this method's caller."""
         try:
-            future.set_result(call())
+            self._answers.append(self._call())
         except BaseException as error:  # raised by `result`
-            future.set_exception(error)
+            self._error = error
+        # First the mark, so that nobody begins to wait after the one who is woken.
+        self._has_ended = True
+        self._wake_ups.put(None)
 
+    def done(self) -> bool:
+        return self._has_ended
+
+    def wait(self, limit_s: float | None = None) -> bool:
+        """Whether it has ended, now or within the limit."""
+        if self._has_ended:
+            return True
+        try:
+            self._wake_ups.get(timeout=limit_s)
+        except Empty:
+            return self._has_ended
+        # Whoever wakes wakes the next one who waits.
+        self._wake_ups.put(None)
+        return True
+
+    def error(self) -> BaseException | None:
+        """What it raised, when it has ended."""
+        self.wait()
+        return self._error
+
+    def result(self) -> Answer:
+        """What it returned, when it has ended. It raises what the call raised."""
+        self.wait()
+        if self._error is not None:
+            raise self._error
+        return self._answers[0]
+
+
+def begun(call: Callable[[], Answer], name: str | None = None) -> StartedCall[Answer]:
+    """Begins `call` on a thread of its own; it and its caller leave signals to the main one."""
+    started = StartedCall(call)
     try:
         # Raises what a handler of a signal raises.
         signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)
-        threading.Thread(target=run, name=name, daemon=True).start()
+        threading.Thread(target=started.run, name=name, daemon=True).start()
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _OF_MAIN)
-    return future
+    return started
 
 
-class Ended(Generic[Answer]):
-    """Waits for the end of calls.
-
-    `concurrent.futures.wait` holds a lock that is Python code. A handler of a signal that raises
-    there can leave it broken: then the thread that ends fails, and whoever waits next waits for
-    ever. A SimpleQueue is made for being interrupted.
-    """
-
-    def __init__(self, futures: Sequence[Future[Answer]]) -> None:
-        self._queue: SimpleQueue[Future[Answer]] = SimpleQueue()
-        self._left = len(futures)
-        for future in futures:
-            future.add_done_callback(self._queue.put)
-
-    def wait(self, limit_s: float | None = None) -> bool:
-        """Whether all have ended. It gives up when none ends for `limit_s`."""
-        while self._left:
-            try:
-                self._queue.get(timeout=limit_s)
-            except Empty:
-                return False
-            self._left -= 1
-        return True
+def all_ended(calls: Iterable[StartedCall[Any]], limit_s: float | None = None) -> bool:
+    """Waits until all have ended, together for no longer than the limit. Whether they have."""
+    if limit_s is None:
+        return all(call.wait() for call in calls)
+    until_s = time.monotonic() + limit_s
+    left = 0
+    for call in calls:
+        if not call.wait(max(0.0, until_s - time.monotonic())):
+            left += 1
+    return not left
 
 
 @contextmanager
@@ -92,16 +125,15 @@ def within(
 ) -> Answer:
     """What `call` returns. TimeoutError if it takes longer: then its thread is left to itself.
     Meanwhile it calls `ask` from time to time, which raises what ends the wait sooner."""
-    future = begun(call)
-    ended = Ended([future])
+    started = begun(call)
     waited_s = 0.0
     step_s = ask_every_s or limit_s
-    while not ended.wait(step_s):
+    while not started.wait(step_s):
         waited_s += step_s
         if waited_s >= limit_s:
             raise TimeoutError(f"no answer within {limit_s:g} s")
         ask()
-    return future.result()
+    return started.result()
 
 
 def unless(given_up: threading.Event, call: Callable[[], Answer]) -> Answer:
@@ -149,20 +181,20 @@ def each(
         with turn:
             return do(thing)
 
-    futures = [begun(partial(done, thing)) for thing in all_things]
+    calls = [begun(partial(done, thing)) for thing in all_things]
     try:
-        Ended(futures).wait()
+        all_ended(calls)
     finally:
         # Also after an interrupt: what they begin must be there to be taken down.
-        Ended(futures).wait()
+        all_ended(calls)
     errors = []
-    for future in futures:
-        error = future.exception()
+    for call in calls:
+        error = call.error()
         if error:
             errors.append(error)
     for other in errors[1:]:
         errors[0].add_note(f"also: {type(other).__name__}: {other}")
-    return [future.result() for future in futures]
+    return [call.result() for call in calls]
 
 
 @contextmanager

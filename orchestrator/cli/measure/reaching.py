@@ -2,7 +2,6 @@
 cluster, the hosts of a cluster that others run. All are asked at once; nothing is started."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -75,7 +74,7 @@ def briefly(
 ) -> Callable[[], Platform]:
     """What connects while a dry run is planned: once, however often it is called, and for at most
     `limit_s`; offline never. UnavailableError, each time, if there was no answer."""
-    begun: list[Future[Platform]] = []
+    begun: list[at_once.StartedCall[Platform]] = []
 
     def connected() -> Platform:
         place = Peer(f"the platform {platform}", _nothing)
@@ -106,21 +105,21 @@ def _without_pauses(app: App) -> Clock:
 def _await(
     app: App,
     places: Sequence[Peer],
-    answers: Sequence[Future[Any]],
+    answers: Sequence[at_once.StartedCall[Any]],
     limit_s: float,
 ) -> None:
     """Waits, with a line that says for what: at once on a terminal, else after a second."""
     unsaid_s = min(_SOON_S, limit_s)
     if app.err.is_terminal:
         unsaid_s = 0.0
-    wait(answers, unsaid_s)
+    at_once.all_ended(answers, unsaid_s)
     silent: list[str] = []
     for place, answer in zip(places, answers, strict=True):
         if not answer.done():
             silent.append(place.name)
     if silent:
         app.progress.step(f"asking whether it answers: {units.listed(silent)}", limit_s)
-        wait(answers, limit_s - unsaid_s)
+        at_once.all_ended(answers, limit_s - unsaid_s)
     app.progress.done()
 
 

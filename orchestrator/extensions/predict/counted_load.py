@@ -41,7 +41,8 @@ class LogUse(NamedTuple):
 class _RunTotals:
     """What a run did since its warm-up began: transactions, and I/O of all database nodes.
 
-    `writes` are of pages, and of the log where it is on the same disk. `write_s`, `read_s`: the sums of how long each took.
+    `writes` are of pages, and of the log where it is on the same disk. `write_s`, `read_s`: the
+    sums of how long each took.
     """
 
     transactions: float
@@ -73,8 +74,7 @@ class CountedLoad:
 
     @property
     def log_on_data_disk(self) -> LogUse:
-        """What a commit asks of the disk of the data for its log: nothing, if the log has its own.
-        """
+        """What a commit asks of the data's disk for its log: nothing, if the log has its own."""
         if is_log_apart(self.record):
             return LogUse(0.0, 0.0)
         return self.log
@@ -197,4 +197,3 @@ def _disk_was_slow(slug: str) -> UsageError:
         f"a disk was slow in the window of {slug}: it tells nothing of the tier",
         advice="predict from a run without `slow` (--slow)",
     )
-

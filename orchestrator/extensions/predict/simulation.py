@@ -2,9 +2,10 @@
 
 A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
 A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
-commit waits for the next sync of the log, which may be on a disk of its own. Between them a delay passes, and at the end waiting for
-other transactions. Pages are written by a background writer, in rounds, and by sessions themselves
-where it does not get as far; or, where nothing is known of one, in batches for which none waits.
+commit waits for the next sync of the log, which may be on a disk of its own. Between them a delay
+passes, and at the end waiting for other transactions. Pages are written by a background writer, in
+rounds, and by sessions themselves where it does not get as far; or, where nothing is known of one,
+in batches for which none waits.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from typing import Protocol
 
 from orchestrator.errors import NodeError, RunError, TierbenchError
@@ -188,7 +187,7 @@ def follow(
     looked_s = clock.monotonic()
     quiet_s = looked_s
     came = 0
-    looking: Future[None] | None = None
+    looking: at_once.StartedCall[None] | None = None
 
     def look_at_all() -> None:
         raise_if_dead(watch, output)

@@ -181,24 +181,32 @@ class _Interrupt(Exception):
 # Python drops what a handler raises within a callback of a weak reference, and says so.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_wait_that_is_interrupted_harms_no_thread() -> None:
-    """A handler that raised within a lock of `concurrent.futures` broke it: the thread that ended
-    next failed, and whoever waited for it waited for ever."""
+    """A handler that raised within a lock of `concurrent.futures` left it locked: the thread that
+    ended next waited for ever, and so did whoever waited for it."""
+    # A list, because an Event has a lock that the handler could find locked.
+    armed: list[bool] = []
 
     def interrupt(*_: object) -> None:
-        raise _Interrupt
+        # Once, and only in the wait: elsewhere it would end this test.
+        if armed:
+            armed.clear()
+            raise _Interrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
     interrupted = 0
     try:
         with at_once.kept_errors() as errors:
             for number in range(400):
-                signal.setitimer(signal.ITIMER_REAL, 0.0002 + number % 20 * 0.0001)
                 with suppress(_Interrupt):
                     try:
+                        armed.append(True)
+                        after_s = 0.0002 + number % 20 * 0.0001
+                        signal.setitimer(signal.ITIMER_REAL, after_s)
                         at_once.each(time.sleep, [0.001] * 4)
-                        signal.setitimer(signal.ITIMER_REAL, 0)
                     except _Interrupt:
                         interrupted += 1
+                    armed.clear()
+                signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

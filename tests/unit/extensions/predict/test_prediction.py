@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
+from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
@@ -579,7 +580,7 @@ def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
     share_pct: float, is_refused: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = {"db-1": Evidence(wal_iops_of_cap_pct=share_pct)}
-    monkeypatch.setattr(demands.node_use, "gather", lambda *_: values)
+    monkeypatch.setattr(node_use, "gather", lambda *_: values)
     run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
