@@ -20,7 +20,6 @@ from orchestrator.report.blocks import Document, Stamp, Table, charts_of, labell
 from orchestrator.report.rendering import markdown, terminal
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
-    brief,
     cards,
     decisions,
     factors,
@@ -68,7 +67,7 @@ def summary_of(campaign: Results, verdict: Verdict) -> str:
     Before them a rehearsal says that its figures are made up.
     """
     index = ReportIndex(campaign, verdict)
-    answer = brief.brief(index)
+    answer = index.answer.brief
     lines = [summary.title(index), answer.what]
     notice = phrases.notice(index.answer)
     if notice:
@@ -104,7 +103,7 @@ def _first_screen(
     notice = phrases.notice(index.answer)
     if notice:
         yield terminal.notice(notice)
-    yield from terminal.brief(brief.brief(index))
+    yield from terminal.brief(index.answer.brief)
     yield Text()
     if index.answer.is_example:  # a screen that shows the form
         yield terminal.answers(cards.answers(index, with_pictures=False))

@@ -10,7 +10,6 @@ from orchestrator.registry.references import ObjectPlace
 from orchestrator.report.blocks import Document, Section
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
-    brief,
     cards,
     conditions,
     decisions,
@@ -47,7 +46,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
         sections=tuple(_sections(index)),
         tiers=index.tiers,
         notice=phrases.notice(index.answer),
-        brief=brief.brief(index),
+        brief=index.answer.brief,
         is_example=index.answer.is_example,
     )
 

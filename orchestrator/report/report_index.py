@@ -33,24 +33,17 @@ class ReportIndex:
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """The baseline first, then in the plan's order: the order of rows, legends and colours."""
-        profiles = self.campaign.plan.profiles
-        ordered: list[Profile] = []
-        for profile in profiles:
-            if profile.name == self.verdict.baseline:
-                ordered.insert(0, profile)
-            else:
-                ordered.append(profile)
-        return tuple(ordered)
+        return self.asked.profiles
 
     @property
     def tiers(self) -> tuple[str, ...]:
         """Their names."""
-        return tuple(profile.name for profile in self.profiles)
+        return self.asked.tiers
 
     @property
     def contenders(self) -> tuple[str, ...]:
         """What is compared with the baseline."""
-        return self._asked.contenders
+        return self.asked.contenders
 
     @property
     def twin(self) -> str | None:
@@ -65,7 +58,7 @@ class ReportIndex:
     @property
     def subjects(self) -> tuple[str, ...]:
         """What decisions are made on: workloads, the loads of a sweep together as one."""
-        return self._asked.subjects
+        return self.asked.subjects
 
     def overloaded(self, profile: str, workload: str) -> bool:
         """Whether any of its runs served less than it was asked for."""
@@ -74,17 +67,18 @@ class ReportIndex:
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
-        return self._asked.opening(text)
+        return self.asked.opening(text)
 
     # -------------------------------------------------------------- values
 
     @cached_property
-    def _asked(self) -> Asked:
+    def asked(self) -> Asked:
+        """The campaign and its verdict, as the modules that make the answer read them."""
         return Asked(self.campaign, self.verdict)
 
     @property
     def _figures(self) -> HeadlineFigures:
-        return self._asked.figures
+        return self.asked.figures
 
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""

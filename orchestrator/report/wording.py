@@ -2,48 +2,27 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.figure_words import METRICS as METRICS
+from orchestrator.analysis.answers.figure_words import interval as interval
+from orchestrator.analysis.answers.figure_words import value as value
+from orchestrator.analysis.answers.figure_words import (
+    value_with_unit as value_with_unit,
+)
 from orchestrator.analysis.answers.phrases import closed as closed
 from orchestrator.analysis.answers.phrases import money as money
 from orchestrator.analysis.answers.phrases import ranges as ranges
 from orchestrator.analysis.answers.phrases import sentence as sentence
-from orchestrator.analysis.conclusions import CellSummary, Change, Delta
+from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.design import boxed_work
 from orchestrator.model import Workload
 from orchestrator.tier import Price
 
 FRONT = {True: "best at its price", False: "beaten", None: "value not decided"}
-# A compared metric within a sentence.
-METRICS: Mapping[str, str] = {
-    "throughput_per_s": "transactions/s",
-    "nopm": "NOPM",
-    "payload_bytes_per_s": "payload",
-    "latency_avg_s": "average latency",
-    "latency_p99_s": "p99 latency",
-    "rebuild_s": "time to rebuild a node",
-    "slow_share_pct": "throughput while a disk is slow, % of before",
-    "recovery_s": "time to recover from a slow disk",
-}
 _TEXTS_SHOWN = 3
-# Units that a column's title gives, so that a table need not repeat them.
-_AFTER_NUMBER = {"1/s": "/s", "1/min": " NOPM"}
-
-
-def value(cell: CellSummary, figure: float | None = None) -> str:
-    """The mean, or another figure of its unit; without a unit that the column's title gives."""
-    if figure is None:
-        figure = cell.mean
-    if cell.unit in _AFTER_NUMBER:
-        return units.format_quantity(figure, "")
-    return units.format_quantity(figure, cell.unit)
-
-
-def value_with_unit(cell: CellSummary) -> str:
-    """The mean, where no column's title gives its unit."""
-    return value(cell) + _AFTER_NUMBER.get(cell.unit, "")
 
 
 def measured_for(load: Workload) -> str:
@@ -86,14 +65,6 @@ def ends(cell: CellSummary) -> tuple[float, float]:
     if cell.ci_high is not None:
         high = cell.ci_high
     return low, high
-
-
-def interval(delta: Delta | Change) -> str:
-    """`+5.1 to +9.8 %`; empty if one run on a side leaves no interval."""
-    if delta.ci_low_pct is None or delta.ci_high_pct is None:
-        return ""
-    low = units.format_change(delta.ci_low_pct).removesuffix(" %")
-    return f"{low} to {units.format_change(delta.ci_high_pct)}"
 
 
 def margins(margin_pct: float, p99_margin_pct: float) -> str:

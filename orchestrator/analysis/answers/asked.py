@@ -8,6 +8,7 @@ from orchestrator.analysis.answers.headline_figures import HeadlineFigures
 from orchestrator.analysis.conclusions import Decision, Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.design import factors
+from orchestrator.model import Profile
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,22 @@ class Asked:
     def figures(self) -> HeadlineFigures:
         """Values and changes by tier, workload and metric."""
         return HeadlineFigures(self.campaign, self.verdict)
+
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        """The baseline first, then in the plan's order: the order of rows, legends and colours."""
+        ordered: list[Profile] = []
+        for profile in self.campaign.plan.profiles:
+            if profile.name == self.verdict.baseline:
+                ordered.insert(0, profile)
+            else:
+                ordered.append(profile)
+        return tuple(ordered)
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(profile.name for profile in self.profiles)
 
     @cached_property
     def contenders(self) -> tuple[str, ...]:
@@ -58,8 +75,4 @@ class Asked:
 
     def opening(self, text: str) -> str:
         """A sentence with a capital at the start, unless a tier's name stands there."""
-        return phrases.opening(text, self._tiers)
-
-    @cached_property
-    def _tiers(self) -> frozenset[str]:
-        return frozenset(profile.name for profile in self.campaign.plan.profiles)
+        return phrases.opening(text, frozenset(self.tiers))

@@ -5,9 +5,10 @@ proves; what bounds it is in the reasons of the answer's parts. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from orchestrator import units
-from orchestrator.analysis.answers import one_profile
+from orchestrator.analysis.answers import factor_sentences, one_profile
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.brief_reasons import (
     is_of_single_runs,
@@ -15,6 +16,7 @@ from orchestrator.analysis.answers.brief_reasons import (
     why,
 )
 from orchestrator.analysis.answers.phrases import (
+    closed,
     opening,
     price_in_words,
     sentence,
@@ -26,6 +28,7 @@ from orchestrator.analysis.answers.record import (
     MonthlyPrice,
     PartAnswer,
     ProofWord,
+    Untested,
     UntestedKind,
 )
 from orchestrator.analysis.answers.sureness import MOOT
@@ -45,7 +48,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         )
     else:
         brief = _brief_of_one_profile(asked, answer)
-    return Brief(
+    lines = Brief(
         _opening(asked, brief.what).removesuffix("."),
         _opening(asked, brief.why),
         _opening(asked, brief.how_sure),
@@ -53,6 +56,9 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
         sentence(brief.price),
         brief.next_step,
     )
+    if answer.kind == "comparison":
+        return _of_varied(asked, answer, lines)
+    return lines
 
 
 def _opening(asked: Asked, text: str) -> str:
@@ -60,6 +66,42 @@ def _opening(asked: Asked, text: str) -> str:
     workload."""
     names = [profile.name for profile in asked.campaign.plan.profiles]
     return opening(text, [*names, *asked.subjects])
+
+
+# ------------------------------------------------------------------ what was varied
+
+# Of the first line; what is longer stands below it.
+_MOST_CHARACTERS = 160
+
+
+def _of_varied(asked: Asked, answer: Answer, lines: Brief) -> Brief:
+    """Where a factor was varied, how far each tier is enough: a tier for each value answers nothing
+    about that."""
+    horizons: list[str] = []
+    for finding in factor_sentences.findings(asked):
+        horizons.append(finding.text.removesuffix("."))
+    if not horizons:
+        return lines
+    what = "; ".join(horizons)
+    if len(what) > _MOST_CHARACTERS:
+        what = horizons[0]
+    how_sure = lines.how_sure
+    word = answer.sureness.word
+    if word in MOOT.values():
+        how_sure = f"{sentence(word)} {how_sure}"
+    return replace(lines, what=what, why=_unvaried(asked, answer), how_sure=how_sure)
+
+
+def _unvaried(asked: Asked, answer: Answer) -> str:
+    """Which tier is named for the workloads without a varied factor; empty if there are none."""
+    varied = {workload.workload for workload in asked.verdict.varied}
+    varied |= {workload.workload for workload in asked.verdict.sweeps}
+    texts: list[str] = []
+    for part in answer.parts:
+        is_varied = any(part.subject.startswith(name) for name in varied)
+        if part.tier is not None and not is_varied:
+            texts.append(f"{part.tier} is enough for {part.subject}")
+    return closed("; ".join(texts))
 
 
 # ------------------------------------------------------------------ one profile
@@ -326,10 +368,15 @@ _UNTESTED: Mapping[UntestedKind, str] = {
 def _not_tested(asked: Asked, answer: Answer) -> str:
     if answer.is_example:
         return "anything"
+    return untested_in_words(asked, answer.untested)
+
+
+def untested_in_words(asked: Asked, untested: Sequence[Untested]) -> str:
+    """`real disks, YugabyteDB itself, ultra (no run left figures)`; empty if nothing is."""
     names: dict[str, None] = {}
-    for untested in answer.untested:
-        name = _UNTESTED.get(untested.kind)
-        if untested.kind == "number of nodes":
+    for item in untested:
+        name = _UNTESTED.get(item.kind)
+        if item.kind == "number of nodes":
             name = _nodes(asked)
         if name:
             names[name] = None

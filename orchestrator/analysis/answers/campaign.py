@@ -21,6 +21,7 @@ from orchestrator.analysis.answers.record import (
     PartAnswer,
     ProofWord,
     TierLimit,
+    Untested,
 )
 from orchestrator.analysis.answers.sureness import MOOT, campaign_sureness
 from orchestrator.analysis.answers.to_buy import disks_to_buy
@@ -31,6 +32,7 @@ from orchestrator.analysis.conclusions import (
     Verdict,
 )
 from orchestrator.analysis.results import Results
+from orchestrator.design import disk_matrix
 
 # Parts of which another run may change what is said.
 _UNDECIDED: tuple[ProofWord, ...] = (
@@ -44,25 +46,50 @@ _UNDECIDED: tuple[ProofWord, ...] = (
 def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
     """What a campaign says of what to buy. `verdict`: its `answer` is not read."""
     asked = Asked(campaign, verdict)
+    not_tested = tuple(untested.untested(campaign, verdict))
+    if _is_of_disks_alone(asked, not_tested):
+        # What a matrix is read with takes long to load.
+        from orchestrator.analysis.answers import disks_alone
+
+        answer = disks_alone.disks_answer(asked, not_tested)
+        if answer is not None:
+            return answer
+    return _answer_of_loads(asked, not_tested)
+
+
+def _answer_of_loads(asked: Asked, not_tested: tuple[Untested, ...]) -> Answer:
+    """What is enough for the loads of a database."""
     parts = tuple(_part(asked, subject) for subject in asked.subjects)
     together = _together(asked)
     sureness = campaign_sureness(asked, parts)
     comparisons = speeds.speed_comparisons(asked.figures, asked.contenders)
-    not_tested = untested.untested(campaign, verdict)
     answer = Answer(
         kind=_kind(asked),
         parts=parts,
         together=together,
         sureness=sureness,
         comparisons=tuple(comparisons),
-        untested=tuple(not_tested),
+        untested=not_tested,
         next_steps=tuple(_repetitions(parts)),
     )
-    limits = _limits(answer, verdict.bottlenecks)
+    limits = _limits(answer, asked.verdict.bottlenecks)
     answer = replace(answer, limits=tuple(limits))
     # The brief is the answer in a few lines, so it is made of the whole of it.
     brief = campaign_brief(asked, answer)
     return replace(answer, brief=brief)
+
+
+def _is_of_disks_alone(asked: Asked, not_tested: Sequence[Untested]) -> bool:
+    """Whether every workload is a disk matrix, without an SLO or a factor."""
+    for item in not_tested:
+        if item.kind in ("anything", "database"):
+            return False
+    if asked.verdict.varied or asked.verdict.sweeps:
+        return False
+    for workload in asked.campaign.plan.workloads:
+        if workload.slo or not disk_matrix.planned(workload.options):
+            return False
+    return True
 
 
 def _kind(asked: Asked) -> AnswerKind:

@@ -13,8 +13,11 @@ from typing import Literal
 
 from orchestrator.facts import BottleneckCause
 
-# What was asked: tiers were compared, one was measured, or none was loaded at all.
-AnswerKind = Literal["comparison", "one profile", "observation", "prediction"]
+# What was asked: tiers were compared, one was measured, disks were measured without a database, or
+# none was loaded at all.
+AnswerKind = Literal[
+    "comparison", "one profile", "disks alone", "observation", "prediction"
+]
 
 # What a part of an answer is about. An observation and a prediction answer by provider, because
 # prices of several lists cannot be compared.

@@ -54,6 +54,17 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     return Sureness(_word(asked, tally), f"{text}{lost}", tally, details=tuple(details))
 
 
+def sureness_of_disks_alone(asked: Asked) -> Sureness:
+    """Of disks that were measured without a database: nothing was to be decided."""
+    tally = _tally(asked)
+    details = tuple(_moot_in_words(asked))
+    text = "Each disk was measured alone; no load says which is enough."
+    sentences = " ".join([text, *details])
+    lost = _lost_in_words(tally)
+    word = _moot_word(asked) or "measured"
+    return Sureness(word, f"{sentences}{lost}", tally, details=details)
+
+
 def _sureness_of_one_profile(
     asked: Asked, parts: Sequence[PartAnswer], tally: Tally
 ) -> Sureness:

@@ -111,17 +111,25 @@ def entry(
         kind=_kind(plan),
         question=plan.question or _question(plan),
         answer=_answer(answer, decisions, plan),
-        decisions=_decided(decisions, plan),
+        decisions=_decided(decisions, plan, answer),
         baselines=tuple(baselines),
         left_out=results.left_out(campaign),
     )
 
 
-def _decided(decisions: Sequence[conclusions.Decision], plan: Plan) -> dict[str, str]:
-    """Workload → its decision, and by which SLO, if that is not the plan's."""
+def _decided(
+    decisions: Sequence[conclusions.Decision],
+    plan: Plan,
+    answer: Answer | None = None,
+) -> dict[str, str]:
+    """Workload → its decision, and by which SLO, if that is not the plan's. Of disks that were
+    measured alone nothing was to be decided."""
+    is_of_disks_alone = answer is not None and answer.kind == "disks alone"
     phrases: dict[str, str] = {}
     for decision in decisions:
         text = phrase(decision, len(plan.profiles))
+        if is_of_disks_alone:
+            text = "measured"
         phrases[decision.workload] = text + _by_another_slo(decision, decisions, plan)
     return phrases
 

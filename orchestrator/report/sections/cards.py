@@ -18,7 +18,7 @@ from orchestrator.report.blocks import Chart, Measure, ShownAnswer
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import brief, factors
+from orchestrator.report.sections import factors
 
 _LATENCIES = {
     "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
@@ -30,7 +30,7 @@ _ROOM = 1.08
 
 def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ...]:
     """How far each tier is enough, where that was asked, unless the brief says it; then cards."""
-    what = brief.brief(index).what
+    what = index.answer.brief.what
     shown: list[ShownAnswer] = []
     for answer in factors.answers(index):
         if answer.text.removesuffix(".") not in what:
@@ -53,9 +53,6 @@ def _card(
     if part.purchase is not None:
         price = phrases.monthly(part.purchase.price)
     headline = phrases.choice(answer, part)
-    if not part.slo and _ceilings(index, part.subject):
-        # Without an SLO a disk alone is enough for nothing in particular.
-        headline = ""
     return ShownAnswer(
         workload=part.subject,
         tier=part.tier or "",
@@ -74,9 +71,9 @@ def _ceilings(index: ReportIndex, name: str) -> str:
     loaded."""
     for workload in index.workloads:
         if workload.name == name and disk_matrix.planned(workload.options):
-            from orchestrator.report.sections import matrix_ceilings
+            from orchestrator.analysis.answers import disk_ceilings
 
-            return matrix_ceilings.in_short(index, name)
+            return disk_ceilings.in_short(index.asked, name)
     return ""
 
 
@@ -107,7 +104,7 @@ def _lines(
 
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
-    lines = brief.brief(index)
+    lines = index.answer.brief
     brief_text = lines.what
     for _, text in lines.lines:
         brief_text = f"{brief_text} {text}"
@@ -180,7 +177,7 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
     is_beside_slo = bool(decision.slo) and enough is not None
     if len(rows) < 2 and not is_beside_slo:
         return None
-    reach = max(row["high"] for row in rows)
+    reach = _highest(rows)
     if enough:
         reach = max(reach, enough["to"])
     axis = _axis(index, load, measure)
@@ -192,13 +189,22 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
         labels=[row["label"] for row in rows],
         reach=[0, reach * _ROOM],
     )
-    shaded = [enough] if enough else []
+    shaded: list[dict[str, Any]] = []
     remark = ""
     if enough:
+        shaded.append(enough)
         remark = enough["words"]
     return charts.figure(
         f"{workload}-tiers", title, spec, {"tiers": rows, "enough": shaded}, remark
     )
+
+
+def _highest(rows: list[dict[str, Any]]) -> float:
+    """The upper end of the highest interval."""
+    highest = 0.0
+    for row in rows:
+        highest = max(highest, row["high"])
+    return highest
 
 
 def _load(index: ReportIndex, name: str) -> Workload | None:
@@ -237,10 +243,8 @@ def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
 
 def _is_asked_in_transactions(load: Workload) -> bool:
     """Whether its SLO limits their rate, though it may be counted in something else, as NOPM."""
-    return any(
-        clause.metric == "throughput_per_s" and clause.scope == "all"
-        for clause in load.slo
-    )
+    asked_for = {(clause.metric, clause.scope) for clause in load.slo}
+    return ("throughput_per_s", "all") in asked_for
 
 
 def _stands_for(index: ReportIndex, load: Workload, clause: Objective) -> bool:
@@ -291,10 +295,11 @@ def _enough(
     rows: list[dict[str, Any]],
 ) -> dict[str, Any] | None:
     """The stretch in which a tier is enough: what the SLO asks for, or the margin of the best."""
-    values = [row["value"] for row in rows]
-    highs = [row["high"] for row in rows]
     if decision.slo:
-        return _asked_for(load, measure, max(highs))
+        return _asked_for(load, measure, _highest(rows))
+    values: list[float] = []
+    for row in rows:
+        values.append(row["value"])
     margin_pct = _margin_pct(index, measure)
     words = f"Shaded: within {units.format_quantity(margin_pct, '%')} of the best."
     if measure.metric in _LATENCIES:

@@ -7,6 +7,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.analysis.answers.disk_ceilings import (
+    ByTier,
+    Cells,
+    measured_by_tier,
+)
 from orchestrator.analysis.figures import matrix_laws
 from orchestrator.design import disk_matrix
 from orchestrator.model import Measurement, Profile, Workload
@@ -26,11 +31,6 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.matrix_ceilings import (
-    ByTier,
-    Cells,
-    measured_by_tier,
-)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -51,7 +51,7 @@ def _section(index: ReportIndex, workload: Workload, cells: Cells) -> Section:
 
 def _parts(index: ReportIndex, workload: Workload, cells: Cells) -> Iterator[Part]:
     """What the cells of each tier say together, then every cell."""
-    measured = measured_by_tier(index, workload.name, cells)
+    measured = measured_by_tier(index.asked, workload.name, cells)
     begun = _begun_by_tier(index, workload.name, cells, measured)
     if not measured and not begun:
         yield Part("", (Paragraph("No run of this workload left figures."),))

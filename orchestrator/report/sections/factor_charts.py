@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.analysis.answers.factor_sentences import factor_in_words
 from orchestrator.analysis.conclusions import CellSummary, VariedWorkload
 from orchestrator.design.factors import RATE_OPTION
 from orchestrator.report import wording
@@ -12,7 +13,6 @@ from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.factor_sentences import factor_in_words
 
 _P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
 _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)

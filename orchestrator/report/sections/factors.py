@@ -3,6 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from orchestrator import metrics, units
+from orchestrator.analysis.answers.factor_sentences import (
+    factor_in_words,
+    findings,
+    sentences,
+)
 from orchestrator.analysis.conclusions import Delta, TierValues, VariedWorkload
 from orchestrator.design.factors import RATE_OPTION, WITHOUT
 from orchestrator.report import wording
@@ -21,21 +26,12 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.factor_charts import charts_of
-from orchestrator.report.sections.factor_sentences import factor_in_words, sentences
 
 
 def answers(index: ReportIndex) -> Iterator[ShownAnswer]:
-    """How far each tier is enough, or else what was found of each: the loads that it takes, or the
-    laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
-    workloads = list(index.verdict.varied)
-    if index.contenders:
-        workloads = [*index.verdict.sweeps, *index.verdict.varied]
-    for varied in workloads:
-        lines = varied.horizons or tuple(sentences(varied, index))
-        if lines:
-            name = f"{varied.workload}, {factor_in_words(varied)}"
-            text = index.opening("; ".join(lines))
-            yield ShownAnswer(name, "", text, "")
+    """What was found of each workload that was varied, as the answer has it."""
+    for finding in findings(index.asked):
+        yield ShownAnswer(finding.subject, "", finding.text, "")
 
 
 def sections(index: ReportIndex) -> Iterator[Section]:
@@ -62,7 +58,7 @@ def _parts(index: ReportIndex, varied: VariedWorkload) -> Iterator[Part]:
 
 def _conclusions(index: ReportIndex, varied: VariedWorkload) -> Iterator[Block]:
     lines: list[Paragraph] = []
-    for text in (*varied.horizons, *sentences(varied, index)):
+    for text in (*varied.horizons, *sentences(varied, index.asked)):
         lines.append(Paragraph(index.opening(text)))
     yield Items(tuple(lines))
     is_sweep = varied in index.verdict.sweeps

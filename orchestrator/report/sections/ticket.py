@@ -23,12 +23,12 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import brief, caveats, factors, method, summary
+from orchestrator.report.sections import caveats, factors, method, summary
 
 
 def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
-    headline = brief.brief(index).what
+    headline = index.answer.brief.what
     notice = phrases.notice(index.answer)
     if notice:
         headline = f"{notice}; {headline}"
@@ -62,7 +62,7 @@ def _paragraphs(answers: Iterable[ShownAnswer]) -> Iterator[Paragraph]:
 
 def _brief(index: ReportIndex) -> Iterator[Paragraph]:
     """The lines below the title, which says what to buy."""
-    for label, text in brief.brief(index).lines:
+    for label, text in index.answer.brief.lines:
         yield Paragraph(text, label)
 
 
@@ -107,7 +107,9 @@ def _standings(index: ReportIndex) -> Iterator[Part]:
     offers = _offers(index)
     if not offers:
         return
-    rows = [_standings_row(index, offer) for offer in offers.values()]
+    rows: list[dict[str, Cell]] = []
+    for offer in offers.values():
+        rows.append(_standings_row(index, offer))
     words = list(rows[0])
     words.remove("A month")
     yield Part("", (table_of(rows, words),))

@@ -5,7 +5,6 @@ Method: a campaign's folder with fio's output of some of its points, as a killed
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,50 +12,13 @@ import pytest
 
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.design import disk_matrix
-from orchestrator.load_generators.fio import Fio
-from orchestrator.model import RESULTS_FORMAT, Dataset, Plan, Profile, Record, Run
+from orchestrator.model import Profile
 from orchestrator.report.document import arrange
 from orchestrator.system import store
 from orchestrator.tier import Price
-from tests.faults.doors import FIO
-from tests.plans import a_plan, a_workload
+from tests.disk_matrices import begun, keep_whole
 
-CELLS = {"cells": "random read 50 block 4KiB depth 1,8,32"}
 LISTED = Price(20.07, "USD", "westus2", "2026-01-01", "price list")
-MATRIX = replace(
-    a_workload("disk-matrix"),
-    generator="fio",
-    script="fio/depth.fio",
-    dataset=Dataset("fio-file", {"size": "256MiB"}),
-    options=CELLS,
-)
-
-
-def begun(results: Path, points: int) -> Path:
-    """A campaign of which the first run has left so many points."""
-    plan: Plan = replace(a_plan(("premium", "ultra")), workloads=(MATRIX,))
-    runs = tuple(replace(run, workload=MATRIX.name) for run in plan.runs)
-    plan = replace(plan, runs=runs)
-    folder = store.create(results, plan, {}, 1_750_000_000.0)
-    raw = store.run_folder(folder, runs[0]) / "raw" / "fio"
-    raw.mkdir()
-    for cell in disk_matrix.planned(CELLS)[:points]:
-        (raw / f"{cell.name}.json").write_text(json.dumps(FIO))
-    return folder
-
-
-def keep_whole(folder: Path, run: Run) -> None:
-    """As a run leaves its points that was measured to its end."""
-    raw = store.run_folder(folder, run) / "raw"
-    (raw / "fio").mkdir(exist_ok=True)
-    for cell in disk_matrix.planned(CELLS):
-        (raw / "fio" / f"{cell.name}.json").write_text(json.dumps(FIO))
-    figures = Fio().read(MATRIX, raw, 0.0, 1.0).measurements
-    profile = store.load(folder).plan.profile(run.profile)
-    of_run = (RESULTS_FORMAT, run, profile, MATRIX)
-    record = Record(*of_run, "done", None, (), (), figures, None, {}, ())
-    store.save_record(raw.parent, record)
 
 
 def report_of(folder: Path) -> str:

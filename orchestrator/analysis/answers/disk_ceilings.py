@@ -5,46 +5,45 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from orchestrator import units
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.phrases import closed
 from orchestrator.analysis.figures import matrix_laws
+from orchestrator.analysis.results import finished
 from orchestrator.design import disk_matrix
-from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.wording import closed
 
 Cells = Sequence[disk_matrix.MatrixCell]
 ByTier = Mapping[str, pd.DataFrame]  # tier → what was measured of its cells
 
 
-def measured_by_tier(index: ReportIndex, workload: str, cells: Cells) -> ByTier:
+def measured_by_tier(asked: Asked, workload: str, cells: Cells) -> ByTier:
     """The matrices by tier, for each tier that has a run that was measured to its end."""
     by_tier: dict[str, pd.DataFrame] = {}
-    for tier in index.tiers:
-        rows = _measured(index, tier, workload, cells)
+    for tier in asked.tiers:
+        rows = _measured(asked, tier, workload, cells)
         if not rows.empty:
             by_tier[tier] = rows
     return by_tier
 
 
-def _measured(
-    index: ReportIndex, tier: str, workload: str, cells: Cells
-) -> pd.DataFrame:
+def _measured(asked: Asked, tier: str, workload: str, cells: Cells) -> pd.DataFrame:
     """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
-    repetitions = len(index.finished(tier, workload))
+    repetitions = len(finished(asked.campaign, tier, workload))
     wanted = (tier, workload, repetitions)
     means: dict[tuple[str, str], float] = {}
-    for cell in index.verdict.cells:
+    for cell in asked.verdict.cells:
         if (cell.profile, cell.workload, cell.n) == wanted:
             means[cell.metric, cell.scope] = cell.mean
     return matrix_laws.table(cells, means)
 
 
-def in_short(index: ReportIndex, name: str) -> str:
+def in_short(asked: Asked, name: str) -> str:
     """`premium gives 1,100 IOPS, reads 125 MB/s, writes 124 MB/s; ultra …`: the ceilings of each
     disk; empty for a workload that is no matrix or has no figures."""
     texts: list[str] = []
-    for workload in index.workloads:
+    for workload in asked.campaign.plan.workloads:
         cells = disk_matrix.planned(workload.options)
         if workload.name == name and cells:
-            for tier, rows in measured_by_tier(index, name, cells).items():
+            for tier, rows in measured_by_tier(asked, name, cells).items():
                 texts.append(f"{tier} gives {units.listed(_at_most(rows))}")
     return closed("; ".join(texts))
 

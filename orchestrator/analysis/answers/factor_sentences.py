@@ -1,14 +1,14 @@
-"""What is concluded of what was varied, in sentences."""
+"""What is concluded of what was varied, in sentences. Pure."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from orchestrator import units
-from orchestrator.analysis.answers import sweeps
+from orchestrator.analysis.answers import figure_words, sweeps
+from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.conclusions import Delta, Law, TierValues, VariedWorkload
 from orchestrator.design import factors
-from orchestrator.report import wording
-from orchestrator.report.report_index import ReportIndex
 
 # Exponents nearer to zero change a figure by 12 % where the value is ten times.
 _SLIGHT = 0.05
@@ -21,7 +21,7 @@ def factor_in_words(varied: VariedWorkload) -> str:
     return varied.factor.replace("_", " ")
 
 
-def sentences(varied: VariedWorkload, index: ReportIndex) -> Iterator[str]:
+def sentences(varied: VariedWorkload, asked: Asked) -> Iterator[str]:
     """What is said of a sweep, of a factor, or of stages that were taken away.
 
     For each tier of a sweep: the load that it takes. Of a factor: each figure that follows it, or
@@ -30,22 +30,22 @@ def sentences(varied: VariedWorkload, index: ReportIndex) -> Iterator[str]:
     """
     for tier in varied.tiers:
         if varied.factor == factors.WITHOUT:
-            yield from _about_stages(varied, tier, index)
+            yield from _about_stages(varied, tier, asked)
         else:
-            yield from _about_values(varied, tier, index)
+            yield from _about_values(varied, tier, asked)
 
 
 # ------------------------------------------------------------------ values of a factor
 
 
 def _about_values(
-    varied: VariedWorkload, tier: TierValues, index: ReportIndex
+    varied: VariedWorkload, tier: TierValues, asked: Asked
 ) -> Iterator[str]:
-    is_sweep = varied in index.verdict.sweeps
+    is_sweep = varied in asked.verdict.sweeps
     if is_sweep:
         yield sweeps.load_taken(varied, tier)
     for law in tier.laws:
-        figure = wording.METRICS[law.metric]
+        figure = figure_words.METRICS[law.metric]
         if law.per_node:
             figure = f"{figure} per node"
         law_text = _law_in_words(varied, law)
@@ -58,7 +58,7 @@ def _about_values(
 def _about_changes(varied: VariedWorkload, tier: TierValues) -> Iterator[str]:
     for step in tier.steps:
         value = varied.values[varied.workloads.index(step.contender)]
-        metric = wording.METRICS[step.metric]
+        metric = figure_words.METRICS[step.metric]
         change = units.format_change(step.change_pct)
         yield f"{tier.tier}: {metric} at {value} {change}, {step.verdict}"
 
@@ -129,35 +129,35 @@ _STAGES = {"disk": "disk", "network": "network", "commit": "sync of commits"}
 
 
 def _about_stages(
-    varied: VariedWorkload, tier: TierValues, index: ReportIndex
+    varied: VariedWorkload, tier: TierValues, asked: Asked
 ) -> Iterator[str]:
     """Whether each stage that was taken away was the limit: only a proven change of the rate says
     so. Where the average latency alone is better, as at a rate that is served anyway, the stage
     took that time."""
     full, *without_a_stage = varied.workloads
     for workload in without_a_stage:
-        step = _telling_step(tier, workload, full, index)
+        step = _telling_step(tier, workload, full, asked)
         if step is not None:
-            stage = _STAGES[factors.lacks(index.campaign.plan.workload(workload))]
-            yield _without_stage(tier, step, stage, full, index)
+            stage = _STAGES[factors.lacks(asked.campaign.plan.workload(workload))]
+            yield _without_stage(tier, step, stage, full, asked)
 
 
 def _without_stage(
-    tier: TierValues, step: Delta, stage: str, full: str, index: ReportIndex
+    tier: TierValues, step: Delta, stage: str, full: str, asked: Asked
 ) -> str:
-    change = _change_in_words(tier, step, full, index)
-    is_rate = step.metric == index.throughput_metric(full)
+    change = _change_in_words(tier, step, full, asked)
+    is_rate = step.metric == asked.figures.throughput_metric(full)
     judgement = _judgement(step, stage, is_rate) + _cause_with_all(tier, full)
     without = f"{tier.tier}: with the {stage} out of the path"
     return f"{without} {change}: {judgement}"
 
 
 def _telling_step(
-    tier: TierValues, workload: str, full: str, index: ReportIndex
+    tier: TierValues, workload: str, full: str, asked: Asked
 ) -> Delta | None:
     """The change of the rate, or that of the latency if it alone is better; None without both."""
-    rate = _step(tier, workload, index.throughput_metric(full), "all")
-    latency = _step(tier, workload, "latency_avg_s", index.latency_scope(full))
+    rate = _step(tier, workload, asked.figures.throughput_metric(full), "all")
+    latency = _step(tier, workload, "latency_avg_s", asked.figures.latency_scope(full))
     steps = [step for step in (rate, latency) if step is not None]
     for step in steps:
         if step.verdict == "better":
@@ -175,22 +175,23 @@ def _step(tier: TierValues, workload: str, metric: str, scope: str) -> Delta | N
     return None
 
 
-def _change_in_words(
-    tier: TierValues, step: Delta, full: str, index: ReportIndex
-) -> str:
+def _change_in_words(tier: TierValues, step: Delta, full: str, asked: Asked) -> str:
     """`8,000 instead of 4,000 transactions/s (+100 %, +90 to +110 %)`."""
-    without = _figure(tier, step.contender, step.metric, index)
-    with_all = _figure(tier, full, step.metric, index)
+    without = _figure(tier, step.contender, step.metric, asked)
+    with_all = _figure(tier, full, step.metric, asked)
     change = units.format_change(step.change_pct)
-    interval = wording.interval(step)
+    interval = figure_words.interval(step)
     if interval:
         change = f"{change}, {interval}"
-    metric = wording.METRICS[step.metric]
+    metric = figure_words.METRICS[step.metric]
     return f"{without} instead of {with_all} {metric} ({change})"
 
 
-def _figure(tier: TierValues, workload: str, metric: str, index: ReportIndex) -> str:
-    return index.metric_cells(tier.tier, workload, {metric: ""})[""].text
+def _figure(tier: TierValues, workload: str, metric: str, asked: Asked) -> str:
+    cell = asked.figures.cell(tier.tier, workload, metric)
+    if cell is None:
+        return "not measured"
+    return figure_words.value(cell)
 
 
 def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
@@ -209,3 +210,27 @@ def _cause_with_all(tier: TierValues, full: str) -> str:
     if not cause or cause == "unattributed":
         return ""
     return f"; with all stages {cause} was named"
+
+
+# ------------------------------------------------------------------ all that was varied
+
+
+@dataclass(frozen=True)
+class FactorFinding:
+    """What was found of one workload that was varied. `subject`: the workload, and the factor."""
+
+    subject: str
+    text: str
+
+
+def findings(asked: Asked) -> Iterator[FactorFinding]:
+    """How far each tier is enough, or else what was found of each: the loads that it takes, or the
+    laws where one tier alone was measured. What one tier took of a sweep is an answer already."""
+    workloads = list(asked.verdict.varied)
+    if asked.contenders:
+        workloads = [*asked.verdict.sweeps, *asked.verdict.varied]
+    for varied in workloads:
+        lines = varied.horizons or tuple(sentences(varied, asked))
+        if lines:
+            subject = f"{varied.workload}, {factor_in_words(varied)}"
+            yield FactorFinding(subject, asked.opening("; ".join(lines)))

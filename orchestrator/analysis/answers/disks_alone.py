@@ -1,0 +1,172 @@
+"""The answer where only disks were measured, without a database: what each carries, and at what
+price. Nothing there says which disk is enough, so none is named to buy. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from orchestrator import units
+from orchestrator.analysis.answers import disk_ceilings, phrases, sureness
+from orchestrator.analysis.answers.asked import Asked
+from orchestrator.analysis.answers.briefs import untested_in_words
+from orchestrator.analysis.answers.record import (
+    Answer,
+    Brief,
+    NextStep,
+    PartAnswer,
+    Untested,
+)
+from orchestrator.analysis.figures import matrix_laws
+from orchestrator.analysis.results import finished
+from orchestrator.design import disk_matrix
+from orchestrator.model import Profile, Workload
+
+
+@dataclass(frozen=True)
+class _MeasuredDisk:
+    """A disk under one matrix. `rows`: its cells; `runs`: how often it was measured.
+
+    Amounts of money are of the disk that was measured, at list price a month.
+    """
+
+    profile: Profile
+    rows: pd.DataFrame
+    runs: int
+
+    @property
+    def iops(self) -> matrix_laws.Ceiling:
+        return matrix_laws.ceilings(self.rows, "iops")["all"]
+
+    @property
+    def limits_in_words(self) -> str:
+        """`premium-v2 carries 3,000 IOPS and 125 MB/s for 20.07 USD a month a disk`."""
+        bytes_per_s = matrix_laws.ceilings(self.rows, "bytes_per_s")["all"]
+        most_iops = disk_ceilings.bound(self.iops, "IOPS")
+        most_bytes = disk_ceilings.bound(bytes_per_s, "bytes/s")
+        carries = f"{self.profile.name} carries {most_iops} and {most_bytes}"
+        return f"{carries}{self._price_in_words}"
+
+    @property
+    def _price_in_words(self) -> str:
+        price = self.profile.tier.price
+        if price is None:
+            return " (price not known)"
+        # The price of a tier is that of all disks that are striped to one.
+        disks = "a disk"
+        if self.profile.tier.count > 1:
+            disks = f"for its {self.profile.tier.count} striped disks"
+        words = f" for {phrases.money(price.monthly, price.currency)} a month {disks}"
+        if price.verified is False:
+            return f"{words} (list price, {phrases.NOT_VERIFIED})"
+        return words
+
+    @property
+    def price_of_iops(self) -> str:
+        """`premium-v2 costs 6.69 USD a month per 1,000 IOPS measured`; empty without a price.
+
+        Of a ceiling that was not reached there may be more IOPS, so the price is at most that.
+        """
+        price = self.profile.tier.price
+        if price is None or self.iops.value <= 0:
+            return ""
+        amount = phrases.money(price.monthly / self.iops.value * 1000, price.currency)
+        bound = ""
+        if not self.iops.reached:
+            bound = "at most "
+        return (
+            f"{self.profile.name} costs {bound}{amount} a month per 1,000 IOPS measured"
+        )
+
+    @property
+    def latency_alone(self) -> str:
+        """`1.20 ms on premium-v2`."""
+        latency_s = float(matrix_laws.lightest(self.rows)["typical_s"])
+        return f"{units.format_seconds(latency_s)} on {self.profile.name}"
+
+
+def disks_answer(asked: Asked, untested: Sequence[Untested]) -> Answer | None:
+    """The answer; None where no disk was measured to its end."""
+    disks: list[_MeasuredDisk] = []
+    parts: list[PartAnswer] = []
+    for workload in asked.campaign.plan.workloads:
+        disks += _measured_disks(asked, workload)
+        parts.append(_part(asked, workload.name))
+    if not disks:
+        return None
+    command = f"tierbench compare --profiles {','.join(asked.tiers)}"
+    next_step = NextStep("measure", "a database on these disks", command)
+    return Answer(
+        kind="disks alone",
+        parts=tuple(parts),
+        together=None,
+        sureness=sureness.sureness_of_disks_alone(asked),
+        untested=tuple(untested),
+        next_steps=(next_step,),
+        brief=_brief(asked, disks, untested, command),
+    )
+
+
+def _measured_disks(asked: Asked, workload: Workload) -> Iterator[_MeasuredDisk]:
+    cells = disk_matrix.planned(workload.options)
+    by_tier = disk_ceilings.measured_by_tier(asked, workload.name, cells)
+    for tier, rows in by_tier.items():
+        runs = len(finished(asked.campaign, tier, workload.name))
+        yield _MeasuredDisk(asked.campaign.plan.profile(tier), rows, runs)
+
+
+def _part(asked: Asked, workload: str) -> PartAnswer:
+    ceilings = disk_ceilings.in_short(asked, workload)
+    return PartAnswer(
+        subject=workload,
+        about="workload",
+        purchase=None,
+        why=(ceilings or "No disk was measured to its end.",),
+        proof="not judged",
+    )
+
+
+def _brief(
+    asked: Asked,
+    disks: Sequence[_MeasuredDisk],
+    untested: Sequence[Untested],
+    command: str,
+) -> Brief:
+    limits: list[str] = []
+    prices: list[str] = []
+    latencies: list[str] = []
+    for disk in disks:
+        limits.append(disk.limits_in_words)
+        prices.append(disk.price_of_iops)
+        latencies.append(disk.latency_alone)
+    return Brief(
+        "; ".join(limits),
+        f"fio found these limits; the lightest I/O took {units.listed(latencies)}.",
+        _how_sure(asked, min(disk.runs for disk in disks)),
+        _not_tested(asked, untested),
+        phrases.closed("; ".join(filter(None, prices))),
+        f"Which disk is enough depends on the database: measure it with `{command}`.",
+    )
+
+
+def _not_tested(asked: Asked, untested: Sequence[Untested]) -> str:
+    text = "a database on them"
+    further = untested_in_words(asked, untested)
+    if further:
+        text = f"{text}, {further}"
+    return phrases.sentence(text)
+
+
+def _how_sure(asked: Asked, runs: int) -> str:
+    """`runs`: of the disk that was measured the fewest times."""
+    times = units.counted(runs, "time")
+    if runs == 1:
+        times = "once"
+    text = f"Measured {times} by fio."
+    of_campaign = sureness.sureness_of_disks_alone(asked)
+    if of_campaign.word in sureness.MOOT.values():
+        text = f"{phrases.sentence(of_campaign.word)} {text}"
+    tally = of_campaign.tally
+    if tally is not None and tally.runs_lost:
+        text = f"{text} {tally.runs_lost} of {tally.runs_planned} runs left no figures."
+    return text
