@@ -85,7 +85,10 @@ class Extension:
     `doubts`: by their kinds. Of an extension with members (databases, load generators, tiers) they
     are asked about runs in which one took part, of another about all runs. `commands`: by name.
     `sections`: name → place of a function that gets the `report.report_index.ReportIndex` and
-    returns sections of the page, none where there is nothing to show.
+    returns sections of the page, none where there is nothing to show. `pages`: name → place of a
+    function that gets a campaign's `analysis.results.Results`, the name by which it was asked for
+    and the folder name of a run; it returns the `report.blocks.StoredPage` of what the extension
+    keeps of that run, or None. `tierbench report CAMPAIGN/RUN` shows it.
     """
 
     databases: Mapping[str, DatabaseEntry] = field(default_factory=dict)
@@ -95,6 +98,7 @@ class Extension:
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
     commands: Mapping[str, CommandEntry] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)
+    pages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def has_members(self) -> bool:

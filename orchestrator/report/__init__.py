@@ -14,6 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.record import Brief
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.report.blocks import Document, Stamp, Table, charts_of, labelled
@@ -67,14 +68,46 @@ def summary_of(campaign: Results, verdict: Verdict) -> str:
     Before them a rehearsal says that its figures are made up.
     """
     index = ReportIndex(campaign, verdict)
-    answer = index.answer.brief
-    lines = [summary.title(index), answer.what]
     notice = phrases.notice(index.answer)
+    return _summary(summary.title(index), notice, index.answer.brief)
+
+
+def summary_of_document(document: Document) -> str:
+    """The same of any document."""
+    return _summary(document.title, document.notice, document.brief)
+
+
+def _summary(title: str, notice: str, answer: Brief) -> str:
+    lines = [title, answer.what]
     if notice:
         lines.insert(0, f"{notice}.")
     for label, text in answer.lines:
         lines.append(f"{label}: {text}")
     return "\n".join(lines) + "\n"
+
+
+def ticket_of(document: Document) -> str:
+    """The document's box for the ticket as Markdown without any HTML; ValueError if it has none."""
+    for section in document.sections:
+        if section.anchor == ticket.ANCHOR:
+            return markdown.section(section)
+    raise ValueError(f"{document.title} has no box for a ticket")
+
+
+def console_of(document: Document) -> Iterator[RenderableType]:
+    """The first screen of any document: its answer, how sure that is, cards, a table, and what
+    limits it."""
+    if document.notice:
+        yield terminal.notice(document.notice)
+    yield from terminal.brief(document.brief)
+    if document.status_text and document.shows_status:
+        yield f"{document.status}: {document.status_text}"
+    elif document.status_text:
+        yield document.status_text
+    yield document.subtitle
+    yield terminal.answers(document.answers)
+    yield terminal.TableView(document.verdicts)
+    yield terminal.meanings(document.labelled)
 
 
 def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:

@@ -290,6 +290,14 @@ class Document:
         return labelled(self.stamps)
 
 
+@dataclass(frozen=True)
+class StoredPage:
+    """A document that was kept, and the same for programs. `content`: as for JSON."""
+
+    document: Document
+    content: object
+
+
 def labelled(stamps: Sequence[Stamp]) -> tuple[Stamp, ...]:
     """The stamps that the brief does not say already."""
     further: list[Stamp] = []

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from orchestrator.analysis.answers.record import NO_BRIEF, Brief
 from orchestrator.analysis.conclusions import Prediction, Verdict
 from orchestrator.analysis.results import CHANGED, LEFT_OUT, Results, RunData, Verified
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
@@ -258,15 +259,19 @@ def save_gates(campaign: Path, gates: Sequence[Gate]) -> None:
 
 
 def save_predictions(
-    campaign: Path, predictions: Sequence[Prediction], made_by: ExtensionOrigin
+    campaign: Path,
+    predictions: Sequence[Prediction],
+    made_by: ExtensionOrigin,
+    answer: Brief = NO_BRIEF,
 ) -> None:
     """Saves what was predicted of other tiers, over what was before. `made_by`: the extension,
-    which shows it too."""
+    which shows it too. `answer`: what it says of them, for lists."""
     stored_json.write(
         campaign / _PREDICTIONS,
         {
             "schema_version": SCHEMA_VERSION,
             "made_by": asdict(made_by),
+            "answer": asdict(answer),
             "predictions": [asdict(prediction) for prediction in predictions],
         },
     )

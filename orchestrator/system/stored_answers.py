@@ -13,7 +13,7 @@ from orchestrator.errors import TierbenchError
 from orchestrator.keys import plain_files
 from orchestrator.system import clock, stored_json
 from orchestrator.system.observation_files import DEMAND, FACTS, live
-from orchestrator.units import counted, first_few, listed
+from orchestrator.units import first_few, listed
 
 _NAMED = "observed"
 _PREDICTIONS = "predictions.json"
@@ -46,6 +46,7 @@ class _Predictions:
     """What a list needs of predictions.json."""
 
     predictions: tuple[_Predicted, ...] = field(default=())
+    answer: Brief = NO_BRIEF
 
 
 def observation_folders(results: Path) -> tuple[Path, ...]:
@@ -124,11 +125,16 @@ def prediction(campaign: Path, of_campaign: Entry) -> Iterator[Entry]:
     for predicted in kept.predictions:
         if predicted.run:
             runs[predicted.run] = None
-    tiers = counted(len(kept.predictions), "tier")
+    names = list(runs)
+    folder = of_campaign.folder
+    if names:
+        # By that name `tierbench report` shows it.
+        folder = f"{folder}/{names[0]}"
     yield replace(
         of_campaign,
+        folder=folder,
         kind="prediction",
-        question=f"What would other tiers do, by {listed(list(runs)) or 'a run'}?",
-        answer=f"{tiers} predicted: `tierbench analyze {of_campaign.folder}` shows them",
+        question=f"What would other tiers do, by {listed(names) or 'a run'}?",
+        answer=kept.answer.what,
         decisions={},
     )

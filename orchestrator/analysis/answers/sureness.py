@@ -55,7 +55,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
 
 
 def sureness_of_disks_alone(asked: Asked) -> Sureness:
-    """Of disks that were measured without a database: nothing was to be decided."""
+    """The sureness where disks were measured without a database: nothing was to be decided."""
     tally = _tally(asked)
     details = tuple(_moot_in_words(asked))
     text = "Each disk was measured alone; no load says which is enough."

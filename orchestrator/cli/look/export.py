@@ -12,7 +12,9 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common import options as asked
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.keys import plain_files
 from orchestrator.system import files
 
 
@@ -22,8 +24,43 @@ def report(
     campaign: asked.CampaignArgument = "latest",
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Shows the newest campaign again (or the one named); writes nothing."""
+    """Shows the newest campaign again (or the one named); writes nothing. Of CAMPAIGN/RUN it shows
+    what was predicted from that run."""
+    if _is_of_run(campaign, results):
+        _show_of_run(app, campaign, results)
+        return
     app.show_again(app.folder(results, campaign))
+
+
+def _is_of_run(text: str, results: Path) -> bool:
+    """Whether it names a run: `CAMPAIGN/RUN`, or the run's folder. A path may name a campaign."""
+    if "/" not in text.rstrip("/"):
+        return False
+    for place in (Path(text), results / text):
+        if plain_files.kind_of(place / "plan.json") != "nothing":
+            return False
+    return True
+
+
+def _show_of_run(app: CampaignApp, text: str, results: Path) -> None:
+    """What an extension keeps of a run. UsageError if none keeps anything."""
+    from orchestrator.cli.common import documents
+    from orchestrator.registry.installed import family
+    from orchestrator.registry.references import ObjectPlace
+    from orchestrator.system import store
+
+    name, slug = campaign_and_run(text)
+    campaign = store.load(app.folder(results, name))
+    for owned in family("pages", dict[str, str]()).values():
+        stored_page = ObjectPlace(owned.entry, owned.origin).imported()
+        page = stored_page(campaign, name, slug)
+        if page is not None:
+            documents.show(app, page.content, page.document)
+            return
+    raise errors.UsageError(
+        f"nothing was predicted from {text}",
+        f"`tierbench predict {text}` predicts; `tierbench report {name}` shows the campaign",
+    )
 
 
 @asked.takes()

@@ -11,7 +11,7 @@ from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli import RESULTS
-from orchestrator.cli.common import addresses, forms
+from orchestrator.cli.common import addresses, documents, forms
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import ResultsOption, takes
 from orchestrator.cli.measure import plans
@@ -23,7 +23,6 @@ from orchestrator.errors import NotWrittenError, UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.report.blocks import Document
-from orchestrator.report.rendering import terminal
 from orchestrator.report.sections.observed import document
 from orchestrator.run import observation_folders, observing
 from orchestrator.system import clock, memory
@@ -32,7 +31,7 @@ from orchestrator.tier_catalog.candidates import Purchase, purchases
 from orchestrator.tier_catalog.catalog import Catalog
 
 
-@takes(Read, shown_as=forms.OR_JSON)
+@takes(Read, shown_as=forms.OF_ANSWERS)
 def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     """Replays what a running cluster asked of its disks against all disks of the catalog; loads
     nothing."""
@@ -112,15 +111,13 @@ def _show(
     request: _ObserveRequest, observed: AnsweredObservation, page: Document
 ) -> None:
     rows = [observing.row(answer) for answer in observed.answers]
-    request.app.out.show(
-        {"folder": request.folder, "status": page.status, "answers": rows},
-        *terminal.brief(page.brief),
-        _status(page),
-        page.subtitle,
-        terminal.answers(page.answers),
-        terminal.TableView(page.verdicts),
-        terminal.meanings(page.labelled),
-    )
+    content = {
+        "folder": request.folder,
+        "brief": page.brief,
+        "status": page.status,
+        "answers": rows,
+    }
+    documents.show(request.app, content, page)
 
 
 def _judged(request: _ObserveRequest) -> _Judged:
@@ -153,13 +150,6 @@ def _read(request: _ObserveRequest) -> _Demands:
     except NotWrittenError as error:
         not_kept = error
     return _Demands(disks, readings.misses, readings.remarks, not_kept)
-
-
-def _status(page: Document) -> str:
-    """The page's status without the word that the first line has already."""
-    if page.shows_status:
-        return f"{page.status}: {page.status_text}"
-    return page.status_text
 
 
 def _source_limits(app: App, options: Read) -> Limits | None:

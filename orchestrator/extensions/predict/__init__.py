@@ -25,4 +25,5 @@ EXTENSION = Extension(
         ),
     },
     sections={"predicted": "orchestrator.extensions.predict.section:section"},
+    pages={"predicted": "orchestrator.extensions.predict.stored:stored_page"},
 )

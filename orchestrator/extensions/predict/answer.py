@@ -4,7 +4,7 @@ Pure. A prediction is no measurement, so it names no tier to buy.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from orchestrator import units
@@ -172,19 +172,32 @@ def prediction_answer(
     """`slo`: its clauses, by which tiers were chosen. `commands`: those that measure what is worth
     it; all but the last write profiles."""
     chosen = worth_measuring(predictions)
-    outlooks = tuple(_outlook(prediction) for prediction in chosen)
-    names = units.listed([outlook.tier for outlook in outlooks])
     why = nearest_in_words(predictions)
-    if outlooks:
+    if chosen:
+        names = units.listed([prediction.tier for prediction in chosen])
         why = f"Worth measuring: {names}"
+    brief = _brief(why, chosen, slo, predictions)
+    return answer_of(workload, slo, chosen, commands, brief, phrases.sentence(why))
+
+
+def answer_of(
+    workload: str,
+    slo: Sequence[str],
+    chosen: Sequence[Prediction],
+    commands: Sequence[str],
+    brief: Brief,
+    why: str = "",
+) -> Answer:
+    """The record of a prediction that names `chosen` to be measured. `why`: if not the brief's."""
+    names = units.listed([prediction.tier for prediction in chosen])
     part = PartAnswer(
         subject=workload,
         about="workload",
         purchase=None,
-        why=(phrases.sentence(why),),
+        why=(why or brief.why,),
         proof="predicted",
         slo=tuple(SloClause(objective) for objective in slo),
-        worth_measuring=outlooks,
+        worth_measuring=tuple(_outlook(prediction) for prediction in chosen),
     )
     return Answer(
         kind="prediction",
@@ -193,52 +206,74 @@ def prediction_answer(
         sureness=Sureness("predicted", _UNTESTED.text),
         untested=(_UNTESTED,),
         next_steps=tuple(_steps(names, commands)),
-        brief=_brief(why, outlooks, slo),
+        brief=brief,
     )
 
 
-def brief_without_slo(run: str, predictions: Sequence[Prediction]) -> Brief:
-    """The first lines about predictions from a run where nothing says what a disk must do."""
-    disks = units.counted(len(predictions), "disk")
-    return Brief(
-        "No disk is named without an SLO",
-        f"Below are {disks}, from cheap to dear: which is enough depends on what you need.",
-        "Predicted from one run; in brackets what each figure may be.",
-        "Any of these disks, but those with a measured figure.",
-        next_step=f'Name the cheapest: `tierbench advise {run} --slo "p99 < 20 ms"`',
-    )
-
-
-def _brief(what: str, outlooks: Sequence[DiskOutlook], slo: Sequence[str]) -> Brief:
+def _brief(
+    what: str,
+    chosen: Sequence[Prediction],
+    slo: Sequence[str],
+    predictions: Sequence[Prediction],
+) -> Brief:
     """`what`: the one that comes nearest, if no disk is worth measuring."""
     what, _, why = what.partition("; ")
-    if outlooks:
-        prices = [_with_price(outlook) for outlook in outlooks]
-        what = f"worth measuring: {units.listed(prices)}"
-        why = f"The cheapest that are predicted to meet {units.listed(list(slo))}."
+    next_step = "Measure a faster disk, or relax the SLO."
+    if chosen:
+        prices = [priced_in_words(prediction) for prediction in chosen]
+        what = f"worth measuring: {'; '.join(prices)}"
+        disks = "The cheapest that are"
+        if len(chosen) == 1:
+            disks = "The cheapest that is"
+        why = f"{disks} predicted to meet {units.listed(list(slo))}."
+        next_step = "The commands below measure that, as the run was measured."
+    how_sure = "Predicted, not measured."
     chances: list[str] = []
-    for outlook in outlooks:
-        if outlook.chance is not None:
-            chances.append(f"{specified(outlook.tier)} {100 * outlook.chance:.0f} %")
-    how_sure = "predicted, not measured"
+    for prediction in chosen:
+        if prediction.chance is not None:
+            chances.append(
+                f"{specified(prediction.tier)} {chance_in_words(prediction)}"
+            )
     if chances:
-        how_sure = f"predicted; chance to meet the SLO: {', '.join(chances)}"
+        how_sure = f"{how_sure} Chance to meet the SLO: {', '.join(chances)}."
+    how_sure = " ".join([how_sure, *doubts_in_words(predictions)])
     return Brief(
         phrases.sentence(what).removesuffix("."),
         phrases.closed(why),
-        how_sure=phrases.sentence(how_sure),
+        how_sure=how_sure,
         not_tested="Any of these disks.",
+        next_step=next_step,
     )
 
 
-def _with_price(outlook: DiskOutlook) -> str:
-    """`azure/P30 for 405.51 USD a month for the disks and machines of your 3 nodes`."""
-    disk = specified(outlook.tier)
-    if outlook.price is None:
+def doubts_in_words(predictions: Sequence[Prediction]) -> Iterator[str]:
+    """What limits the run that all of them rest on; nothing if nothing does."""
+    for prediction in predictions:
+        if prediction.doubts:
+            yield f"What limits these predictions: {', '.join(prediction.doubts)}."
+        return
+
+
+def chance_in_words(prediction: Prediction) -> str:
+    """`83 %`, or `at most 90 %` where doubts bound it; a dash if nothing was asked."""
+    if prediction.chance is None:
+        return "–"
+    words = f"{100 * prediction.chance:.0f} %"
+    if prediction.doubts and prediction.chance >= MOST_CHANCE_IN_DOUBT:
+        return f"at most {words}"
+    return words
+
+
+def priced_in_words(prediction: Prediction) -> str:
+    """`azure/P30 for 405.51 USD a month (disks and machines of your 3 nodes)`."""
+    disk = specified(prediction.tier)
+    price = prediction.price
+    if price is None:
         return disk
-    # Whether it was verified stands in the table.
-    price = phrases.price_in_words(replace(outlook.price, verified=None))
-    return f"{disk} for {price}"
+    words = f"{disk} for {phrases.monthly(price)}"
+    if price.nodes is None:
+        return words
+    return f"{words} ({price.covers} of your {units.counted(price.nodes, 'node')})"
 
 
 def _steps(names: str, commands: Sequence[str]) -> list[NextStep]:

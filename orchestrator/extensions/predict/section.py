@@ -37,7 +37,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     predictions = index.campaign.predictions
     if not predictions:
         return ()
-    blocks = (_beside_measured(predictions), *_by_price(predictions))
+    blocks = (_beside_measured(predictions), *maps_by_price(predictions))
     part = Part("", blocks)
     return (Section("predicted", "Predicted of other tiers", (part,)),)
 
@@ -95,7 +95,7 @@ def _measured_in_words(prediction: Prediction, metric: str) -> str:
 # ------------------------------------------------------------------ by price
 
 
-def _by_price(predictions: Sequence[Prediction]) -> Iterator[Charts]:
+def maps_by_price(predictions: Sequence[Prediction]) -> Iterator[Charts]:
     kinds = sorted({_kind(prediction) for prediction in predictions})
     colours = dict(zip(kinds, _COLOURS, strict=False))
     maps = tuple(_maps(predictions, colours))

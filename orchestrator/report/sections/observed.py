@@ -32,6 +32,7 @@ from orchestrator.report.blocks import (
     Charts,
     Code,
     Document,
+    Items,
     Paragraph,
     Part,
     Row,
@@ -42,6 +43,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
+from orchestrator.report.sections.ticket import ANCHOR
 
 _WAITS = "Where users wait"
 _QUEUES = "Where work queues"
@@ -95,6 +97,7 @@ def document(
 def _sections(
     observed: AnsweredObservation, answer: Answer, command: str
 ) -> Iterator[Section]:
+    yield _ticket(observed, answer, command)
     week = Part("", _week(observed.answers))
     yield Section("week", "Hour by hour", (week,))
     disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
@@ -102,6 +105,19 @@ def _sections(
     blocks = (*_seconds_first(answer), *_next(command))
     if blocks:
         yield Section("next", "What to measure next", (Part("", blocks),))
+
+
+def _ticket(observed: AnsweredObservation, answer: Answer, command: str) -> Section:
+    """What goes into a ticket: the lines of the answer, its disks, and the command."""
+    lines: list[Paragraph] = []
+    for label, text in answer.brief.lines:
+        lines.append(Paragraph(text, label))
+    lines.append(Paragraph(_subtitle(observed), "Observation"))
+    table = _table(_first_rows(observed), _FIRST_COLUMNS, ())
+    parts = [Part("", (Items(tuple(lines)), table))]
+    if command:
+        parts.append(Part("How to measure it", (Code(command),)))
+    return Section(ANCHOR, f"For the ticket: {answer.brief.what}", tuple(parts))
 
 
 def _subtitle(observed: AnsweredObservation) -> str:

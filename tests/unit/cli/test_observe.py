@@ -638,6 +638,24 @@ def test_it_can_be_had_as_json(
     assert {"candidate", "word", "queues_most_pct", "with_more_pct"} <= set(answers[0])
 
 
+def test_all_forms_and_the_list_give_the_same_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("observe", "--file", str(CSV), *ON, "--results", str(tmp_path))
+    shown: dict[str, str] = {}
+    for form in ("json", "table", "md", "summary", "html"):
+        assert tierbench(an_app(tmp_path), *words, "-o", form) == EXIT_DONE
+        shown[form] = plain(" ".join(capfd.readouterr().out.split()))
+    what = json.loads(shown["json"])["brief"]["what"]
+    shown["html"] = re.sub(r"<[^>]+>", "", shown["html"])
+    for form, text in shown.items():
+        assert what in text, form
+    listing = ("history", "--results", str(tmp_path), "-o", "json")
+    assert tierbench(an_app(tmp_path), *listing) == EXIT_DONE
+    entries = json.loads(capfd.readouterr().out)
+    assert {entry["answer"] for entry in entries} == {what}
+
+
 def test_a_stripe_with_a_partition_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from functools import cache
@@ -69,7 +70,7 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
         == EXIT_DONE
     )
     out, _ = capfd.readouterr()
-    assert "iops cap" in out and "aws/gp3:size=1TiB" in out and "USD" in out
+    assert "iops cap" in out and "aws/gp3 (1 TiB, 6,000 IOPS" in out and "USD" in out
 
 
 def test_a_campaign_outside_of_the_results_folder_keeps_its_predictions(
@@ -82,6 +83,8 @@ def test_a_campaign_outside_of_the_results_folder_keeps_its_predictions(
     asked = (elsewhere / "runs" / RUN, "--size", "250GiB", "--results", tmp_path / "no")
     assert predict(*asked) == EXIT_DONE, capfd.readouterr().err
     assert store.load(elsewhere).predictions
+    assert "Worth measuring first" in (elsewhere / "prediction.md").read_text()
+    assert (elsewhere / "prediction.html").stat().st_size < 2**20
 
 
 def test_json_has_each_figure_with_its_interval(
@@ -97,7 +100,7 @@ def test_json_has_each_figure_with_its_interval(
         results,
     )
     assert predict(*asked) == EXIT_DONE
-    (tier,) = json.loads(capfd.readouterr().out)
+    (tier,) = json.loads(capfd.readouterr().out)["predictions"]
     figure = tier["figures"]["throughput_per_s"]
     assert figure["low"] < figure["value"] < figure["high"]
     assert (tier["tier"], tier["upwards"], tier["limit"]) == (
@@ -112,7 +115,7 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
 ) -> None:
     asked = (RUN, "--size", "250GiB", "--results", results)
     assert predict(*asked, "--output=json") == EXIT_DONE
-    first, *others = json.loads(capfd.readouterr().out)
+    first, *others = json.loads(capfd.readouterr().out)["predictions"]
     (did,) = whole(
         finished(store.load(results / "latest"), "premium", "tpcc"), FIGURES[0]
     )
@@ -121,29 +124,91 @@ def test_a_tier_that_was_measured_too_stands_first_with_what_it_did(
     costs = [tier["monthly_cost"] for tier in others if tier["monthly_cost"]]
     assert costs == sorted(costs), "from cheap to dear"
     assert predict(*asked) == EXIT_DONE
-    assert f", measured {did:.0f}/s" in capfd.readouterr().out
+    assert f"did {did:.0f}/s" in capfd.readouterr().out
 
 
-def test_the_cheapest_of_each_currency_are_shown_with_the_price_in_front(
+def test_without_an_slo_the_cheapest_of_the_fast_is_to_be_measured_first(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Of the others it is said how many there are, and which form has them."""
+    """The order is answer, why, how sure, what next; nothing that was not measured is to buy."""
     asked = (RUN, "--size", "250GiB", "--results", results)
     assert predict(*asked, "--output=json") == EXIT_DONE
-    tiers = json.loads(capfd.readouterr().out)
+    told = json.loads(capfd.readouterr().out)
+    brief = told["brief"]
+    assert brief["what"].startswith("Worth measuring first: ")
+    speeds = {}
+    for tier in told["predictions"]:
+        if tier["monthly_cost"] and not tier["measured"]:
+            figure = tier["figures"]["throughput_per_s"]["value"]
+            speeds[tier["tier"]] = (tier["monthly_cost"], figure)
+    fastest = max(figure for _, figure in speeds.values())
+    near = [cost for cost, figure in speeds.values() if figure >= 0.95 * fastest]
+    assert f"for {min(near):,.2f} USD a month" in brief["what"]
+    assert "predicted within 5 % of the fastest" in brief["why"]
+    assert brief["how_sure"].startswith("Predicted, not measured.")
+    assert "For premium it says" in brief["how_sure"], "how far off it is, where known"
+    assert brief["not_tested"] == "Any of these disks but premium."
+    assert f"tierbench advise latest/{RUN} --slo" in brief["next_step"]
+    assert told["commands"][-1].startswith("tierbench compare --profiles advised-1")
+
+
+def test_each_disk_on_the_first_screen_is_faster_than_all_that_cost_less(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    asked = (RUN, "--size", "250GiB", "--results", results)
     assert predict(*asked) == EXIT_DONE
-    lines = capfd.readouterr().out.splitlines()
-    (head,) = [number for number, line in enumerate(lines) if "tier  " in line]
-    assert lines[head].startswith("a month")
-    (last,) = [
-        number for number, line in enumerate(lines) if "`-o json` has all" in line
+    out = capfd.readouterr().out
+    lines = out.splitlines()
+    (head,) = [number for number, line in enumerate(lines) if "A month" in line[:80]][
+        :1
     ]
-    shown = last - head - 1
-    assert lines[last].startswith(f"{len(tiers) - shown} more")
-    currencies = {tier["currency"] for tier in tiers}
-    measured = [tier for tier in tiers if tier["measured"]]
-    assert shown <= 12 * len(currencies) + len(measured) < len(tiers)
-    assert " USD" in lines[head + len(measured) + 1][:24]
+    rates = []
+    for line in lines[head + 2 :]:
+        rate = re.search(r" USD.*?([\d.,]+)/s", line)
+        if rate is None:
+            break
+        rates.append(float(rate[1].replace(",", "")))
+    assert len(rates) >= 2 and rates == sorted(rates)
+    assert re.search(r"\d+ more are in `-o json`", out)
+
+
+@pytest.mark.parametrize("form", ["md", "summary", "html"])
+def test_a_prediction_has_the_forms_of_a_report(
+    form: str, results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`predict` gives them, and `report` of what it has kept gives the same."""
+    asked = ("--results", results, "-o", form)
+    assert predict(RUN, "--size", "250GiB", *asked) == EXIT_DONE
+    first = capfd.readouterr().out
+    assert "Worth measuring first" in first and "Predicted, not measured" in first
+    assert predict(f"latest/{RUN}", *asked, command="report") == EXIT_DONE
+    assert capfd.readouterr().out == first
+
+
+def test_the_list_names_a_prediction_with_its_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    results = stored(tmp_path)
+    words = ("--size", "250GiB", "--results", results, "-o", "json")
+    assert predict(RUN, *words) == EXIT_DONE
+    what = json.loads(capfd.readouterr().out)["brief"]["what"]
+    assert predict("--results", results, "-o", "json", command="history") == EXIT_DONE
+    entries = json.loads(capfd.readouterr().out)
+    (listed,) = [entry for entry in entries if entry["kind"] == "prediction"]
+    assert listed["answer"] == what and listed["folder"].endswith(f"/{RUN}")
+    asked = (listed["folder"], "--results", results)
+    assert predict(*asked, command="report") == EXIT_DONE, "by the name in the list"
+    assert what in " ".join(capfd.readouterr().out.split())
+
+
+def test_a_run_of_which_nothing_was_predicted_has_no_page(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ("latest/01-premium-tpcc-r1", "--results", results)
+    assert predict(*words, command="report") == EXIT_USAGE
+    err = " ".join(capfd.readouterr().err.split())
+    assert "nothing was predicted from latest/01-premium-tpcc-r1" in err
+    assert "`tierbench predict latest/01-premium-tpcc-r1` predicts" in err
 
 
 @pytest.mark.parametrize(
@@ -244,7 +309,7 @@ def test_the_price_holds_the_machine_that_the_catalog_has(
     gp3 = "aws/gp3:size=6GiB,iops=3000,throughput=125MiB/s,count=2"
     tiers = ("--tier", "azure/P15", "--tier", "azure/P15:count=2", "--tier", gp3)
     assert predict(RUN, *tiers, "--output=json", "--results", results) == EXIT_DONE
-    alone, two, other = json.loads(capfd.readouterr().out)
+    alone, two, other = json.loads(capfd.readouterr().out)["predictions"]
     catalog = project_files.catalog(ROOT)
     (row,) = catalog.vm("azure/Standard_D8s_v5").prices
     tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)

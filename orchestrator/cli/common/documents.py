@@ -1,0 +1,36 @@
+"""A document in the form that was asked for: on the terminal, as JSON, Markdown, five lines or a
+page."""
+
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from orchestrator import report, units
+from orchestrator.cli.common import forms, streams
+from orchestrator.cli.common.app import App
+from orchestrator.report.blocks import Document
+from orchestrator.system import files
+
+
+def show(app: App, content: object, document: Document, *below: RenderableType) -> None:
+    """`content`: the same as JSON. `below`: what stands below it on the terminal."""
+    text = ""
+    if app.out.form == forms.MARKDOWN:
+        text = report.ticket_of(document)
+    elif app.out.form == forms.SUMMARY:
+        text = report.summary_of_document(document)
+    elif app.out.form == forms.HTML:
+        text = report.files_of(document, app.cache)[report.PAGE]
+    if text:
+        streams.write_utf_8(units.printable(text))
+        return
+    app.out.show(content, *report.console_of(document), *below)
+
+
+def write(app: App, folder: Path, document: Document, name: str) -> None:
+    """The document as a page, as Markdown and its charts, in a folder that may have others.
+    NotWrittenError. `name`: of its files, without their endings."""
+    texts = report.files_of(document, app.cache)
+    texts[f"{name}.html"] = texts.pop(report.PAGE)
+    texts[f"{name}.md"] = texts.pop(report.MARKDOWN)
+    files.write_below(folder, texts)

@@ -1,0 +1,204 @@
+"""The answer of a prediction where nothing says what a disk must do: the cheapest of all disks that
+are predicted to be nearly as fast as the fastest. Pure.
+A prediction is no measurement, so the disk that is named is the one to measure first.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator import units
+from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.record import Answer, Brief
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.extensions.predict import answer
+from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The fastest of the disks whose prices are in one currency, and the cheapest that is within
+    the margin of it, which may be the same one."""
+
+    cheapest: Prediction
+    fastest: Prediction
+
+
+def choices(cell: MeasuredCell, predictions: Sequence[Prediction]) -> list[Choice]:
+    """One for each currency. `predictions`: from cheap to dear; those that were measured too, and
+    those without a price, are left out."""
+    candidates: list[tuple[str, Prediction]] = []
+    for prediction in predictions:
+        is_priced = prediction.monthly_cost is not None
+        if is_priced and not prediction.measured and _speed(cell, prediction):
+            candidates.append((prediction.currency, prediction))
+    by_currency: list[Choice] = []
+    for priced in units.gathered(candidates).values():
+        by_currency.append(_choice(cell, priced))
+    return by_currency
+
+
+def _choice(cell: MeasuredCell, priced: Sequence[Prediction]) -> Choice:
+    fastest = priced[0]
+    for prediction in priced:
+        if _times_as_fast(cell, prediction, fastest) > 1:
+            fastest = prediction
+    for prediction in priced:
+        if _times_as_fast(cell, prediction, fastest) >= 1 - cell.margin_pct / 100:
+            return Choice(prediction, fastest)
+    return Choice(fastest, fastest)
+
+
+def worth_the_price(
+    cell: MeasuredCell, predictions: Sequence[Prediction]
+) -> list[Prediction]:
+    """From cheap to dear, the disks that are faster by more than the margin than all that cost
+    less; of each currency by itself. What was measured too stands first."""
+    kept: list[Prediction] = []
+    fastest: dict[str, Prediction] = {}
+    for prediction in predictions:
+        if prediction.measured:
+            kept.append(prediction)
+            continue
+        if prediction.monthly_cost is None or not _speed(cell, prediction):
+            continue
+        best = fastest.get(prediction.currency)
+        least = 1 + cell.margin_pct / 100
+        if best is None or _times_as_fast(cell, prediction, best) > least:
+            fastest[prediction.currency] = prediction
+            kept.append(prediction)
+    return kept
+
+
+def first_answer(
+    cell: MeasuredCell, predictions: Sequence[Prediction], commands: Sequence[str]
+) -> Answer:
+    """`commands`: those that measure what is named; all but the last write profiles."""
+    chosen = [choice.cheapest for choice in choices(cell, predictions)]
+    return answer.answer_of(
+        workload=cell.workload,
+        slo=(),
+        chosen=chosen,
+        commands=commands,
+        brief=_brief(cell, predictions),
+    )
+
+
+def _brief(cell: MeasuredCell, predictions: Sequence[Prediction]) -> Brief:
+    chosen = choices(cell, predictions)
+    return Brief(
+        _what(cell, predictions, chosen),
+        " ".join(_why(cell, predictions, chosen)),
+        " ".join(_how_sure(cell, predictions, chosen)),
+        not_tested=_not_tested(predictions),
+        next_step=(
+            "Say what your load needs, and the cheapest disks for that are named: "
+            f'`tierbench advise {cell.run} --slo "p99 < 20 ms"`.'
+        ),
+    )
+
+
+def _what(
+    cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
+) -> str:
+    if not chosen:
+        count = units.counted(len(predictions), "disk")
+        return f"No disk to measure first: no price is known of {count} predicted"
+    priced: list[str] = []
+    for choice in chosen:
+        priced.append(answer.priced_in_words(choice.cheapest))
+    if _is_of_one(predictions):
+        does = figure_in_short(cell.speed, _speed(cell, chosen[0].cheapest))
+        return f"Predicted {does}: {priced[0]}"
+    return f"Worth measuring first: {units.listed(priced)}"
+
+
+def _is_of_one(predictions: Sequence[Prediction]) -> bool:
+    """Whether one disk was asked about: it is then compared with no other."""
+    return len(predictions) == 1
+
+
+def _why(
+    cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
+) -> Iterator[str]:
+    for choice in chosen:
+        if not _is_of_one(predictions):
+            yield _against_the_fastest(cell, choice)
+        gain = _against_the_measured(cell, choice.cheapest)
+        if gain:
+            yield gain
+
+
+def _against_the_fastest(cell: MeasuredCell, choice: Choice) -> str:
+    margin = units.format_quantity(cell.margin_pct, "%")
+    if choice.cheapest is choice.fastest:
+        return f"It is predicted the fastest, and nothing within {margin} of it costs less."
+    cost = choice.cheapest.monthly_cost
+    other_cost = choice.fastest.monthly_cost
+    text = f"It is the cheapest that is predicted within {margin} of the fastest"
+    fastest = specified(choice.fastest.tier)
+    if not cost or not other_cost:
+        return f"{text}, {fastest}."
+    times = units.format_number(float(f"{other_cost / cost:.3g}"))
+    return f"{text}, {fastest}, which costs {times} times as much."
+
+
+def _against_the_measured(cell: MeasuredCell, prediction: Prediction) -> str:
+    """How many times as fast it is as the tier that was measured; empty if that has no figure."""
+    measured = cell.means.get(cell.speed)
+    if not measured:
+        return ""
+    value = _speed(cell, prediction)
+    times = cell.times_as_fast(value, measured)
+    does = figure_in_short(cell.speed, value)
+    if abs(times - 1) <= cell.margin_pct / 100:
+        return f"With {does} it would be as fast as {cell.tier} ({cell.did}, measured)."
+    in_words = units.format_number(float(f"{times:.2g}"))
+    return (
+        f"With {does} it would be {in_words} times as fast as {cell.tier} "
+        f"({cell.did}, measured)."
+    )
+
+
+def _how_sure(
+    cell: MeasuredCell, predictions: Sequence[Prediction], chosen: Sequence[Choice]
+) -> Iterator[str]:
+    yield "Predicted, not measured."
+    for choice in chosen:
+        figure = choice.cheapest.figures[cell.speed]
+        low = figure_in_short(cell.speed, figure.low)
+        high = figure_in_short(cell.speed, figure.high)
+        yield f"Nine results in ten are expected within {low} to {high}."
+        break
+    for prediction in predictions:
+        did = prediction.measured.get(cell.speed)
+        if did is None or not _speed(cell, prediction):
+            continue
+        predicted = figure_in_short(cell.speed, _speed(cell, prediction))
+        measured = figure_in_short(cell.speed, did)
+        yield f"For {prediction.tier} it says {predicted}; {measured} was measured."
+        break
+    yield from answer.doubts_in_words(predictions)
+
+
+def _not_tested(predictions: Sequence[Prediction]) -> str:
+    measured: list[str] = []
+    for prediction in predictions:
+        if prediction.measured:
+            measured.append(prediction.tier)
+    if measured:
+        return f"Any of these disks but {units.listed(measured)}."
+    return "Any of these disks."
+
+
+def _speed(cell: MeasuredCell, prediction: Prediction) -> float:
+    """Its value of the metric by which disks are called fast; 0 if that cannot be told."""
+    figure = prediction.figures.get(cell.speed)
+    if figure is None:
+        return 0.0
+    return figure.value
+
+
+def _times_as_fast(
+    cell: MeasuredCell, prediction: Prediction, other: Prediction
+) -> float:
+    return cell.times_as_fast(_speed(cell, prediction), _speed(cell, other))

@@ -1,0 +1,80 @@
+"""The cell of the run that predictions rest on: what it did, and by what a disk is called fast."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from orchestrator.analysis.results import Results, RunData, finished, value_of, whole
+from orchestrator.extensions.predict.prediction import FIGURES, named
+from orchestrator.metrics import METRICS
+from orchestrator.units import format_quantity
+
+THROUGHPUT = "throughput_per_s"
+LATENCY = "latency_avg_s"
+
+
+@dataclass(frozen=True)
+class MeasuredCell:
+    """`run`: as a command takes it, CAMPAIGN/RUN. `means`: metric → mean of the cell's runs.
+
+    `is_paced`: whether transactions began at a given rate, so that a faster disk shortens their
+    latency alone. `margin_pct`: within it two figures count as the same. `nodes`: that were
+    measured.
+    """
+
+    run: str
+    tier: str
+    workload: str
+    means: Mapping[str, float]
+    is_paced: bool
+    margin_pct: float
+    database: str
+    nodes: int
+
+    @property
+    def speed(self) -> str:
+        """The metric by which a disk is called fast."""
+        if self.is_paced:
+            return LATENCY
+        return THROUGHPUT
+
+    def times_as_fast(self, value: float, other: float) -> float:
+        """How many times as fast a disk with that value of `speed` is as one with the other."""
+        if self.is_paced:
+            return other / value
+        return value / other
+
+    @property
+    def did(self) -> str:
+        """What its own tier did: `470/s`; empty if no run left that figure."""
+        return figure_in_short(self.speed, self.means.get(self.speed))
+
+
+def figure_in_short(metric: str, value: float | None) -> str:
+    """`470/s`; empty for none. `metric`: may have a type of transactions before it."""
+    if value is None:
+        return ""
+    return format_quantity(value, METRICS[metric.split()[-1]].unit)
+
+
+def measured_cell(campaign: Results, run: RunData, name: str) -> MeasuredCell:
+    """`name`: by which commands find the campaign."""
+    record = run.record
+    tier = record.profile.name
+    workload = record.workload.name
+    runs: Sequence[RunData] = finished(campaign, tier, workload) or (run,)
+    means: dict[str, float] = {}
+    for metric, scope in FIGURES:
+        values = whole(runs, (metric, scope))
+        if values:
+            means[named(metric, scope)] = fmean(values)
+    return MeasuredCell(
+        run=f"{name}/{record.run.slug}",
+        tier=tier,
+        workload=workload,
+        means=means,
+        is_paced=value_of(record, "offered_per_s") is not None,
+        margin_pct=campaign.plan.margin_pct,
+        database=record.profile.cluster.database,
+        nodes=record.profile.cluster.nodes,
+    )

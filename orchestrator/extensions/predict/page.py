@@ -1,0 +1,315 @@
+"""What was predicted from a run as a document: the answer, the disks that it chose from on one
+axis, all others, and how to measure them. Page, ticket and terminal draw it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator.analysis.answers import phrases
+from orchestrator.analysis.answers.observation_words import specified
+from orchestrator.analysis.answers.record import Answer
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.design.slo import format_objective
+from orchestrator.extensions.predict.answer import (
+    MOST_CHANCE_IN_DOUBT,
+    chance_in_words,
+    cheapest,
+    possible_tiers,
+)
+from orchestrator.extensions.predict.first_answer import choices, worth_the_price
+from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
+from orchestrator.extensions.predict.picture import picture
+from orchestrator.extensions.predict.prediction import named
+from orchestrator.extensions.predict.section import maps_by_price
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
+from orchestrator.report import wording
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Document,
+    Items,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    ShownAnswer,
+    Stamp,
+    Table,
+    table_of,
+)
+from orchestrator.report.sections.ticket import ANCHOR
+from orchestrator.units import counted, listed
+
+_SHOWN = 6  # of the disks that may meet an SLO, for each currency
+_DRAWN = 6  # beside the tier that was measured
+_WORDS = ("Disk", "Limited by", "Chance")
+_USUAL = ("throughput_per_s", "latency_p99_s")
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """`predictions`: all, from cheap to dear. `clauses`: of the SLO, if one was asked for.
+    `is_of_named`: whether somebody named the disks. `commands`: those that measure what is named
+    first."""
+
+    cell: MeasuredCell
+    answer: Answer
+    predictions: Sequence[Prediction]
+    clauses: Sequence[Objective] = ()
+    is_of_named: bool = False
+    commands: Sequence[str] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What limits the run that all of them rest on."""
+        for prediction in self.predictions:
+            return prediction.doubts
+        return ()
+
+    @property
+    def figure_names(self) -> list[str]:
+        """What the first table has: the clauses of the SLO, else what users see."""
+        if self.clauses:
+            return [named(clause.metric, clause.scope) for clause in self.clauses]
+        return list(_USUAL)
+
+    @property
+    def shown(self) -> Sequence[Prediction]:
+        """The disks of the first screen."""
+        if self.clauses:
+            return cheapest(possible_tiers(self.predictions), _SHOWN)
+        if self.is_of_named:
+            return self.predictions
+        return worth_the_price(self.cell, self.predictions)
+
+
+def document(predicted: Predicted) -> Document:
+    """The first screen, then every disk, prices, and what to do next."""
+    answer = predicted.answer
+    is_example = "rehearsal" in predicted.doubts
+    notice = ""
+    if is_example:
+        notice = phrases.EXAMPLE
+    drawn = _drawn(predicted)
+    return Document(
+        title=_title(predicted),
+        subtitle=_subtitle(predicted),
+        status=answer.sureness.word,
+        status_text="",
+        stamps=tuple(_stamps(predicted)),
+        answers=(_card(predicted, drawn),),
+        verdicts=_table(predicted, predicted.shown, predicted.figure_names),
+        sections=tuple(_sections(predicted)),
+        tiers=_coloured(predicted, drawn),
+        notice=notice,
+        brief=answer.brief,
+        is_example=is_example,
+    )
+
+
+def _title(predicted: Predicted) -> str:
+    cell = predicted.cell
+    if predicted.clauses:
+        clauses = [format_objective(clause) for clause in predicted.clauses]
+        return f"Which disk meets {listed(clauses)} for {cell.workload}?"
+    return f"What would other disks than {cell.tier} do for {cell.workload}?"
+
+
+def _subtitle(predicted: Predicted) -> str:
+    cell = predicted.cell
+    parts = [
+        f"predicted from {cell.run}",
+        cell.database,
+        counted(cell.nodes, "node"),
+        counted(len(predicted.predictions), "disk"),
+    ]
+    return " · ".join(parts)
+
+
+def _stamps(predicted: Predicted) -> Iterator[Stamp]:
+    if predicted.doubts:
+        text = f"What limits these predictions: {', '.join(predicted.doubts)}."
+        bound = f"So no chance is given above {100 * MOST_CHANCE_IN_DOUBT:.0f} %."
+        yield Stamp("Limits of the run", f"{text} {bound}", "", is_in_brief=True)
+
+
+# ------------------------------------------------------------------ the card
+
+
+def _drawn(predicted: Predicted) -> list[Prediction]:
+    """What is on the axis: the last disks of the first screen, those that were measured too, and
+    the fastest."""
+    shown = predicted.shown
+    kept = [*shown[-_DRAWN:]]
+    for prediction in shown[:-_DRAWN]:
+        if prediction.measured:
+            kept.append(prediction)
+    if not predicted.clauses:
+        for choice in choices(predicted.cell, predicted.predictions):
+            kept.append(choice.fastest)
+    return [prediction for prediction in predicted.predictions if prediction in kept]
+
+
+def _coloured(predicted: Predicted, drawn: Sequence[Prediction]) -> tuple[str, ...]:
+    """The tiers in the order of their colours, as the picture has them."""
+    return (predicted.cell.tier, *(prediction.tier for prediction in drawn))
+
+
+def _card(predicted: Predicted, drawn: Sequence[Prediction]) -> ShownAnswer:
+    cell = predicted.cell
+    lines: list[str] = []
+    measured = figure_in_short(cell.speed, cell.means.get(cell.speed))
+    if measured:
+        lines.append(f"Measured: {cell.tier} did {measured}. All others are predicted.")
+    return ShownAnswer(
+        workload=cell.workload,
+        tier="",
+        text=" ".join(lines),
+        price="",
+        lines=tuple(lines),
+        picture=picture(cell, drawn, predicted.clauses),
+    )
+
+
+# ------------------------------------------------------------------ tables
+
+
+def _table(
+    predicted: Predicted, predictions: Sequence[Prediction], names: Sequence[str]
+) -> Table:
+    """A row for each disk, with the figures of these names."""
+    rows: list[Row] = []
+    for prediction in predictions:
+        rows.append(_row(predicted, prediction, names))
+    if not rows:
+        return Table((), (), ("No disk has a chance of 10 % or more.",))
+    return table_of(rows, _WORDS, tuple(_remarks(predicted, predictions)))
+
+
+def _row(
+    predicted: Predicted, prediction: Prediction, names: Sequence[str]
+) -> dict[str, Cell | str]:
+    behind = ""
+    if prediction.measured:
+        behind = "measured too"
+    elif prediction.upwards:
+        behind = "faster than measured"
+    disk = Cell(specified(prediction.tier), detail=behind, tier=prediction.tier)
+    row: dict[str, Cell | str] = {"Disk": disk, "A month": _price(prediction)}
+    for name in names:
+        row[_title_of(name)] = _figure(prediction, name)
+    row["Limited by"] = prediction.limit.replace("_", " ")
+    if predicted.clauses:
+        row["Chance"] = chance_in_words(prediction)
+    return row
+
+
+def _price(prediction: Prediction) -> Cell:
+    if prediction.monthly_cost is None:
+        return Cell("not known")
+    text = wording.money(prediction.monthly_cost, prediction.currency)
+    behind: list[str] = []
+    _, _, machine = prediction.machine.partition("/")
+    if machine:
+        behind.append(f"with {machine}")
+    price = prediction.price
+    if price is not None and price.verified is False:
+        behind.append(phrases.NOT_VERIFIED)
+    return Cell(text, detail=", ".join(behind))
+
+
+def _title_of(name: str) -> str:
+    """`Transactions/s`, `p99 latency`, `New_order p99 latency`."""
+    scope, _, metric = name.rpartition(" ")
+    words = wording.METRICS.get(metric, METRICS[metric].title)
+    title = f"{scope} {words}".strip()
+    if title.startswith("p9"):
+        return title
+    return title[0].upper() + title[1:]
+
+
+def _figure(prediction: Prediction, name: str) -> Cell:
+    """The predicted figure with its interval; of a tier that was measured too, what it did."""
+    figure = prediction.figures.get(name)
+    if figure is None:
+        return Cell("–")
+    value = figure_in_short(name, figure.value)
+    low = figure_in_short(name, figure.low)
+    high = figure_in_short(name, figure.high)
+    detail = f"{low} to {high}"
+    did = figure_in_short(name, prediction.measured.get(name))
+    if did:
+        detail = f"did {did}"
+    return Cell(value, detail=detail)
+
+
+def _remarks(predicted: Predicted, predictions: Sequence[Prediction]) -> Iterator[str]:
+    yield "Below each figure is its 90 % interval, or what was measured."
+    covered = _covered(predictions)
+    if covered:
+        yield covered
+    left = len(predicted.predictions) - len(predictions)
+    if not left:
+        return
+    if predicted.clauses:
+        yield f"{left} more are dearer or have less than 10 % chance; `-o json` has all."
+    elif not predicted.is_of_named:
+        yield (
+            f"Each disk here is faster than all that cost less. {left} more are in `-o json`, "
+            "and on the page."
+        )
+
+
+def _covered(predictions: Sequence[Prediction]) -> str:
+    """What the price is for: the disks and machines of so many nodes."""
+    for prediction in predictions:
+        price = prediction.price
+        if price is None or price.nodes is None:
+            continue
+        words = f"A month: the {price.covers} of {counted(price.nodes, 'node')}"
+        if price.measured_nodes is not None:
+            words = f"{words}, {price.measured_nodes} measured"
+        return f"{words}, at list price."
+    return ""
+
+
+# ------------------------------------------------------------------ sections
+
+
+def _sections(predicted: Predicted) -> Iterator[Section]:
+    yield _ticket(predicted)
+    names = list(predicted.figure_names)
+    if not predicted.clauses:
+        names.insert(1, "latency_avg_s")
+    whole = _table(predicted, predicted.predictions, names)
+    # Of it nothing is left out.
+    whole = Table(whole.columns, whole.rows, whole.remarks[:2])
+    yield Section("all", "Every disk, from cheap to dear", (Part("", (whole,)),))
+    maps = tuple(maps_by_price(predicted.predictions))
+    if maps:
+        yield Section("prices", "By price", (Part("", maps),))
+    yield Section("how", "How it was predicted", (Part("", (_how(predicted),)),))
+
+
+def _ticket(predicted: Predicted) -> Section:
+    """What goes into a ticket: the lines of the answer, its disks, and the commands."""
+    brief = predicted.answer.brief
+    lines: list[Paragraph] = []
+    for label, text in brief.lines:
+        lines.append(Paragraph(text, label))
+    lines.append(Paragraph(_subtitle(predicted), "Prediction"))
+    table = _table(predicted, predicted.shown, predicted.figure_names)
+    parts = [Part("", (Items(tuple(lines)), table))]
+    if predicted.commands:
+        blocks: list[Block] = [Code("\n".join(predicted.commands))]
+        parts.append(Part("How to measure it", tuple(blocks)))
+    return Section(ANCHOR, f"For the ticket: {brief.what}", tuple(parts))
+
+
+def _how(predicted: Predicted) -> Paragraph:
+    return Paragraph(
+        f"What a transaction of {predicted.cell.run} asked of disk, CPU and log was simulated on "
+        "each disk's limits. Nine results in ten of such predictions were within their intervals. "
+        "docs/PREDICTION.md has the rules and how far they are off."
+    )

@@ -1,0 +1,141 @@
+"""Predicted disks on one axis: each a dot with its interval, its price at the label, and shaded
+what is enough: what the SLO asks for, or the margin of the fastest."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.design.slo import format_objective
+from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
+from orchestrator.extensions.predict.prediction import named
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
+from orchestrator.report import wording
+from orchestrator.report.blocks import Chart
+from orchestrator.report.charts import charts
+
+# How far the axis reaches beyond the highest figure, so that it is not cut.
+_ROOM = 1.08
+_Row = dict[str, Any]
+
+
+def picture(
+    cell: MeasuredCell,
+    predictions: Sequence[Prediction],
+    clauses: Sequence[Objective],
+) -> Chart | None:
+    """`predictions`: the disks to be drawn, in their order. `clauses`: of the SLO, of which the
+    first is drawn. None where fewer than two disks have the figure."""
+    name = cell.speed
+    if clauses:
+        name = named(clauses[0].metric, clauses[0].scope)
+    factor = _factor(name)
+    rows = list(_rows(cell, predictions, name, factor))
+    if len(rows) < 2:
+        return None
+    enough = _margin_of_the_fastest(cell, rows, name)
+    if clauses:
+        enough = _asked_for(clauses[0], rows, factor)
+    axis = _axis(name)
+    spec = charts.drawing(
+        "tiers",
+        [row["tier"] for row in rows],
+        value=axis,
+        labels=[row["label"] for row in rows],
+        reach=[0, max(enough["to"], *(row["high"] for row in rows)) * _ROOM],
+    )
+    title = f"{axis}, predicted, of each disk, with its 90 % interval"
+    tables = {"tiers": rows, "enough": [enough]}
+    return charts.figure("predicted-tiers", title, spec, tables, enough["words"])
+
+
+def _factor(name: str) -> float:
+    """Base unit → the unit that is drawn."""
+    if METRICS[name.split()[-1]].unit == "s":
+        return 1e3
+    return 1.0
+
+
+def _axis(name: str) -> str:
+    """`transactions/s`, `new_order p99 latency, ms`."""
+    scope, _, metric = name.rpartition(" ")
+    words = wording.METRICS.get(metric, METRICS[metric].title)
+    if METRICS[metric].unit == "s":
+        words = f"{words}, ms"
+    return f"{scope} {words}".strip()
+
+
+def _rows(
+    cell: MeasuredCell, predictions: Sequence[Prediction], name: str, factor: float
+) -> Iterator[_Row]:
+    """The tier that was measured first, which has no interval here, then what is predicted."""
+    measured = cell.means.get(name)
+    if measured is not None:
+        label = f"{cell.tier}, measured"
+        in_words = f"{figure_in_short(name, measured)}, measured"
+        yield _row(cell.tier, label, "not compared", (measured,) * 3, factor, in_words)
+    labels: dict[str, int] = {}
+    for prediction in predictions:
+        figure = prediction.figures.get(name)
+        if figure is None:
+            continue
+        label = _label(prediction)
+        labels[label] = labels.get(label, 0) + 1
+        if labels[label] > 1:
+            # The axis has one row for each label.
+            label = f"{label} ({labels[label]})"
+        ends = (figure.value, figure.low, figure.high)
+        in_words = f"{figure_in_short(name, figure.value)}, predicted"
+        yield _row(prediction.tier, label, _price(prediction), ends, factor, in_words)
+
+
+def _row(
+    tier: str,
+    label: str,
+    price: str,
+    ends: tuple[float, ...],
+    factor: float,
+    in_words: str,
+) -> _Row:
+    value, low, high = ends
+    row: _Row = {"tier": tier, "label": label, "price": price, "told": in_words}
+    row["value"] = value * factor
+    row["low"] = low * factor
+    row["high"] = high * factor
+    return row
+
+
+def _label(prediction: Prediction) -> str:
+    """`aws/gp3, 20.48 USD`: without its parameters, for which a label has no room."""
+    row, _, _ = prediction.tier.partition(":")
+    if prediction.monthly_cost is None:
+        return row
+    return f"{row}, {_price(prediction)}"
+
+
+def _price(prediction: Prediction) -> str:
+    if prediction.monthly_cost is None:
+        return "not known"
+    return wording.money(prediction.monthly_cost, prediction.currency)
+
+
+def _margin_of_the_fastest(cell: MeasuredCell, rows: Sequence[_Row], name: str) -> _Row:
+    values = [row["value"] for row in rows]
+    share = cell.margin_pct / 100
+    margin = units.format_quantity(cell.margin_pct, "%")
+    words = f"Shaded: within {margin} of the fastest. Lines: nine results in ten are in there."
+    if METRICS[name.split()[-1]].direction == "lower":
+        return {"from": min(values), "to": min(values) * (1 + share), "words": words}
+    return {"from": max(values) * (1 - share), "to": max(values), "words": words}
+
+
+def _asked_for(clause: Objective, rows: Sequence[_Row], factor: float) -> _Row:
+    limit = clause.limit * factor
+    words = (
+        f"Shaded: {format_objective(clause)}. Lines: nine results in ten are in there."
+    )
+    if METRICS[clause.metric].direction == "lower":
+        return {"from": 0.0, "to": limit, "words": words}
+    highest = max(row["high"] for row in rows)
+    return {"from": limit, "to": max(highest, limit * _ROOM), "words": words}
