@@ -1,8 +1,8 @@
 """What tools and providers write of one disk with an even demand, by tool, version and options.
 
 Each form is made to its documentation or to the sources of its release; none is a real disk's. Keys
-are those of the table of docs/research/SOURCES.md. The demand: 100 reads of 8 KiB and 200 writes of 16 KiB a
-second, for half an hour from 06:00 UTC on 2026-02-01.
+are those of the table of docs/research/SOURCES.md. The demand: 100 reads of 8 KiB and 200 writes of
+16 KiB a second, for half an hour from 06:00 UTC on 2026-02-01.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Servers of Prometheus' kind: the table of docs/research/SOURCES.md row by row, and how they are asked.
+"""Servers of Prometheus' kind: docs/research/SOURCES.md row by row, and how they are asked.
 
 Method: answers in the documented form (https://prometheus.io/docs/prometheus/latest/querying/api),
 of one exporter that is read every 15 s; an HTTP server on loopback refuses as servers do.

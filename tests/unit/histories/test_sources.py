@@ -1,5 +1,5 @@
-"""The table of docs/research/SOURCES.md, row by row: what is read has the right sums, by arithmetic, and
-what is refused says what the table says to ask instead."""
+"""The table of docs/research/SOURCES.md, row by row: what is read has the right sums, by
+arithmetic, and what is refused says what the table says to ask instead."""
 
 from __future__ import annotations
 
