@@ -28,11 +28,11 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed import rate_caps, replay
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import SHORTEST, Band, unseen_share
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -227,7 +227,7 @@ def named(seeds: int, step_s: int) -> tuple[int, int]:
 
 
 def _carries(fine: Demand, offer: Purchase) -> bool:
-    caps = list(replay.caps(offer.tier.limits, offer.vm))
+    caps = list(rate_caps.caps(offer.tier.limits, offer.vm))
     replayed = replay.together(fine, caps, offer.unit_bytes, "high")
     return float(replayed.at_cap.mean()) <= TOLERANCE
 

@@ -32,13 +32,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed import rate_caps, replay
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.drawn_seconds import Band
-from orchestrator.analysis.observed.replay import ENDS, End, RateCap
+from orchestrator.analysis.observed.rate_caps import End, RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk, judged
 from tests.bench.pgbench_servers import FAST, Load, Server, playing, run, tierbench
 
@@ -52,6 +52,7 @@ SHARES: dict[Load, tuple[float, ...]] = {
 }
 SIZE: Size = 50, "320m"
 UNIT_BYTES = 2**18
+ENDS: tuple[End, End] = ("low", "high")
 POINT, RATIO, TENTHS = 0.01, 0.15, 0.9
 SHORTEST_S = 20  # of which a twentieth, the goal, is a second: the distance of readings
 BASE, TOP, GONE_AT = 0.7, 3.0, (0.3, 0.8)  # of the mean rate, and of the time
@@ -159,7 +160,7 @@ def gone(demand: Demand, cap: RateCap, end: End = "low") -> When:
     """When a bucket that was full is empty (infinite: never), and in which share of the time."""
     left = replay.together(demand, [cap], UNIT_BYTES, end).credit
     if end == "high":  # of which the package takes it as empty at first
-        wanted = replay.asked(demand, cap, UNIT_BYTES, end)
+        wanted = rate_caps.asked(demand, cap, UNIT_BYTES, end)
         _, _, left = replay.replayed(wanted, wanted, demand.step_s, cap, full=True)
     empty = left <= cap.base / cap.bucket  # what it gives in a second
     after_s = demand.begin_s + demand.step_s - demand.begin_s[0]

@@ -28,7 +28,7 @@ import numpy as np
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import judged
 from orchestrator.tier import Limits
 from tests.queueing_disk import closed_sessions, open_arrivals

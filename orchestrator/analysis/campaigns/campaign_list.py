@@ -64,18 +64,18 @@ class Entry:
         """Whether the campaign has this profile, workload and database and began since then (Unix
         seconds).
 
-        None means any. A broken folder matches unless it is too old, because its content cannot be
-        known.
+        None means any. A broken folder matches unless it is too old.
         """
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
+        # What it has cannot be known, and who looks for it must learn that it is broken.
         if self.fault:
             return True
-        return (
-            _is_among(profile, self.profiles)
-            and _is_among(workload, self.workloads)
-            and _is_among(database, self.databases)
-        )
+        if not _is_among(profile, self.profiles) or not _is_among(
+            workload, self.workloads
+        ):
+            return False
+        return _is_among(database, self.databases)
 
 
 def _is_among(asked: str | None, names: Sequence[str]) -> bool:
@@ -96,6 +96,7 @@ def entry(
     `decisions` and `answer` are those of its verdict, if it has one.
     """
     plan = campaign.plan
+    # A folder may have records of runs that its plan has no more.
     numbers = {run.number for run in plan.runs}
     return Entry(
         folder,
@@ -140,6 +141,7 @@ def _by_another_slo(
     plan: Plan,
 ) -> str:
     """Behind an answer, if it was not judged by the plan's SLO; else ""."""
+    # Without any SLO in the verdict there is nothing that could be another one's.
     for other in decisions:
         if other.slo and decision.slo not in _planned_slos(plan, decision.workload):
             clauses = ", ".join(decision.slo) or "none"
@@ -158,6 +160,7 @@ def _planned_slos(plan: Plan, workload: str) -> list[tuple[str, ...]]:
 
 
 def _kind(plan: Plan) -> EntryKind:
+    # Where figures come from is told before what was asked: who reads on must know it.
     for note in plan.notes:
         if note.kind == "rehearsal":
             return "rehearsal"

@@ -78,27 +78,32 @@ def compare(
     for cell in cells_before:
         if cell in cells_after:
             figures += _figures(before, after, cell, across, earlier)
-    deltas = _judged(before.name, figures, margin_pct, p99_margin_pct)
-    doubts = list(_apart(before, after))
+    profiles: list[str] = []
     if "tiers" in across:
         profiles = [figure.profile for figure in figures]
-        doubts += _changed_disks(profiles, before, after)
-    doubts += comparability.remarks(before, after)
-    doubts += _limited_by_machine(before)
-    doubts += _limited_by_machine(after)
     return CampaignComparison(
         before=before.name,
         after=after.name,
         margin_pct=margin_pct,
         p99_margin_pct=p99_margin_pct,
-        deltas=tuple(
-            _with_history(figure, delta)
-            for figure, delta in zip(figures, deltas, strict=True)
-        ),
+        deltas=tuple(_judged(before.name, figures, margin_pct, p99_margin_pct)),
         only_before=_alone(cells_before, cells_after),
         only_after=_alone(cells_after, cells_before),
-        doubts=tuple(dict.fromkeys(doubts)),  # of one campaign both sides say the same
+        doubts=_doubts(before, after, profiles),
     )
+
+
+def _doubts(
+    before: Results, after: Results, changed_disks: Sequence[str]
+) -> tuple[str, ...]:
+    """A sentence each. `changed_disks`: the profiles of which the disk may be another one."""
+    doubts = list(_apart(before, after))
+    doubts += _changed_disks(changed_disks, before, after)
+    doubts += comparability.remarks(before, after)
+    doubts += _limited_by_machine(before)
+    doubts += _limited_by_machine(after)
+    # Of one campaign, compared with itself, both sides say the same.
+    return tuple(dict.fromkeys(doubts))
 
 
 def _limited_by_machine(campaign: Results) -> Iterator[str]:
@@ -129,13 +134,14 @@ def _alone(cells: Sequence[Cell], others: Sequence[Cell]) -> tuple[str, ...]:
 def _earlier(
     history: Iterable[Results], before: Results, after: Results
 ) -> list[Results]:
-    """The other campaigns that began before the later one of both, each once: a copy of one began
-    at the same moment."""
+    """The other campaigns that began before the later one of both, each once."""
+    # A copy of a campaign began at the same moment: it is no other day.
     begins_s = {results.began_s(before), results.began_s(after)}
     latest_s = max(results.began_s(before) or 0.0, results.began_s(after) or 0.0)
     earlier: list[Results] = []
     for campaign in history:
         began_s = results.began_s(campaign)
+        # What came after both was not known when they were judged, and may be what they led to.
         if began_s is None or began_s in begins_s or began_s >= latest_s:
             continue
         begins_s.add(began_s)
@@ -217,13 +223,25 @@ def _figures(
     left = _sound(results.finished(before, *cell))
     right = _sound(results.finished(after, *cell))
     obstacle = comparability.obstacle_over_time(before, after, cell, across)
+    # What may not be compared needs no history, and to look for it takes long.
     past: list[Sequence[RunData]] = []
     if not obstacle:
         past = _past(before, after, cell, across, history)
     for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
-        values = [results.whole(runs, pair.key) for runs in past]
-        days = [day_values for day_values in values if day_values]
+        days = _values_of_days(past, pair.key)
         yield _FigureOverDays(profile, len(days), _over_days(pair, days))
+
+
+def _values_of_days(
+    past: Sequence[Sequence[RunData]], key: results.Key
+) -> list[tuple[float, ...]]:
+    """A figure's values in each earlier campaign whose runs all have it."""
+    days: list[tuple[float, ...]] = []
+    for runs in past:
+        values = results.whole(runs, key)
+        if values:
+            days.append(values)
+    return days
 
 
 def _sound(runs: Sequence[RunData]) -> list[results.Measured]:
@@ -238,8 +256,10 @@ def _over_days(
     if len(days) < FEWEST_HISTORY:
         days = ()
     ratio = pair.ratio
-    with suppress(ValueError):  # a figure of zero
+    # A figure of zero has no ratio: then the pair stays without an interval.
+    with suppress(ValueError):
         ratio = across_days.ratio(pair.left, pair.right, days)
+    # No repetition of the one was made beside one of the other.
     return replace(pair, ratio=ratio, in_blocks=False)
 
 
@@ -250,14 +270,13 @@ def _past(
     across: Collection[str],
     history: Sequence[Results],
 ) -> list[Sequence[RunData]]:
-    """The earlier runs that say what differs between days, of one and the same disk.
-
-    Where the disk may have been changed: those of the side that has more of them.
-    """
+    """The earlier runs that say what differs between days, of one and the same disk."""
+    # A change of the disk among them would be taken for a difference between days.
     same_disk = set(across) - {"tiers"}
     like_after = _alike(history, after, cell, same_disk)
     if "tiers" not in across:
         return like_after
+    # Where the disk was changed in between, days before it and after it are of two disks.
     like_before = _alike(history, before, cell, same_disk)
     return max(like_after, like_before, key=len)
 
@@ -281,21 +300,20 @@ def _judged(
     figures: Sequence[_FigureOverDays],
     margin_pct: float,
     p99_margin_pct: float,
-) -> list[Delta]:
-    """The judged changes, in the order of `figures`.
-
-    Figures with enough history and figures without it are corrected for number apart, because tests
-    that can prove nothing must not make others stricter.
-    """
-    deltas: dict[int, Delta] = {}
+) -> list[ProfileDelta]:
+    """The judged changes, in the order of `figures`."""
+    changes: dict[int, ProfileDelta] = {}
+    # Figures are corrected for their number. Those without history can prove nothing, and must not
+    # make the others stricter.
     for has_history in (True, False):
         family = [
             i for i, figure in enumerate(figures) if figure.has_history == has_history
         ]
         pairs = [figures[i].pair for i in family]
         judged = comparisons.deltas(before, pairs, margin_pct, p99_margin_pct)
-        deltas.update(zip(family, judged, strict=True))
-    return [deltas[i] for i in range(len(figures))]
+        for i, delta in zip(family, judged, strict=True):
+            changes[i] = _with_history(figures[i], delta)
+    return [changes[i] for i in range(len(figures))]
 
 
 def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:
@@ -304,6 +322,7 @@ def _with_history(figure: _FigureOverDays, delta: Delta) -> ProfileDelta:
     is_judged = not figure.pair.obstacle and delta.ci_low_pct is not None
     if figure.has_history or not is_judged:
         return ProfileDelta(figure.profile, delta, figure.history)
+    # Told all the same: runs differ by more than chance, whatever days do.
     reason = _too_little_history(figure.history)
     changed = delta.verdict in ("better", "worse")
     unproven = replace(delta, verdict="inconclusive", reason=reason)

@@ -116,32 +116,45 @@ def trend(
             left_out.append(LeftOut(campaign.name, reason))
         else:
             days.append(_Day(campaign, values))
-    logs = [float(np.log(np.asarray(day.values)).mean()) for day in days]
-    borders = (0, *across_days.change_points(logs), len(days))
-    points = list(_points(days, borders))
-    margin_pct = newest.plan.margin_pct
-    question = _NOT_ITSELF
-    if days and days[-1].campaign is newest:
-        question = open_question(logs[borders[-2] :])
+    series = _series(days, newest)
     return Trend(
         profile=profile,
         workload=workload,
         metric=metric,
         unit=metrics.METRICS[metric].unit,
         direction=metrics.METRICS[metric].direction,
-        margin_pct=margin_pct,
-        points=tuple(points),
-        levels=tuple(_levels(points, logs, borders, margin_pct)),
+        margin_pct=newest.plan.margin_pct,
+        points=series.points,
+        levels=series.levels,
         left_out=tuple(left_out),
-        open=question,
+        open=series.question,
     )
 
 
-def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:
-    """The campaigns with finished runs of the cell, in the order in which they began.
+@dataclass(frozen=True)
+class _Series:
+    points: tuple[Point, ...]
+    levels: tuple[Level, ...]
+    question: str  # as `open` of a trend
 
-    A campaign that was copied is there once, under the first name.
-    """
+
+def _series(days: Sequence[_Day], newest: Results) -> _Series:
+    """What the comparable campaigns show."""
+    # Noise of rates is proportional: on logarithms it is the same at every level.
+    logs = [float(np.log(np.asarray(day.values)).mean()) for day in days]
+    borders = (0, *across_days.change_points(logs), len(days))
+    points = tuple(_points(days, borders))
+    levels = tuple(_levels(points, logs, borders, newest.plan.margin_pct))
+    question = _NOT_ITSELF
+    if days and days[-1].campaign is newest:
+        last_level = logs[borders[-2] :]
+        question = open_question(last_level)
+    return _Series(points, levels, question)
+
+
+def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:
+    """The campaigns with finished runs of the cell, in the order in which they began."""
+    # A copy began at the same moment: it is there once, under the first name.
     by_begin: dict[float, Results] = {}
     for campaign in sorted(campaigns, key=attrgetter("name")):
         began_s = results.began_s(campaign)
@@ -201,8 +214,9 @@ def _levels(
 ) -> Iterator[Level]:
     before: float | None = None
     for low, high in pairwise(borders):
+        # No campaign is comparable, so that there is one level without any.
         if low == high:
-            return  # no campaign is comparable
+            return
         level = float(np.mean(logs[low:high]))
         change_pct: float | None = None
         word: VerdictWord | None = None
@@ -235,6 +249,7 @@ def open_question(level: Sequence[float]) -> str:
     others = np.asarray(level[:-1])
     if others.size < FEWEST_NEXT:
         return ""
+    # The next value differs from the mean by its own noise and by what the mean is off.
     error = stats.spread_of_logs(others) * math.sqrt(1 + 1 / others.size)
     half = stats.t_quantile(0.5 + CONFIDENCE_NEXT / 2, others.size - 1) * error
     off = level[-1] - float(others.mean())

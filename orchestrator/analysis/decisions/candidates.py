@@ -66,14 +66,14 @@ def each_once(
 ) -> tuple[Criterion, ...]:
     """What tiers are compared in, each figure once.
 
-    In a closed loop without think time the average latency of all transactions is sessions ÷
-    throughput (Little's law), and throughput stands for both. In an open loop or with think time
-    they are two figures. So is the average of New-Order alone, a part of a session's time, though
-    the rate of New-Orders is a fixed share of all.
+    The average of New-Order alone is always a figure of its own: it is a part of a session's time,
+    though the rate of New-Orders is a fixed share of all.
     """
     if not closed_loop:
         return (throughput, *latencies)
     average = LATENCIES[0]
+    # In a closed loop without think time it is sessions ÷ throughput (Little's law): to compare
+    # both would count one figure twice.
     return (throughput, *(latency for latency in latencies if latency != average))
 
 
@@ -153,10 +153,8 @@ class Candidate:
 
     @property
     def price(self) -> tier.Price | None:
-        """The price of a disk for data.
-
-        None too if disks for WAL have another price that is not known.
-        """
+        """The price of a disk for data."""
+        # Disks for WAL may have another price, and without it the cost of the tier is not known.
         if costs.disks_monthly(self.profile) is None:
             return None
         return self.profile.tier.price
@@ -210,6 +208,7 @@ def in_common(
     """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
     other_values = other.by_repetition(criterion)
     common = CommonValues(candidate=[], other=[], first=[])
+    # Pairs of one repetition: what slows all of it cancels out in their ratio.
     for number, value in candidate.by_repetition(criterion).items():
         if number in other_values:
             common.candidate.append(value)

@@ -33,11 +33,11 @@ def decide_cluster(
     tier = _cheapest(judged.contests, tiers, tier_standings)
     without = _without_each(contests, weights, tiers, tier)
     why = cluster_words.why(len(contests), judged.contests, tiers, tier)
-    sentences = [why, *judged.notes]
-    sentences += [str(answer) for answer in without]
+    sentences = [why, *judged.notes, *map(str, without)]
     if tier is not None:
         sentences.append(cluster_words.at_ceiling(contests))
         sentences.append(cluster_words.limited_by(contests))
+    confidence = cluster_words.confidence(contests, SHOWN)
     decision = ClusterDecision(
         tier=None,
         reason=". ".join(sentence for sentence in sentences if sentence),
@@ -45,7 +45,8 @@ def decide_cluster(
         standings=tier_standings,
         without=tuple(without),
         basis=cluster_words.basis(contests),
-        confidence_pct=round(100 * cluster_words.confidence(contests, SHOWN), 4),
+        # In floating point 1 − 2 × 0.05 is not quite 0.9.
+        confidence_pct=round(100 * confidence, 4),
     )
     if tier is None:
         return decision
@@ -62,6 +63,7 @@ def decide_cluster(
 def _in_order(contests: Sequence[Contest]) -> list[Candidate]:
     """All tiers with figures: from cheap to dear those of the workload that has most of them, then
     those that only other workloads have."""
+    # Each contest has an order of its own, of its tiers alone: that with most leaves out fewest.
     most: Sequence[Candidate] = ()
     for contest in contests:
         if len(contest.candidates) > len(most):
@@ -87,6 +89,7 @@ def _without_each(
         other = _cheapest(judged, tiers, standings(judged, tiers))
         if other is None:
             continue
+        # Only a tier that costs less is worth giving up a workload for.
         is_cheaper = tier is None or tiers.index(other) < tiers.index(tier)
         if is_cheaper:
             answer = WithoutWorkload(

@@ -1,11 +1,7 @@
 """What is proven of the tiers of a cluster for all its workloads together. Pure.
 
-A tier is enough for all workloads if it is for each, so the worst p-value of its claims is that of
-the joint one (intersection-union test, Berger 1982), whatever the number of workloads. The claims
-of all tiers hold together at one level, as those of one workload do: a tier that is proven not to
-be enough for any workload makes none, which by chance leaves out 5 % of those at the margin in
-each, so the level of the others is as much lower. From 20 workloads on nothing would be left of it.
-"""
+A tier is enough for all workloads if it is for each. The claims of all tiers hold together at one
+level, as those of one workload do."""
 
 from collections.abc import Mapping, Sequence
 
@@ -27,12 +23,16 @@ def standings(
     p_values: dict[str, float] = {}
     refused: set[str] = set()
     for tier in tiers:
+        # All claims must hold, so the worst p-value is that of the joint claim, whatever their
+        # number is (intersection-union test, Berger 1982).
         p_values[tier.name] = max(_claim(tier.name, contest) for contest in contests)
         if refusing(tier.name, contests):
             refused.add(tier.name)
     if len(contests) > MOST_WORKLOADS:
         return _without_level(p_values, refused)
     claimed = [p_value for name, p_value in p_values.items() if name not in refused]
+    # A refused tier makes no claim. By chance that leaves out 5 % of those at the margin in each
+    # workload, so the others have as much less of the level.
     alpha = ONE_SIDED * (1 - len(contests) * ONE_SIDED)
     level = stats.level_of_claims(claimed, alpha)
     return standings_of(p_values, level, refused)
@@ -51,6 +51,7 @@ def _without_level(
 
 def _standing(tier: str, contest: Contest) -> Standing:
     """The standing of a tier in one workload; open if the workload has no answer."""
+    # Proven in every run that it does not serve the rate, though it is compared with nothing.
     if tier in contest.overload.always:
         return "not enough"
     if no_contest(contest):

@@ -34,6 +34,7 @@ def why(
     if len(contests) > MOST_WORKLOADS:
         return _too_many(workloads)
     unanswered = [contest.workload for contest in contests if no_contest(contest)]
+    # A tier can be named only if every workload has an answer, so this is the reason for none.
     if tier is None and unanswered:
         return _no_answer_for(workloads, unanswered)
     passed_over = tiers
@@ -95,6 +96,7 @@ def confidence(contests: Sequence[Contest], usual: float) -> float:
 
     `usual`: the confidence if there is a single look.
     """
+    # A claim for all workloads holds at no better level than its strictest part.
     share = min(contest.share for contest in contests)
     return looks.confidence(usual, share)
 

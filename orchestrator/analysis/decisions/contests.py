@@ -5,31 +5,26 @@ tier is enough is a claim; claims are made at a level that holds for all of them
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from orchestrator import units
-from orchestrator.analysis.conclusions import Change, Standing
+from orchestrator.analysis.conclusions import Standing
+from orchestrator.analysis.decisions import preference
 from orchestrator.analysis.decisions.candidates import (
     FAILED,
     USUAL,
     Candidate,
     Criterion,
-    in_common,
 )
 from orchestrator.analysis.decisions.effort import RepetitionEffort
-from orchestrator.analysis.decisions.levels import (
-    DISCARDED,
-    ONE_SIDED,
-    ORDER_REPETITIONS,
-    SHOWN,
-)
+from orchestrator.analysis.decisions.levels import DISCARDED, ONE_SIDED
 from orchestrator.analysis.decisions.objective_tests import (
     ObjectiveTest,
     objective_test,
 )
+from orchestrator.analysis.decisions.pairs import Comparison, ratio_of_two
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
@@ -131,6 +126,7 @@ class Contest:
             without = [
                 tier.name for tier in self.candidates if criterion not in tier.values
             ]
+            # What every tier lacks is only not compared: it favours none of them.
             if len(without) < len(self.candidates):
                 names = units.listed(without)
                 lack = f"not every run of {names} has a {criterion.title}"
@@ -158,48 +154,6 @@ class Contest:
     def proof(self) -> Proof:
         """What its figures prove, worked out once."""
         return _proof(self)
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """One tier against another in one criterion. `p_value`: of being worse by more than the margin;
-    `p_within`: of not being so; to be held against the usual levels (`looks.at_look`)."""
-
-    candidate: Candidate
-    other: Candidate
-    criterion: Criterion
-    ratio: stats.Ratio
-    p_value: float
-    p_within: float
-
-    @property
-    def outside(self) -> bool:
-        """Whether the whole interval lies beyond the margin."""
-        return self.p_within <= ONE_SIDED
-
-    @property
-    def change(self) -> Change:
-        low_pct: float | None = None
-        high_pct: float | None = None
-        if self.ratio.interval_pct is not None:
-            low_pct, high_pct = self.ratio.interval_pct
-        return Change(
-            self.criterion.metric,
-            self.criterion.scope,
-            self.criterion.title,
-            self.other.name,
-            self.ratio.change_pct,
-            low_pct,
-            high_pct,
-        )
-
-    def __str__(self) -> str:
-        tiers = f"{self.candidate.name} against {self.other.name}"
-        pair = f"{tiers}, {self.criterion.title}"
-        if self.ratio.interval_pct is None:
-            few = "fewer than two repetitions finished on both"
-            return f"{pair} has no interval: {few}"
-        return f"{pair} {self.change.words}"
 
 
 @dataclass(frozen=True)
@@ -245,6 +199,7 @@ def make_contest(
     that declares less comes first. `tiers`: all that were planned. The rest as in `Contest`.
     """
     profiles = [candidate.profile for candidate in candidates]
+    # Machines count in the cost of all tiers or of none, or costs could not be compared.
     with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
     priced = [replace(candidate, with_vms=with_vms) for candidate in candidates]
     not_compared = [replace(tier, with_vms=with_vms) for tier in outside]
@@ -253,7 +208,7 @@ def make_contest(
     present = {candidate.name for candidate in candidates}
     return Contest(
         workload=workload,
-        candidates=tuple(_in_order(priced, by_price=not no_prices)),
+        candidates=tuple(preference.in_order(priced, by_price=not no_prices)),
         absent=tuple(name for name in tiers if name not in present),
         margin_pct=margin_pct,
         no_prices=no_prices,
@@ -280,66 +235,67 @@ def _all_have(criterion: Criterion, candidates: Sequence[Candidate]) -> bool:
     return all(criterion in candidate.values for candidate in candidates)
 
 
-def _in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candidate]:
-    """The tiers from the most preferred on. Sorting keeps the order of equals."""
-    from_least = sorted(candidates, key=declared_limits)
-    if not by_price:
-        return from_least
-    from_most = from_least[::-1]
-    return sorted(from_most, key=cost_or_zero)
-
-
-def cost_or_zero(candidate: Candidate) -> float:
-    """What a tier costs a month, to sort by; 0 if that is not known."""
-    return candidate.monthly_cost or 0.0
-
-
-def declared_limits(candidate: Candidate) -> tuple[float, float, float]:
-    """Less is a lesser disk; what is not limited counts as the most."""
-    limits = candidate.profile.tier.limits
-    iops = limits.iops or math.inf
-    bytes_per_s = limits.bytes_per_s or math.inf
-    latency_s = candidate.profile.tier.latency.read_s or 0.0
-    return (iops, bytes_per_s, -latency_s)
-
-
 # ------------------------------------------------------------------ what is proven
 
 
-def _proof(contest: Contest) -> Proof:
-    """A tier is enough if each of its comparisons, or each objective of an SLO, is proven: so the
-    worst p-value is that of the claim (intersection-union test, Berger 1982).
+@dataclass(frozen=True)
+class _Claims:
+    """What tiers claim: to be enough.
 
-    A tier that misses an objective makes no claim, nor one with a comparison that is rather outside
-    the margin than within (`DISCARDED`). By chance that leaves out 10 % of those at the margin, so
-    the claims of the others have 90 % of the level (discarding, Zhao, Small and Su 2019).
+    `p_values`: of each tier's claim. `refused`: tiers proven not to be enough. `discarded`: those
+    that make no claim. `level`: what the claims of all tiers share.
     """
+
+    p_values: dict[str, float]
+    refused: set[str]
+    discarded: set[str]
+    level: float
+
+
+def _proof(contest: Contest) -> Proof:
+    """A tier is enough if each of its comparisons, or each objective of an SLO, is proven."""
     tiers = contest.candidates
     compared = {tier.name: _comparisons_of(tier, contest) for tier in tiers}
     tested = {tier.name: _tests_of(tier, contest) for tier in tiers}
     failing = {tier.name: _test_of(tier, FAILED, contest) for tier in tiers}
-    outside = _missing(contest, tested, failing)
-    silent = set(outside)  # tiers that make no claim
-    claims: dict[str, float] = {}
-    alpha = ONE_SIDED
     if contest.slo:
-        for name, tests in tested.items():
-            claims[name] = _worst_of_tests(tests)
+        claims = _claims_to_meet_slo(tested)
     else:
-        alpha *= 1 - DISCARDED
-        for name, comparisons in compared.items():
-            claims[name] = _worst_of_comparisons(comparisons, contest)
-            if _worse(comparisons, contest):
-                outside.add(name)
-            if any(pair.p_within <= DISCARDED for pair in comparisons):
-                silent.add(name)
+        claims = _claims_to_be_within_margin(compared, contest)
     for tier in tiers:
         if contest.barred(tier):
-            claims[tier.name] = 1.0
-    claimed = [p_value for name, p_value in claims.items() if name not in silent]
-    level = stats.level_of_claims(claimed, alpha)
-    standings = standings_of(claims, level, refused=outside)
-    return Proof(compared, tested, standings, level, failing, claims)
+            claims.p_values[tier.name] = 1.0
+    refused = claims.refused | _missing(contest, tested, failing)
+    # What a refused tier would have spent of the level is left to the others.
+    silent = refused | claims.discarded
+    claimed = [p for name, p in claims.p_values.items() if name not in silent]
+    level = stats.level_of_claims(claimed, claims.level)
+    standings = standings_of(claims.p_values, level, refused=refused)
+    return Proof(compared, tested, standings, level, failing, claims.p_values)
+
+
+def _claims_to_meet_slo(tested: Mapping[str, Sequence[ObjectiveTest]]) -> _Claims:
+    p_values = {name: _worst_of_tests(tests) for name, tests in tested.items()}
+    return _Claims(p_values, refused=set(), discarded=set(), level=ONE_SIDED)
+
+
+def _claims_to_be_within_margin(
+    compared: Mapping[str, Sequence[Comparison]], contest: Contest
+) -> _Claims:
+    p_values: dict[str, float] = {}
+    refused: set[str] = set()
+    discarded: set[str] = set()
+    for name, comparisons in compared.items():
+        p_values[name] = _worst_of_comparisons(comparisons, contest)
+        if _worse(comparisons, contest):
+            refused.add(name)
+        # Rather outside the margin than within: it has no chance, and would cost others theirs.
+        if any(pair.p_within <= DISCARDED for pair in comparisons):
+            discarded.add(name)
+    # Claims that stay were chosen by their own p-values: by chance 90 % of those at the margin do.
+    # So they share 90 % of the level (discarding, Zhao, Small and Su 2019).
+    level = ONE_SIDED * (1 - DISCARDED)
+    return _Claims(p_values, refused, discarded, level)
 
 
 def standings_of(
@@ -375,6 +331,7 @@ def _tests_of(tier: Candidate, contest: Contest) -> tuple[ObjectiveTest, ...]:
 
 
 def _test_of(tier: Candidate, objective: Objective, contest: Contest) -> ObjectiveTest:
+    # Any clause of any tier may seem missed by chance, so all of them share the level.
     family = max(1, len(contest.slo)) * len(contest.candidates)
     return objective_test(tier, objective, share=contest.share, family=family)
 
@@ -384,14 +341,12 @@ def _missing(
     tested: Mapping[str, Sequence[ObjectiveTest]],
     failing: Mapping[str, ObjectiveTest],
 ) -> set[str]:
-    """The tiers that are proven to miss a clause, or whose transactions fail too often.
-
-    If a disk was held back, what it missed proves nothing about it.
-    """
+    """The tiers that are proven to miss a clause, or whose transactions fail too often."""
     names: set[str] = set()
     for tier in contest.candidates:
         tests = (failing[tier.name], *tested[tier.name])
         misses = any(test.missed for test in tests)
+        # If something else held the disk back, what it missed proves nothing about it.
         if misses and tier.cause not in NOT_THE_TIER:
             names.add(tier.name)
     return names
@@ -399,6 +354,7 @@ def _missing(
 
 def _worst_of_tests(tests: Sequence[ObjectiveTest]) -> float:
     """The p-value of the claim that each clause is met."""
+    # All must hold, so the worst is that of the claim (intersection-union test, Berger 1982).
     return max(test.p_value for test in tests)
 
 
@@ -408,14 +364,16 @@ def _worst_of_comparisons(comparisons: Sequence[Comparison], contest: Contest) -
     alone = 1.0
     if contest.overload.always:
         alone = 0.0
+    # As of an SLO: all comparisons must hold, so the worst is that of the claim.
     return max((comparison.p_value for comparison in comparisons), default=alone)
 
 
 def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
     """Whether a tier with these comparisons is proven to be worse than another by more than the
-    margin in any of them. Of k tiers at most k²/4 pairs can be exactly at the margin at once, and
-    every tier stands in k − 1: the larger number is what chance may choose among."""
+    margin in any of them."""
     count = len(contest.candidates)
+    # Of k tiers at most k²/4 pairs can be exactly at the margin at once, and every tier stands in
+    # k − 1: the larger number is what chance may choose among.
     pairs = max(count - 1, count**2 // 4)
     p_values = [comparison.p_within for comparison in comparisons]
     return stats.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
@@ -424,9 +382,8 @@ def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
 def _compared(
     candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
 ) -> Comparison:
-    """Never outside the margin beside a tier that looks better than it is, nor if this machine held
-    it back, which is not the disk's doing."""
-    ratio = _ratio(candidate, other, criterion, contest)
+    """One tier against another in one criterion, by the runs of both."""
+    ratio = ratio_of_two(candidate, other, criterion, contest.candidates, contest.share)
     if ratio.p_value is None:
         return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
     # Of the hypothesis that the ratio is beyond the bound: the tier is worse by more than the
@@ -434,46 +391,10 @@ def _compared(
     worse = ratio.chance_beyond(contest.bound_of(criterion))
     if not criterion.is_latency:
         worse = 1 - worse
+    # A campaign that is judged several times has less chance for each look: p-values are raised.
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
+    # Worse than a tier that looks better than it is proves nothing, nor does being worse because
+    # this machine was the limit, which is not the disk's doing.
     if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         within = 1.0
     return Comparison(candidate, other, criterion, ratio, enough, within)
-
-
-def _ratio(
-    candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
-) -> stats.Ratio:
-    """The ratio of two tiers, with an interval if both finished several repetitions of equal
-    numbers."""
-    common = in_common(candidate, other, criterion)
-    if not common.candidate:
-        return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
-    confidence = looks.confidence(SHOWN, contest.share)
-    beside = _figures_of_the_same_two(candidate, other, criterion, contest)
-    if beside:
-        return stats.ratio_of_two_blocks(
-            common.other, common.candidate, beside, confidence
-        )
-    if len(common.first) >= ORDER_REPETITIONS:
-        return stats.ratio_beside_order(
-            common.other, common.candidate, common.first, confidence
-        )
-    return stats.ratio_of_means(common.other, common.candidate, confidence)
-
-
-def _figures_of_the_same_two(
-    candidate: Candidate, other: Candidate, criterion: Criterion, contest: Contest
-) -> list[list[float]]:
-    """The figures of all further tiers, where each tier has the same two repetitions; else none."""
-    numbers = candidate.by_repetition(criterion).keys()
-    if len(numbers) != 2:
-        return []
-    figures: list[list[float]] = []
-    for tier in contest.candidates:
-        by_repetition = tier.by_repetition(criterion)
-        if by_repetition.keys() != numbers:
-            return []
-        if tier is candidate or tier is other:
-            continue
-        figures.append([by_repetition[number] for number in numbers])
-    return figures

@@ -44,17 +44,19 @@ def decide_all(
     campaign: Results, of_cells: Sequence[Bottleneck], doubts: Sequence[Doubt] = ()
 ) -> tuple[tuple[Decision, ...], ClusterDecision | None]:
     """One for each workload of the plan, or for each sweep, and that for all workloads together:
-    None with a sweep or a factor, which are answered by load and by value. None is made of runs
-    that lack a stage. `doubts`: of the campaign and of its runs."""
+    None with a sweep or a factor. None is made of runs that lack a stage. `doubts`: of the campaign
+    and of its runs."""
     asked = _what_is_asked(campaign)
     if asked.has_factor and len(campaign.plan.tiers) < 2:
-        return (), None  # one tier: what the factor does is all that was asked
+        # With one tier, what the factor does is all that was asked.
+        return (), None
     by_cell = {(cell.profile, cell.workload): cell for cell in of_cells}
     contests = [
         measured_contests.of_loads(campaign, name, loads, by_cell, doubts)
         for name, loads in asked.loads.items()
     ]
     decisions = tuple(_decide_contest(contest, asked) for contest in contests)
+    # A sweep is answered by load and a factor by value: one tier for all would answer neither.
     if asked.sweeps or asked.has_factor:
         return decisions, None
     return decisions, decide_cluster(contests, campaign.plan.weights)
@@ -108,6 +110,7 @@ def decide(contest: Contest) -> Decision:
         slo=tuple(format_objective(clause) for clause in contest.slo),
         with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
+        # In floating point 1 − 2 × 0.05 is not quite 0.9.
         confidence_pct=round(100 * confidence, 4),
         basis=basis,
     )
@@ -132,6 +135,7 @@ def _none_named(contest: Contest) -> Decision:
     if margins:
         reason = f"{reason}. {margins}"
     settled_by = ""
+    # The first is what would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
         settled_by = reasons.settled_by(candidate, contest)
     return Decision(
@@ -145,6 +149,7 @@ def is_open(contest: Contest) -> bool:
         return bool(of_one_repetition(contest)) and not contest.obstacle
     for candidate in contest.candidates:
         standing = contest.proof.standings[candidate.name]
+        # Candidates go from cheap to dear: what is open behind this one would not be bought.
         if standing == "enough":
             return False
         if standing == "open" and _may_be_decided(candidate, contest):
@@ -153,10 +158,10 @@ def is_open(contest: Contest) -> bool:
 
 
 def _may_be_decided(candidate: Candidate, contest: Contest) -> bool:
-    """Whether runs like those at hand can say that a tier is enough, or that it is not. One that
-    misses the SLO and is open all the same was held back by this machine; of a figure that a run
-    lacks, more such runs say nothing."""
+    """Whether runs like those at hand can say that a tier is enough, or that it is not."""
     tests = contest.proof.objectives[candidate.name]
+    # A tier that misses the SLO and is open all the same was held back by this machine. A figure
+    # that a run lacks will be lacking in more such runs.
     if any(test.missed or test.is_lacking for test in tests):
         return False
     return not contest.barred(candidate)
@@ -178,6 +183,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     settled_by = ""
     for tier in still_open[:1]:
         settled_by = reasons.settled_by(tier, contest)
+    # Without a price for its disks the cost would be that of the machines alone.
     monthly_cost: float | None = None
     if candidate.price:
         monthly_cost = candidate.monthly_cost

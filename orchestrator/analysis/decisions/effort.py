@@ -36,6 +36,8 @@ class RepetitionEffort:
             repetition_s=runs * _run_s(campaign),
             looks=plan.looks,
             rented=costs.rented(plan),
+            # Costs are told for the longest time that the plan may take; it is divided by, so never
+            # 0.
             rented_s=max(costs.most_s(plan), 1.0),
         )
 
@@ -72,6 +74,7 @@ def _run_s(campaign: Results) -> float:
     between_s = [later - earlier for earlier, later in pairwise(begun_s)]
     if not between_s:
         return 0.0
+    # Not the mean: a campaign may have been interrupted, and resumed days later.
     return median(between_s)
 
 

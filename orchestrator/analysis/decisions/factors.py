@@ -39,6 +39,7 @@ def concluded(
 def _concluded(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> VariedWorkload:
+    # Only a load can be too much for a latency; values of other factors are decided one by one.
     if isinstance(values, Loads):
         latencies = values.latencies
     else:
@@ -62,6 +63,7 @@ def _on_tier(values: Values, tier: str, causes: Causes) -> conclusions.TierValue
     )
     if isinstance(values, Loads):
         return values.taken(at_values)
+    # Loads of a sweep saturate by design, so no power law is looked for in them.
     return replace(
         at_values,
         per_node=_per_node(values, tier),
@@ -96,6 +98,7 @@ def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
     first, *others = values.runs(tier)
     pairs: list[comparisons.Pair] = []
     for load, runs in zip(values.workloads[1:], others, strict=True):
+        # Without a finished run on a side there is nothing to compare.
         if first and runs:
             obstacle = _obstacle([*first, *runs], values.factor)
             pairs += comparisons.of_runs(
@@ -112,6 +115,7 @@ def _obstacle(runs: Sequence[results.RunData], factor: str) -> str:
     unlike = comparability.obstacle(runs, factor)
     if unlike:
         return unlike
+    # While a queue grows, latency depends on how long was measured.
     if is_behind(runs):
         return "a rate that was asked for is not served"
     return ""

@@ -4,8 +4,10 @@ The rule is in docs/research/RULES.md. It is three-valued: nothing is said where
 neither."""
 
 from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import Comparison, Contest, cost_or_zero
+from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import ONE_SIDED
+from orchestrator.analysis.decisions.pairs import Comparison
+from orchestrator.analysis.decisions.preference import cost_or_zero
 from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 
@@ -15,6 +17,7 @@ def is_on(candidate: Candidate, contest: Contest) -> bool | None:
     beats it; None if neither is proven."""
     is_better_than_all = True
     for other in contest.others(candidate):
+        # A dearer tier may be better: that takes nobody off the front.
         if cost_or_zero(other) > cost_or_zero(candidate):
             continue
         if _beats(other, candidate, contest):
@@ -30,6 +33,7 @@ def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     """Whether `other`, which is as cheap, is proven within the margin of the candidate in every
     criterion and worse in none, and is cheaper or proven better in one."""
     comparisons = between(other, candidate, contest)
+    # What looks better than it is beats nothing, and nothing beats what something else held back.
     if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         return False
     if _proven_worse(other, candidate, contest):
@@ -70,11 +74,12 @@ def _proven_better(other: Candidate, candidate: Candidate, contest: Contest) -> 
 
 
 def _is_proven(comparison: Comparison, contest: Contest) -> bool:
-    """Whether there is a difference in this direction. The level is divided by all criteria of all
-    pairs of tiers, as any of them would do."""
+    """Whether there is a difference in this direction."""
     if comparison.ratio.p_value is None:
         return False
     tiers = len(contest.candidates)
+    # Any criterion of any ordered pair would do, so the level is divided by all of them.
     family = len(contest.criteria) * tiers * (tiers - 1)
+    # The p-value is two-sided; the direction seen has half of it.
     (p_value,) = looks.at_look([comparison.ratio.p_value / 2], contest.share)
     return p_value <= ONE_SIDED / family

@@ -19,20 +19,21 @@ _MORE_READS = 1.5
 def horizons(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> Iterator[str]:
-    """For each tier, up to which value it is proven enough.
-
-    The dearest tier is left out unless there is an SLO. Values are tested from the least upwards,
-    as loads of a sweep are, so each is tested at the level of a single one.
-    """
+    """For each tier, up to which value it is proven enough. The dearest tier is left out unless
+    there is an SLO."""
     if not values.numbers:
         return
     at_values: list[Decision] = []
     for load in values.workloads:
         at_values += [answer for answer in decisions if answer.workload == load]
+    # Values are gone through from the least upwards, up to the first that is not proven. In an
+    # order fixed beforehand each may be tested at the level of a single one, as loads of a sweep
+    # are.
     standings = [_standings(decision) for decision in at_values]
     names = _tiers(standings)
     if not any(decision.slo for decision in at_values):
-        names = names[:-1]  # the dearest is what the others are held against
+        # The dearest is what the others are held against.
+        names = names[:-1]
     for name in names:
         yield _horizon(values, name, causes, _proven(values, name, standings))
 
@@ -75,23 +76,31 @@ def _horizon(
         last = _value(values, tier, len(standings) - 1)
         return f"{tier} is proven enough at every value, up to {last}"
     refused = standings[ends] == "not enough"
-    word = values.words[ends]
-    size = _size(values, values.runs(tier)[ends])
     if ends == 0:
-        proven = "not proven enough"
-        if refused:
-            proven = "not enough"
-        text = f"{tier} is {proven} at {word}{size} already"
+        text = _never_enough(values, tier, refused=refused)
     else:
-        then = "that is open"
-        if refused:
-            then = "it is not"
-        last = _value(values, tier, ends - 1)
-        text = f"{tier} is enough up to {last}; at {word} {then}{size}"
+        text = _enough_before(values, tier, ends, refused=refused)
     why = _change(values, tier, causes, before=max(0, ends - 1), after=ends)
     if why:
         return f"{text}: {why}"
     return text
+
+
+def _never_enough(values: Values, tier: str, *, refused: bool) -> str:
+    proven = "not proven enough"
+    if refused:
+        proven = "not enough"
+    return f"{tier} is {proven} at {_value(values, tier, 0)} already"
+
+
+def _enough_before(values: Values, tier: str, ends: int, *, refused: bool) -> str:
+    """`ends`: the place of the first value at which it is not enough, or open."""
+    then = "that is open"
+    if refused:
+        then = "it is not"
+    last = _value(values, tier, ends - 1)
+    size = _size(values, values.runs(tier)[ends])
+    return f"{tier} is enough up to {last}; at {values.words[ends]} {then}{size}"
 
 
 def _first_unproven(standings: Sequence[Standing]) -> int | None:
@@ -113,12 +122,16 @@ def _size(values: Values, runs: Sequence[RunData]) -> str:
     datasets = {str(load.dataset) for _, load in values.loads}
     if len(datasets) < 2:
         return ""
-    facts = [results.database_before(run.record) for run in runs]
-    sizes_bytes = [database.data_bytes for database in facts if database.data_bytes]
+    sizes_bytes: list[float] = []
+    for run in runs:
+        data_bytes = results.database_before(run.record).data_bytes
+        if data_bytes:
+            sizes_bytes.append(data_bytes)
     if not sizes_bytes:
         return ""
     size_bytes = fmean(sizes_bytes)
     node = runs[0].record.profile.cluster.node
+    # Of an existing cluster nobody has declared its nodes' memory.
     if not node:
         return f" ({format_bytes(size_bytes)} a node)"
     times = format_number(size_bytes / node.memory_bytes)
@@ -135,6 +148,7 @@ def _change(
     few = _disk_reads(values, tier, before)
     many = _disk_reads(values, tier, after)
     texts: list[str] = []
+    # Growth alone is not enough: from hardly any to twice as many is still hardly any.
     if many > max(_READS, _MORE_READS * few):
         reads = f"{format_number(few)} → {format_number(many)} disk reads a transaction"
         texts.append(f"reads leave the cache ({reads})")

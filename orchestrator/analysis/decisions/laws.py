@@ -1,11 +1,8 @@
 """How figures follow a factor: by a power of its value, by a gentle bend, or with a knee. Pure.
 
 A law is a power of the value: least squares of logarithms over the repetitions that have all
-values, each with a level of its own, as a slow hour slows all of them. It holds unless the means
-are off the line by more than the margin and by more than chance: the test for lack of fit, against
-the spread of repetitions (Draper and Smith, Applied Regression Analysis, 1998, section 2.1). Where
-it does not hold it may bend gently, as what saturates does: x / (x + h) has one power far below h
-and another far above, and no value at which one becomes the other. Only what turns faster than that
+values. It holds unless the means are off the line by more than the margin and by more than chance.
+Where it does not hold it may bend gently, as what saturates does. Only what turns faster than that
 has a knee: between the two values that leave the best pair of lines."""
 
 import math
@@ -34,12 +31,14 @@ def of_tier(values: Values, tier: str) -> Iterator[Law]:
     There are none if values are words or if there is one repetition.
     """
     numbers = values.numbers
+    # A power law is a line of logarithms, which zero has not.
     if min(numbers, default=0) <= 0:
         return
     nodes = values.nodes(tier)
     margin_pct = values.campaign.plan.margin_pct
     for key in values.keys:
         rows = _whole_repetitions(values, tier, key)
+        # One repetition has no spread against which a line could be held.
         if len(rows) < 2:
             continue
         yield law(key, numbers, rows, margin_pct)
@@ -75,6 +74,47 @@ class _Squares:
         return self.total / self.freedom
 
 
+@dataclass(frozen=True)
+class _Fit:
+    """A line through the logarithms of all repetitions.
+
+    `x`, `means`: logarithms of the values, and the mean of the figures at each, around zero.
+    `weight`: of the slope, the sum of squares of all x. `chance`, `lack`: what repetitions differ
+    by, and what their means are off the line.
+    """
+
+    x: np.ndarray
+    means: np.ndarray
+    repetitions: int
+    slope: float
+    weight: float
+    chance: _Squares
+
+    @property
+    def off(self) -> np.ndarray:
+        """What each mean is off the line."""
+        return self.means - self.slope * self.x
+
+    @property
+    def lack(self) -> _Squares:
+        total = self.repetitions * _sum_of_squares(self.off)
+        return _Squares(total, len(self.x) - 2)
+
+
+def _fit(numbers: Sequence[float], rows: np.ndarray) -> _Fit:
+    logs_of_numbers = np.log(np.asarray(numbers, dtype=float))
+    x = logs_of_numbers - logs_of_numbers.mean()
+    logs = np.log(rows)
+    # Each repetition has a level of its own, as a slow hour slows all of its runs.
+    y = logs - logs.mean(axis=1, keepdims=True)
+    repetitions, count = y.shape
+    weight = repetitions * _sum_of_squares(x)
+    slope = float((y * x).sum()) / weight
+    means = y.mean(axis=0)
+    chance = _Squares(_sum_of_squares(y - means), (repetitions - 1) * (count - 1))
+    return _Fit(x, means, repetitions, slope, weight, chance)
+
+
 def law(
     key: Key,
     numbers: Sequence[float],
@@ -83,31 +123,20 @@ def law(
     per_node: bool = False,
 ) -> Law:
     """How figures follow the numbers; `rows`: a repetition each, in the order of the numbers."""
-    logs_of_numbers = np.log(np.asarray(numbers, dtype=float))
-    x = logs_of_numbers - logs_of_numbers.mean()
-    logs = np.log(rows)
-    # Without the level of each repetition.
-    y = logs - logs.mean(axis=1, keepdims=True)
-    repetitions, count = y.shape
-    weight = repetitions * _sum_of_squares(x)
-    slope = float((y * x).sum()) / weight
-    means = y.mean(axis=0)
-    off = means - slope * x
-    chance = _Squares(_sum_of_squares(y - means), (repetitions - 1) * (count - 1))
-    lack = _Squares(repetitions * _sum_of_squares(off), count - 2)
-    half = _half_of_interval(chance, lack, weight)
+    fit = _fit(numbers, rows)
+    half = _half_of_interval(fit)
     knee: int | None = None
-    bends = _is_off(off, lack, chance, margin_pct)
-    if bends and not _bends_gently(x, means, chance, repetitions, margin_pct):
-        knee = _knee(x, means)
+    bends = _is_off(fit.off, fit.lack, fit.chance, margin_pct)
+    if bends and not _bends_gently(fit, margin_pct):
+        knee = _knee(fit.x, fit.means)
     return Law(
         metric=key[0],
         scope=key[1],
         per_node=per_node,
-        exponent=slope,
-        low=slope - half,
-        high=slope + half,
-        values=count,
+        exponent=fit.slope,
+        low=fit.slope - half,
+        high=fit.slope + half,
+        values=len(fit.x),
         knee=knee,
         bends=bends,
     )
@@ -117,6 +146,7 @@ def _is_off(
     off: np.ndarray, lack: _Squares, chance: _Squares, margin_pct: float
 ) -> bool:
     """Whether means are off a curve by more than the margin and by more than chance."""
+    # With little noise the test finds bends that no buyer would care about: hence the margin.
     beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
     return beyond_margin and _does_not_fit(lack, chance)
 
@@ -125,16 +155,21 @@ def _sum_of_squares(values: np.ndarray) -> float:
     return float((values**2).sum())
 
 
-def _half_of_interval(chance: _Squares, lack: _Squares, weight: float) -> float:
-    """Student's, of a slope whose numbers have this `weight`, by all that is off the line."""
-    freedom = chance.freedom + lack.freedom
-    residual = math.sqrt((chance.total + lack.total) / freedom)
+def _half_of_interval(fit: _Fit) -> float:
+    """Student's, of the slope, by all that is off the line."""
+    lack = fit.lack
+    freedom = fit.chance.freedom + lack.freedom
+    residual = math.sqrt((fit.chance.total + lack.total) / freedom)
+    # A few repetitions may agree by luck.
     spread = max(residual, stats.NOISE_FLOOR)
-    return stats.t_quantile(1 - LEVEL, freedom) * spread / math.sqrt(weight)
+    error = spread / math.sqrt(fit.weight)
+    return stats.t_quantile(1 - LEVEL, freedom) * error
 
 
 def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
-    """The F test for lack of fit. Two values are always on a line."""
+    """The F test for lack of fit, against the spread of repetitions (Draper and Smith, Applied
+    Regression Analysis, 1998, section 2.1)."""
+    # Two values are always on a line.
     if not lack.freedom:
         return False
     ratio = lack.mean / max(chance.mean, stats.NOISE_FLOOR**2)
@@ -143,6 +178,8 @@ def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
 
 # ------------------------------------------------------------------ a gentle bend
 
+# What saturates, x / (x + h), has one power far below h and another far above, and no value at
+# which one becomes the other: that is no knee.
 # Where it bends, in times the least and the most of the numbers, and how many places are tried.
 _BEND_BELOW = 1 / 16
 _BEND_ABOVE = 16.0
@@ -151,20 +188,14 @@ _BENDS = 65
 _MOST_TURN = 1.0
 
 
-def _bends_gently(
-    x: np.ndarray,
-    means: np.ndarray,
-    chance: _Squares,
-    repetitions: int,
-    margin_pct: float,
-) -> bool:
+def _bends_gently(fit: _Fit, margin_pct: float) -> bool:
     """Whether X^b (1 + X/h)^d, with d from -1 to 1, explains the means as a power would have to.
-    `x`: logarithms of X."""
-    off = _off_gentle_bend(x, means)
+    The `x` of the fit are logarithms of X."""
+    off = _off_gentle_bend(fit.x, fit.means)
     # Four things are fitted, though d within bounds: at least one is left to test.
-    freedom = max(1, len(means) - 4)
-    lack = _Squares(repetitions * _sum_of_squares(off), freedom)
-    return not _is_off(off, lack, chance, margin_pct)
+    freedom = max(1, len(fit.means) - 4)
+    lack = _Squares(fit.repetitions * _sum_of_squares(off), freedom)
+    return not _is_off(off, lack, fit.chance, margin_pct)
 
 
 def _off_gentle_bend(x: np.ndarray, means: np.ndarray) -> np.ndarray:
@@ -186,6 +217,7 @@ def _off_bend_at(x: np.ndarray, turn: np.ndarray, means: np.ndarray) -> np.ndarr
     constant = np.ones(len(means))
     terms = np.column_stack([constant, x, turn])
     fitted, *_ = np.linalg.lstsq(terms, means, rcond=None)
+    # A sharper turn than that of saturation would be a knee; the line is fitted to what is left.
     turned_by = float(np.clip(fitted[2], -_MOST_TURN, _MOST_TURN))
     rest = means - turned_by * turn
     line = np.column_stack([constant, x])

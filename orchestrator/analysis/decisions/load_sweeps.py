@@ -2,13 +2,10 @@
 
 The knee is the least load whose mean throughput is within 5 % of the highest: beyond it, more load
 buys waiting and hardly any throughput (Jain, The Art of Computer Systems Performance Analysis,
-1991, section 3.3). It is known only where a higher load was measured too. A rule on rates alone,
-because one on the bend of the curve (Kneedle: Satopää and others 2011) needs many points, and its
-answer depends on how far one measures.
+1991, section 3.3).
 
 Capacity at the SLO (Jain's usable capacity): loads are tested from the least upwards, each at the
-same level, up to the first that is not proven. In an order fixed beforehand the chance of any false
-claim is still that level (Goeman and Solari 2010); it is divided by the number of tiers."""
+same level, up to the first that is not proven."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +29,10 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design.slo import format_objective
 
-PLATEAU = 0.95  # of the highest throughput: what is above is as much
+# Of the highest throughput: what is above is as much. A rule on rates alone, because one on the
+# bend of the curve (Kneedle: Satopää and others 2011) needs many points, and its answer depends on
+# how far one measures.
+PLATEAU = 0.95
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,8 @@ class Loads(Values):
         families = 1
         if self.rates:
             families = 2
+        # Loads are tested in an order fixed beforehand, up to the first that fails: so the chance
+        # of any false claim is that of one (Goeman and Solari 2010), and only tiers share it.
         return ONE_SIDED / len(self.campaign.plan.tiers) / families
 
     @cached_property
@@ -116,6 +118,7 @@ def knee(rates: Mapping[int, float]) -> int | None:
     # In rising order of load: the first with as much is the least.
     as_much = [place for place, rate in rates.items() if rate >= plateau]
     first = as_much[0]
+    # Without a higher load nobody knows whether throughput would have risen on.
     if first == max(rates):
         return None
     return first
@@ -126,11 +129,7 @@ def knee(rates: Mapping[int, float]) -> int | None:
 
 def _usable(loads: Loads, tier: str) -> UsableLoad:
     """The load that a tier can carry: load by load from the least, up to the first that is not
-    proven.
-
-    A load at which a run has no such figure, because it has too few transactions for it, is no step
-    of the proof: the next one is tested.
-    """
+    proven."""
     usable = UsableLoad(None, "")
     if not loads.latencies:
         return usable
@@ -138,9 +137,11 @@ def _usable(loads: Loads, tier: str) -> UsableLoad:
         where = loads.words[place]
         if not runs:
             continue
+        # While a queue grows, latency depends on how long one measures, at higher loads too.
         if any(overload.overloaded(run.record) for run in runs):
             return replace(usable, stopped=f"overloaded at {where}")
         tests = objective_tests(loads, tier, place, loads.latencies)
+        # Too few transactions for the figure say nothing of the tier: the next load is tested.
         if any(test.value is None for test in tests):
             lack = f"at {where} not every run has the figures"
             usable = replace(usable, stopped=lack)
@@ -178,6 +179,7 @@ def objective_tests(
     """Clauses of the SLO at one load, held against the runs of a tier there."""
     plan = loads.campaign.plan
     tiers: list[candidates.Candidate] = []
+    # All tiers, though one is asked about: what is missed is tested at a level that they share.
     for profile in plan.tiers:
         runs = loads.runs(profile.name)[place]
         tiers.append(candidates.Candidate.of_runs(profile, runs, (), objectives))
@@ -253,10 +255,10 @@ def _highest_load(loads: Loads, tier: str) -> int | None:
 
 
 def _missed(loads: Loads, contest: contests.Contest) -> dict[str, str]:
-    """Tier → the clause that it is proven to miss. As in `contests`, nothing is proven of a tier by
-    what it missed while something else than the tier was the limit."""
+    """Tier → the clause that it is proven to miss."""
     missed: dict[str, str] = {}
     for tier in contest.candidates:
+        # What was missed while something else was the limit proves nothing of the tier.
         if tier.cause in NOT_THE_TIER:
             continue
         clause = _missed_by(loads, tier.name)
@@ -274,6 +276,7 @@ def _missed_by(loads: Loads, tier: str) -> str:
         too_much = loads.usable[tier].missed
     if not loads.rates or place is None:
         return too_much
+    # A higher load may still meet the latencies, and with it the rate.
     if loads.latencies and not too_much:
         return ""
     return _first_missed(objective_tests(loads, tier, place, loads.rates))

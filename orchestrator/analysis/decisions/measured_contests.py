@@ -1,9 +1,8 @@
 """A contest made of a campaign's runs: of a workload at one load, or of a sweep of loads. Pure.
 
 A sweep is compared at its ends: throughput at its highest load, where most is asked of the tiers,
-and latency at its least, where the queue is shortest. Both are chosen before anything is measured:
-the best of several loads would be the luckiest, and more so for a flat curve. Which load of it
-meets the SLO, `load_sweeps` tells."""
+and latency at its least, where the queue is shortest. Which load of it meets the SLO, `load_sweeps`
+tells."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -110,6 +109,8 @@ class _MeasuredContest(ABC):
 
     def begun(self, profile: Profile, load: Workload) -> dict[int, float]:
         """The repetitions in which its run was planned to come before those of all other tiers."""
+        # By the plan, never by what was measured: a factor that figures choose would prove
+        # anything.
         first: dict[int, str] = {}
         for run in self.campaign.plan.runs:
             if run.workload == load.name:
@@ -154,6 +155,7 @@ class _MeasuredContest(ABC):
     def at_ceiling(self) -> bool:
         """Whether think time holds the rate at its ceiling on every tier."""
         runs = self.all_runs(self.least)
+        # A run without think time has no ceiling, and is at none.
         shares_pct = [of_ceiling_pct(run.record) or 0.0 for run in runs]
         return min(shares_pct, default=0.0) >= CEILING_PCT
 
@@ -161,6 +163,7 @@ class _MeasuredContest(ABC):
     def criteria(self) -> tuple[Criterion, ...]:
         """The criteria. Where think time or an arrival rate sets the rate, only latency is one."""
         latencies = self.compared_latencies
+        # A rate that is given is the same on every tier: it tells none from another.
         if self.at_ceiling or self.overload.asked:
             return latencies
         runs = self.all_runs(self.least)
@@ -214,6 +217,7 @@ class _MeasuredContest(ABC):
         outside: list[Candidate] = []
         for profile in self.profiles:
             candidate = self.candidate(profile)
+            # Its latency depends on how long was measured, so it is compared with nothing.
             if profile.name in self.overload.tiers:
                 outside.append(candidate)
                 continue
@@ -269,6 +273,7 @@ class PlainContest(_MeasuredContest):
         held_back: set[str] = set()
         for profile in self.profiles:
             runs[profile.name] = self.runs(profile, self.least)
+            # A faster machine might have served the rate on this disk.
             if self.cause(profile) in NOT_THE_TIER:
                 held_back.add(profile.name)
         return overload.of_workload(runs).without_proof_of(held_back)
@@ -304,6 +309,8 @@ class SweptContest(_MeasuredContest):
     def slo(self) -> tuple[Objective, ...]:
         return ()
 
+    # Both ends are chosen before anything is measured: the best of several loads would be the
+    # luckiest, and more so for a flat curve.
     @cached_property
     def throughput(self) -> Criterion:
         return candidates.at_highest_load(self.usual[0], self.highest)

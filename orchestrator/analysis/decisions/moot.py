@@ -1,7 +1,6 @@
 """What makes the question of a contest moot: the disks were hardly asked, whichever tier won. Pure.
 
-It is told by the runs' doubts: more than half of the runs that are judged must have one. An SLO
-that is met although this machine was the limit is met all the same."""
+It is told by the runs' doubts: more than half of the runs that are judged must have one."""
 
 from collections.abc import Sequence
 
@@ -33,6 +32,7 @@ def moot(
     if _in_most_runs(_CACHED, contest):
         words.append("cached data")
     held_back = named.cause in HARNESS_CAUSES or _in_most_runs(_SATURATED, contest)
+    # An SLO that is met although this machine was the limit is met all the same.
     if held_back and not slo:
         words.append("this machine")
     if _in_most_runs(_SHORT, contest):
@@ -51,9 +51,10 @@ def _rests_on_assumed_latency(
     named: Candidate, contest: Contest, slo: Sequence[Objective]
 ) -> bool:
     """Whether the tier named, or another one beside it, would do better or worse if the real disks
-    had other latencies than the emulated ones. Tiers that did not serve the rate count too."""
+    had other latencies than the emulated ones."""
     if slo and _is_at_its_assumed_latency(named):
         return True
+    # Another latency might have let a tier serve the rate: those that did not count too.
     for other in (*contest.candidates, *contest.outside):
         if _latency_ranks(named, other) and _may_differ(named, other):
             return True
@@ -73,6 +74,7 @@ def _latency_ranks(named: Candidate, other: Candidate) -> bool:
     that its provider declares."""
     if other.cause in _BY_LATENCY:
         return True
+    # A rival at a declared cap stays where it is, whatever latency the real disks have.
     return named.cause in _BY_LATENCY and other.cause not in _DECLARED
 
 
@@ -87,6 +89,7 @@ def _may_differ(named: Candidate, other: Candidate) -> bool:
         second = other.profile.tier.awaited_latency(way)
         is_awaited = way in named.awaited or way in other.awaited
         is_assumed = first.is_assumption(way) or second.is_assumption(way)
+        # Equal assumptions favour neither tier, and one that nobody waits for decides nothing.
         if is_awaited and is_assumed and first.seconds(way) != second.seconds(way):
             return True
     return False

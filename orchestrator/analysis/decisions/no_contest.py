@@ -18,6 +18,7 @@ def no_contest(contest: Contest) -> str:
         return not_served
     if not names:
         return NO_FIGURES
+    # An SLO is an absolute limit: it needs no rival, and no figure of one.
     if contest.slo:
         return _without_intervals(contest)
     return _without_rivals(contest) or _without_margin(contest)
@@ -43,6 +44,7 @@ def _without_margin(contest: Contest) -> str:
     single = of_one_repetition(contest)
     if single:
         return _one_repetition(single)
+    # One tier below the machine's limit is enough to know a disk's; none of them here is.
     if all(tier.cause in HARNESS_CAUSES for tier in contest.candidates):
         return (
             "the machine or its load generator was the limit on every tier, "

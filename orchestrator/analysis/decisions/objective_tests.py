@@ -82,8 +82,7 @@ def objective_test(
     candidate: Candidate, objective: Objective, *, share: float, family: int
 ) -> ObjectiveTest:
     """`share`: of the usual levels, that of this look (`looks`). `family`: how many objectives of
-    all tiers are tested. It is missed at a level divided by these: one of several is enough for
-    that, and what a tier that misses sets free goes to the claims of the others."""
+    all tiers are tested."""
     values = (candidate.measured or {}).get(objective, ())
     if not values:
         return ObjectiveTest(objective)
@@ -92,6 +91,7 @@ def objective_test(
         mean = _mean_share(values, objective.limit, confidence)
     else:
         mean = _mean(values, objective.limit, confidence)
+    # One repetition tells a value and no interval, so it is neither met nor missed.
     if mean.p_above is None:
         return ObjectiveTest(objective, mean.value)
     less_is_good = metrics.METRICS[objective.metric].direction == "lower"
@@ -100,12 +100,15 @@ def objective_test(
     else:
         failing = 1 - mean.p_above
     kept, missed = looks.at_look((failing, 1 - failing), share)
+    # One missed clause is enough to refuse a tier, so what one of many may do by chance is divided.
+    # What a refused tier would have claimed goes to the claims of the others.
     is_missed = missed <= ONE_SIDED / family
     return ObjectiveTest(objective, mean.value, mean.low, mean.high, kept, is_missed)
 
 
 def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
-    """Geometric, since noise of rates and times is proportional."""
+    """Of rates and times."""
+    # Geometric, since their noise is proportional.
     mean = stats.geometric_mean(values, confidence)
     p_above = None
     if mean.error is not None:
@@ -114,10 +117,12 @@ def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
 
 
 def _mean_share(values: Sequence[float], limit: float, confidence: float) -> _Mean:
-    """Arithmetic, since a share of failed transactions may be zero, and is never below."""
+    """Of shares of failed transactions."""
+    # Arithmetic, since a share may be zero, which has no logarithm.
     mean = stats.summarise(values, confidence)
     low = None
     if mean.ci_low is not None:
+        # Student's interval does not know that a share is never below zero.
         low = max(0.0, mean.ci_low)
     p_above = stats.chance_of_share_above(values, limit)
     return _Mean(mean.mean, low, mean.ci_high, p_above)

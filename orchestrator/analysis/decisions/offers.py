@@ -18,8 +18,9 @@ from orchestrator.analysis.decisions.candidates import (
     Candidate,
     Criterion,
 )
-from orchestrator.analysis.decisions.contests import Contest, cost_or_zero
+from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.levels import SHOWN
+from orchestrator.analysis.decisions.preference import cost_or_zero
 from orchestrator.analysis.statistics import looks, stats
 
 
@@ -48,6 +49,7 @@ def _offer(candidate: Candidate, contest: Contest) -> Offer:
     proof = contest.proof
     tests = proof.objectives[candidate.name]
     unit_cost = _unit_cost(candidate, contest)
+    # The front is one of price and performance: without prices there is none.
     on_front: bool | None = None
     if not contest.no_prices:
         on_front = front.is_on(candidate, contest)
@@ -106,22 +108,20 @@ def _unit(candidate: Candidate) -> _ThroughputUnit:
 
 
 def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
-    """What a unit of throughput costs on this tier; empty without a price or a rate.
-
-    The cost is divided by the arithmetic mean of throughput, its bounds by those of the geometric
-    mean. The more a tier does, the less a unit costs: the upper bound of throughput gives the lower
-    bound of the cost.
-    """
+    """What a unit of throughput costs on this tier; empty without a price or a rate."""
     rate = _rate(candidate)
     if candidate.monthly_cost is None or rate is None:
         return _UnitCost()
     values = candidate.values[rate]
+    # Where fewer nodes were measured than are bought, throughput is theirs alone, and so is cost.
     measured_cost = candidate.monthly_cost * _measured_share(candidate)
     cost = _unit(candidate).size * measured_cost
     mean_cost = cost / (sum(values) / len(values))
+    # Noise of rates is proportional, so bounds are those of the geometric mean.
     throughput = stats.geometric_mean(values, looks.confidence(SHOWN, contest.share))
     if throughput.low is None or throughput.high is None:
         return _UnitCost(mean_cost)
+    # The more a tier does, the less a unit costs: bounds change places.
     return _UnitCost(mean_cost, low=cost / throughput.high, high=cost / throughput.low)
 
 
@@ -153,11 +153,12 @@ def _least_margin(
     """The least margin, in %, at which this tier would be proven enough.
 
     `of_tail`: in p99; else in the other criteria. It is the worst bound of the tier's comparisons,
-    at the level of the decision's claims, rounded up and never below 0. None where nothing can be
+    at the level of the decision's claims, and never below 0. None where nothing can be
     proven in the tier's favour.
     """
     if contest.slo or contest.barred(candidate):
         return None
+    # Each end of such an interval is a one-sided bound at the level of the claims.
     confidence = 1 - 2 * contest.proof.level * contest.share
     losses_pct: list[float] = []
     for comparison in contest.proof.comparisons[candidate.name]:
@@ -167,6 +168,7 @@ def _least_margin(
         if interval_pct is None:
             return None
         low_pct, high_pct = interval_pct
+        # A rate loses by its lower bound, a latency by its upper one.
         loss_pct = -low_pct
         if comparison.criterion.is_latency:
             loss_pct = high_pct
@@ -174,6 +176,7 @@ def _least_margin(
     most_pct = max([0.0, *losses_pct])
     if not losses_pct or not math.isfinite(most_pct):
         return None
+    # Rounded up, so that at the margin told the tier is proven enough indeed.
     return math.ceil(100 * most_pct) / 100
 
 
@@ -222,6 +225,7 @@ def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
+    # Beside unlike machines the price of the disks alone does not tell which costs less.
     if candidate.profile.cluster.vm != other.profile.cluster.vm:
         return False
     return candidate.currency is not None and candidate.currency == other.currency

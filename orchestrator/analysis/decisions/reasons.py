@@ -9,11 +9,9 @@ from operator import attrgetter
 
 from orchestrator.analysis.decisions import offers, what_it_takes
 from orchestrator.analysis.decisions.candidates import Candidate, Criterion
-from orchestrator.analysis.decisions.contests import (
-    Comparison,
-    Contest,
-    declared_limits,
-)
+from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.decisions.pairs import Comparison
+from orchestrator.analysis.decisions.preference import declared_limits
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
 from orchestrator.design.slo import format_objective
 from orchestrator.units import format_quantity, gathered, listed
@@ -158,6 +156,7 @@ def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Re
     if not outside:
         return _missed(loser, contest)
     shown = outside[0]
+    # The tier that is bought instead is the one that a reader compares it with.
     for comparison in outside:
         if comparison.other is winner:
             shown = comparison
@@ -195,16 +194,13 @@ def _why_open(candidate: Candidate, contest: Contest) -> str:
     if contest.slo:
         return _open_slo(candidate, contest)
     unsure = _unsure(candidate, contest)
-    criteria = [comparison.criterion for comparison in unsure]
-    unproven = list(dict.fromkeys(criteria))
+    in_doubt = _in_doubt(_worst(unsure))
+    not_proven = f"is not proven: {in_doubt}; {settled_by(candidate, contest)}"
+    unproven = list(dict.fromkeys(comparison.criterion for comparison in unsure))
     proven = [criterion for criterion in contest.criteria if criterion not in unproven]
-    worst = _worst(unsure)
-    takes = settled_by(candidate, contest)
-    not_proven = f"is not proven: {_in_doubt(worst)}; {takes}"
     if not proven:
-        name = candidate.name
         best = within_margins(contest, unproven)
-        return f"whether {name} is {best} {not_proven}"
+        return f"whether {candidate.name} is {best} {not_proven}"
     titles = listed([criterion.title for criterion in unproven])
     best = within_margins(contest, proven)
     return f"{candidate.name} is {best}; whether also of the best {titles} {not_proven}"
@@ -230,10 +226,10 @@ _HELD_BACK = "this machine was the limit, so what the disk could do was not meas
 
 
 def settled_by(candidate: Candidate, contest: Contest) -> str:
-    """What would settle an open tier, and what is at stake; empty if repetitions do not. More of
-    them settle nothing of a tier that this machine held back from its SLO."""
+    """What would settle an open tier, and what is at stake; empty if repetitions do not."""
     if contest.barred(candidate):
         return ""
+    # However often this machine is the limit, the disk's part in it stays unknown.
     if contest.slo and candidate.cause in HARNESS_CAUSES:
         return _HELD_BACK
     if contest.slo:

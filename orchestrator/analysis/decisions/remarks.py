@@ -5,11 +5,9 @@ from collections.abc import Sequence
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.analysis.decisions import offers
 from orchestrator.analysis.decisions.candidates import Candidate
-from orchestrator.analysis.decisions.contests import (
-    Comparison,
-    Contest,
-    cost_or_zero,
-)
+from orchestrator.analysis.decisions.contests import Contest
+from orchestrator.analysis.decisions.pairs import Comparison
+from orchestrator.analysis.decisions.preference import cost_or_zero
 from orchestrator.analysis.decisions.reasons import are, settled_by
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes.node_cause import HARNESS_CAUSES
@@ -21,6 +19,7 @@ from orchestrator.units import format_quantity, format_seconds, listed
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
 # Of an SLO's percentile it is said whether so many of the single windows keep it.
 _WINDOWS_KEPT = 0.9
+# Causes at which a faster disk would not raise throughput.
 _NOT_THE_DISK = frozenset(
     {"cpu_bound", "single_core", "network_bound", "load_bound", "in_cache"}
 )
@@ -88,6 +87,7 @@ def _windows_remark(clause: Objective, candidate: Candidate, contest: Contest) -
     """What is known of single windows, by the one-sided tolerance bound (`stats.share_below`)."""
     values = (candidate.measured or {}).get(clause, ())
     confidence = looks.confidence(stats.CONFIDENCE, contest.share)
+    # The mean may be met while many windows miss: what holds for single ones is another claim.
     kept = stats.share_below(values, clause.limit, confidence) >= _WINDOWS_KEPT
     mean = f"Of {format_objective(clause)} it is the mean that is below"
     if not kept:
@@ -144,9 +144,11 @@ def _no_disk(contest: Contest) -> str:
         return ""
     worse = _outside_of_refused(contest)
     if worse:
+        # A tier that is slower in throughput contradicts that no disk limits it.
         if not all(comparison.criterion.is_latency for comparison in worse):
             return ""
         return "On no tier does the disk limit throughput, but latency depends on it"
+    # Where something is open or not compared, latency may still depend on the disk.
     if contest.left_out or contest.standing("open"):
         return "On no tier does the disk limit throughput"
     return "The disk is not the limit on any tier"
@@ -207,6 +209,7 @@ def _as_long_as(candidate: Candidate, contest: Contest) -> str:
     enough = offers.also_enough(candidate, contest)
     if not enough or not candidate.price or not candidate.monthly_cost:
         return ""
+    # The cheapest of the others would be named first if prices were others.
     other = min(enough, key=cost_or_zero)
     cost = f"{candidate.monthly_cost:,.2f} {candidate.price.currency} a month"
     holds = f"this holds unless {other.name} costs less than the {cost}"

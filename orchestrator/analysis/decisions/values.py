@@ -69,6 +69,7 @@ class Values:
         """The values as numbers; empty unless all of them are numbers."""
         numbers: list[float] = []
         for value, _ in self.loads:
+            # A law over some of the values would leave out the others unseen.
             if value.number is None:
                 return ()
             numbers.append(value.number)

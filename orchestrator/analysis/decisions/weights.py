@@ -2,9 +2,7 @@
 
 What is compared is the weighted geometric mean of each repetition: a tier that is worse in a little
 of the work may be better in the most of it. A criterion that not all workloads compare counts over
-those that have it. A workload with an SLO, at a rate of its own, with a node that is rebuilt, or of
-which some tiers lack a figure, stays apart: a must is not weighed. Nor is the share of failed
-transactions, of which the mean has that of the worst workload."""
+those that have it. Some workloads stay apart, because a must is not weighed (`_is_must`)."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -95,8 +93,10 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
         else:
             musts.append(contest)
     uncounted = [must.workload for must in musts if must.workload in weights]
+    # One workload has no mean with others: each is met by itself.
     if len(mixed) < 2:
         return Weighed(list(contests), _without_a_mean(weights))
+    # Weights may be written in any unit; shares add up to 1.
     total = sum(weights[contest.workload] for contest in mixed)
     parts = [_Part(contest, weights[contest.workload] / total) for contest in mixed]
     counted = _counted_criteria(parts)
@@ -108,11 +108,14 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
 
 def _is_must(contest: Contest) -> bool:
     """Whether it must be met by itself, whatever a tier does in the other workloads."""
+    # What was promised is kept or not; a gain in another workload does not make up for it.
     if contest.slo or contest.overload.asked:
         return True
+    # Of a figure that only some tiers have a mean would hide what keeps the answer open.
     for criterion in contest.left_out:
         if any(criterion in tier.values for tier in contest.candidates):
             return True
+    # The mean is of the usual criteria alone: the time to rebuild would be lost in it.
     return any(criterion in REBUILD for criterion in contest.criteria)
 
 
@@ -199,6 +202,7 @@ def _together(
         first.margin_pct,
         tuple(counted),
         p99_margin_pct=first.p99_margin_pct,
+        # A mean is judged as strictly as the strictest of its workloads.
         share=min(contest.share for contest in contests),
         obstacle=_first_obstacle(contests),
         doubts=_doubts(contests),
@@ -298,21 +302,16 @@ def _mean(
 ) -> Candidate:
     """The tier with the weighted means of the repetitions that all figures have."""
     candidates = [part.candidate(name) for part in parts]
-    figures: dict[Criterion, list[dict[int, float]]] = {}
-    for usual, criterion_figures in counted.items():
-        figures[usual] = criterion_figures.by_repetition(name)
-    numbers = _common_repetitions(figures.values())
+    by_repetition: dict[Criterion, list[dict[int, float]]] = {}
+    for usual, figures in counted.items():
+        by_repetition[usual] = figures.by_repetition(name)
+    # A repetition that lacks one workload would be a mean of other work than the rest.
+    numbers = _common_repetitions(by_repetition.values())
     values: dict[Criterion, tuple[float, ...]] = {}
-    for usual, workload_figures in figures.items():
-        shares = counted[usual].shares
-        means: list[float] = []
-        for number in numbers:
-            in_repetition = [by_number[number] for by_number in workload_figures]
-            means.append(_weighted_mean(in_repetition, shares))
-        values[usual] = tuple(means)
     first: dict[Criterion, dict[int, float]] = {}
-    for usual, criterion_figures in counted.items():
-        first[usual] = criterion_figures.begun(name, numbers)
+    for usual, figures in counted.items():
+        values[usual] = _weighted_means(by_repetition[usual], figures.shares, numbers)
+        first[usual] = figures.begun(name, numbers)
     return replace(
         candidates[0],
         values=values,
@@ -321,6 +320,19 @@ def _mean(
         repetitions=tuple(numbers),
         first=first,
     )
+
+
+def _weighted_means(
+    workload_figures: Sequence[Mapping[int, float]],
+    shares: Sequence[float],
+    numbers: Sequence[int],
+) -> tuple[float, ...]:
+    """The mean of all workloads in each repetition. `numbers`: of the repetitions."""
+    means: list[float] = []
+    for number in numbers:
+        in_repetition = [by_number[number] for by_number in workload_figures]
+        means.append(_weighted_mean(in_repetition, shares))
+    return tuple(means)
 
 
 def _common_repetitions(
@@ -334,6 +346,7 @@ def _common_repetitions(
         return []
     numbers = list(all_figures[0])
     for figures in all_figures:
+        # The mean is of logarithms, which zero has not.
         numbers = [number for number in numbers if figures.get(number, 0.0) > 0]
     return numbers
 
@@ -356,6 +369,7 @@ def _worst_failures(
     candidates: Sequence[Candidate],
 ) -> dict[Objective, tuple[float, ...]] | None:
     """The shares of failed transactions of the workload that has most of them."""
+    # A mean of them would hide a workload that fails behind others that do not.
     failed: list[tuple[float, ...]] = []
     for candidate in candidates:
         shares_pct = (candidate.measured or {}).get(FAILED)

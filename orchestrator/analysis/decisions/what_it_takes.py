@@ -1,15 +1,15 @@
 """What an open decision takes: more repetitions, their time and cost, and what is at stake. Pure.
 
 How many is a range, because the noise is known from a few values only: by the interval that holds
-its standard deviation in 80 % of all campaigns. Fewer than three repetitions tell no range. The
-level is that of the decision's claims, at the look that so many repetitions would be."""
+its standard deviation in 80 % of all campaigns."""
 
 import math
 from functools import partial
 
 from orchestrator.analysis.decisions.candidates import Candidate, in_common
-from orchestrator.analysis.decisions.contests import Comparison, Contest
+from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
+from orchestrator.analysis.decisions.pairs import Comparison
 from orchestrator.analysis.statistics import stats
 from orchestrator.units import counted
 
@@ -25,16 +25,15 @@ def of_comparison(unsure: Comparison, contest: Contest) -> str:
     count = len(pairs.candidate)
     if count < 2:
         return _MORE
+    # The difference seen is taken for the true one; on logarithms, as its interval is.
     room = abs(math.log(unsure.ratio.ratio / contest.bound_of(unsure.criterion)))
     return _words(unsure.ratio, count, room, contest)
 
 
 def of_objective(test: ObjectiveTest, candidate: Candidate, contest: Contest) -> str:
-    """What a proof of a clause of an SLO would take.
-
-    For shares of failures: that more runs are needed.
-    """
+    """What a proof of a clause of an SLO would take."""
     values = (candidate.measured or {}).get(test.objective, ())
+    # Shares of failures may be zero, which has no logarithm: only that more are needed is known.
     is_above_zero = min(values, default=0.0) > 0
     if not test.value or not is_above_zero:
         return _MORE
@@ -58,6 +57,7 @@ def at_stake(candidate: Candidate, contest: Contest) -> str:
 def _instead(candidate: Candidate, contest: Contest) -> Candidate | None:
     for tier in contest.standing("enough"):
         return tier
+    # Nothing is proven: at worst the dearest that is not excluded has to be bought.
     others = [tier for tier in contest.standing("open") if tier is not candidate]
     if not others:
         return None
@@ -71,6 +71,7 @@ def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
     """`done`: repetitions so far."""
     if done < 2:
         return _MORE
+    # The spread of two values tells next to nothing of the noise.
     if done < stats.LEAST_FOR_A_RANGE:
         return "a third repetition tells how many more it takes"
     confidence_of = partial(_confidence, contest)
@@ -107,5 +108,6 @@ def _perhaps_hopeless(least: int, contest: Contest) -> str:
 
 def _confidence(contest: Contest, repetitions: int) -> float:
     """The confidence of the interval whose bound a claim would need after so many repetitions."""
+    # The claim would be made at a later look, which may use another share of the chance.
     share = contest.effort.share(repetitions, contest.share)
     return 1 - 2 * contest.proof.level * share

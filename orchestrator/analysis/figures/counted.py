@@ -35,6 +35,7 @@ class Counted:
 
     @property
     def mean(self) -> float:
+        # Added without rounding: a long run comes in many tables, whose errors would add up.
         return math.fsum(self._sums) / self.total
 
     @property
@@ -61,6 +62,7 @@ class Counted:
             counts = np.concatenate([counts for _, counts in self._pieces])
             order = np.argsort(values, kind="stable")
             values = values[order]
+            # Nothing equals NaN, so the first value always begins a group.
             first = np.flatnonzero(np.diff(values, prepend=np.nan))
             self._pieces = [(values[first], np.add.reduceat(counts[order], first))]
         return self._pieces[0]

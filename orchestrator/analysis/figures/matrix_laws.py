@@ -31,13 +31,10 @@ _AXIS_COLUMNS = [field.name for field in fields(MatrixCell)]
 def table(
     cells: Sequence[MatrixCell], figures: Mapping[tuple[str, str], float]
 ) -> pd.DataFrame:
-    """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s.
+    """A row for each measured cell: name, its axes, in_flight, FIGURES and typical_s, which is the
+    median latency, or the mean where there is none.
 
     NaN: absent. `figures`: (metric, scope) → value, a cell's name being the scope.
-
-    `typical_s` is the median latency, or the mean where there is none. fio collects what
-    is still in flight at the end all at once: that lengthens a mean by latency / (2 ×
-    measured time), and leaves the median alone.
     """
     rows: list[dict[str, Any]] = []
     for cell in cells:
@@ -48,12 +45,15 @@ def table(
         rows.append(row)
     columns = ["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
     measured = pd.DataFrame(rows, columns=columns)
+    # fio collects what is still in flight at the end all at once: that lengthens a mean by latency
+    # / (2 × measured time), and leaves the median alone.
     typical_s = measured["latency_p50_s"].fillna(measured["latency_avg_s"])
     return measured.assign(typical_s=typical_s)
 
 
 def lightest(measured: pd.DataFrame) -> pd.Series:
     """The cell nearest to one small random read alone: what one I/O takes on an idle disk."""
+    # What is in flight matters most, as I/Os that wait for each other are no single one's time.
     distances = measured.assign(
         away=measured["pattern"] != "random", writes=100 - measured["read_pct"]
     )
@@ -86,6 +86,7 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
     other = "iops"
     if metric == "iops":
         other = "bytes_per_s"
+    # Near the ceiling of the other limit it is not known which of the two held a cell back.
     is_free = measured[other] < PLATEAU * measured[other].max()
     ways = measured["read_pct"].map(way)
     highest: dict[str, Ceiling] = {}
@@ -99,15 +100,13 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
 
 
 def _ceiling(rows: pd.DataFrame, metric: str, is_free: pd.Series) -> Ceiling:
-    """The median, not the highest: of many cells, some are always a little too lucky.
-
-    `is_free`: of each cell, whether the other limit did not hold it back.
-    """
+    """`is_free`: of each cell, whether the other limit did not hold it back."""
     plateau = rows[rows[metric] >= PLATEAU * rows[metric].max()]
     unlimited = plateau[is_free.loc[plateau.index]]
     spans = unlimited.groupby(SERIES)["in_flight"].agg(["min", "max"])
     is_deeper = spans["max"] >= DEEPER * spans["min"]
     return Ceiling(
+        # Not the highest: of many cells, some are always a little too lucky.
         value=float(plateau[metric].median()),
         cells=len(plateau),
         reached=bool(is_deeper.any()),
@@ -210,6 +209,7 @@ def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
 
 
 def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
+    # Before saturation latency hardly grows: those points would flatten the line.
     fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
     line = fit.intercept + fit.slope * beyond["in_flight"]
     off = (beyond["typical_s"] / line - 1).abs()

@@ -23,6 +23,7 @@ def between(
 
 def figures(part: Window, scope: str) -> Iterator[Measurement]:
     """The figures of all transactions in a part of the window. A mere moment has none."""
+    # Within less than a second a rate is that of a few transactions.
     if part.duration_s < 1:
         return
     for measurement in part.measurements(None):

@@ -22,12 +22,14 @@ def added(
     0 if that is not known. `pooled`: as of `transactions`."""
     rebuild_s = times["back_s"] - times["lost_s"]
     figures = [*result.measurements, metrics.measured("rebuild_s", rebuild_s)]
+    # 0 means that nobody counted them: then no rate is told.
     if times["written_bytes"]:
         bytes_per_s = times["written_bytes"] / rebuild_s
         figures.append(metrics.measured("rebuild_bytes_per_s", bytes_per_s))
     start_s, end_s = window_s
     edges_s = (start_s, times["lost_s"], times["back_s"], end_s)
     spans = parts_of_window.between(edges_s, result, pooled)
+    # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
         for span in spans:
             span.add(table)

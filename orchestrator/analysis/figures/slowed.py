@@ -1,6 +1,8 @@
 """A disk that was slow in a window: the load before, meanwhile and afterwards. Pure."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +12,15 @@ import pandas as pd
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
 from orchestrator.analysis.figures.transactions import FAILED, Window, ended
+from orchestrator.model import Measurement
 
 FILE = "slow.json"  # with the times, among the raw files
 BEFORE = "before_slow"
 MEANWHILE = "slow_disk"
 AFTER = "after_slow"
 _SCOPES = (BEFORE, MEANWHILE, AFTER)
-# The load is as before when so many seconds in a row together have so much of its throughput.
+# The load is as before when so many seconds in a row together have so much of its throughput: a
+# single good second may be what had been waiting.
 RECOVERED_PCT = 90.0
 RECOVERED_FOR_S = 5
 
@@ -39,6 +43,7 @@ def added(
     edges_s = (start_s, slow_s, back_s, end_s)
     spans = parts_of_window.between(edges_s, result, pooled)
     seconds = _Seconds(back_s, end_s)
+    # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
         seconds.add(table)
         for span in spans:
@@ -46,14 +51,24 @@ def added(
     figures = list(result.measurements)
     for scope, span in zip(_SCOPES, spans, strict=True):
         figures += parts_of_window.figures(span, scope)
-    before_per_s = _throughput_per_s(spans[0])
-    if before_per_s > 0:
-        share_pct = 100 * _throughput_per_s(spans[1]) / before_per_s
-        figures.append(metrics.measured("slow_share_pct", share_pct))
-        recovery_s = seconds.until(before_per_s * RECOVERED_PCT / 100)
-        if recovery_s is not None:
-            figures.append(metrics.measured("recovery_s", recovery_s))
+    before, meanwhile, _ = spans
+    figures += _against_before(before, meanwhile, seconds)
     return replace(result, measurements=tuple(figures))
+
+
+def _against_before(
+    before: Window, meanwhile: Window, seconds: _Seconds
+) -> Iterator[Measurement]:
+    """What was left of the throughput, and when it was as before again."""
+    before_per_s = _throughput_per_s(before)
+    if before_per_s <= 0:
+        return
+    share_pct = 100 * _throughput_per_s(meanwhile) / before_per_s
+    yield metrics.measured("slow_share_pct", share_pct)
+    recovery_s = seconds.until(before_per_s * RECOVERED_PCT / 100)
+    # A window that ends before the load has recovered has no such figure, which is not zero.
+    if recovery_s is not None:
+        yield metrics.measured("recovery_s", recovery_s)
 
 
 def _throughput_per_s(span: Window) -> float:

@@ -10,6 +10,7 @@ from orchestrator import facts, model
 
 _KEY = ["server", "statement", "query"]
 _COUNTS = ["calls", "ms", "blocks_read", "read_ms", "wal_bytes", "storage_requests"]
+# The report shows ten; runs of a cell are added up, and may differ in which these are.
 _KEPT = 50
 Rows = Iterable[Mapping[str, Any]]
 
@@ -19,8 +20,10 @@ def grown(before: Rows, after: Rows) -> list[Any]:
     only by the number that ends a name are together; one that its server dropped is left out."""
     first = _reading(before)
     last = _reading(after)
+    # A statement that only one reading has counts from zero. One that its server dropped meanwhile
+    # gets a negative count of calls, by which it is left out.
     table = last.sub(first, fill_value=0).reset_index()
-    # `sbtest17`
+    # sysbench numbers its tables: `sbtest17`. A statement on each of them is the same work.
     number_at_end = r"(?<=[a-z_])\d+\b"
     table["query"] = table["query"].str.replace(number_at_end, "#", regex=True)
     most_time = _by_time(table).head(_KEPT)

@@ -18,6 +18,7 @@ after the other, and keep only what their figures need. Percentiles are exact al
 import math
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -93,6 +94,7 @@ class Window:
 
     def add_latencies(self, table: pd.DataFrame) -> None:
         """What percentiles are of, and nothing that is counted besides."""
+        # In an open loop a stall at the end of the window would otherwise be in no figure.
         if self._at_a_rate:
             timed = due(table, self._start_s, self._end_s)
         else:
@@ -123,6 +125,7 @@ class Window:
             for name in types:
                 figures += self._type_figures([name], name)
         if NEW_ORDER in types:
+            # Only commits count: an order that was rolled back on purpose is none.
             orders_per_s = self._counts[NEW_ORDER, COMMITTED] / self.duration_s
             figures.append(measured("nopm", orders_per_s * 60))
         figures += self._connection_waits()
@@ -140,11 +143,9 @@ class Window:
         return together(self._latency_s[name] for name in self._ranked(scope))
 
     def _ranked(self, scope: str) -> list[str]:
-        """The types whose latencies are ranked together: all but Delivery.
-
-        Delivery is 4 % of the mix with tenfold work, and would alone decide the p99.
-        """
+        """The types whose latencies are ranked together: all but Delivery."""
         types = [name for name in self._latency_s if scope in ("all", name)]
+        # Delivery is 4 % of the mix with tenfold work, and would alone decide the p99 of all types.
         return [name for name in types if name != DELIVERY or NEW_ORDER not in types]
 
     def _type_figures(
@@ -169,25 +170,24 @@ class Window:
         return sum(self._counts[name, outcome] for name in types)
 
     def _percentiles(self, scope: str) -> Iterator[Measurement]:
-        """The percentiles with enough transactions beyond them.
-
-        Of a transaction that was due and never began only a lower bound of its latency is known.
-        These are the slowest. A percentile that would be one of them is left out.
-        """
+        """The percentiles with enough transactions beyond them."""
         in_order = self.ranked(scope)
         unstarted = sum(self._unstarted[name] for name in self._ranked(scope))
         begun = in_order.total - unstarted
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
+            # Of what was due and never began only a lower bound of its latency is known, and it is
+            # the slowest: a percentile that would be one of these is left out.
             if enough and stats.rank(in_order.total, percent) <= begun:
                 yield measured(metric, in_order.percentile(percent), scope)
 
     def flow(self, rate_per_s: float, unstarted: float) -> tuple[Measurement, ...]:
         """What fell due in the window and what ended in it. `unstarted`: what was due and had not
-        begun at the end of the run. Where these are too many to have come in the window, the first
-        of them came before it; then the rate asked for stands for what was offered."""
+        begun at the end of the run."""
         fell_due = self._due + unstarted
         asked = rate_per_s * self.duration_s
+        # More than may have come in the window by chance: the first of them came before it. Then
+        # the rate asked for stands for what was offered.
         offered = asked
         if fell_due <= asked + CHANCE * math.sqrt(asked):
             offered = fell_due
@@ -242,10 +242,10 @@ class Seconds:
         self, phases: Mapping[str, tuple[float, float]], pooled: bool = False
     ) -> None:
         self._pooled = pooled
-        self._edges = {
-            phase: np.arange(start_s, end_s + 1e-6, 1.0)
-            for phase, (start_s, end_s) in phases.items()
-        }
+        self._edges: dict[str, np.ndarray] = {}
+        for phase, (start_s, end_s) in phases.items():
+            # A microsecond more, or rounding might leave out the last whole second.
+            self._edges[phase] = np.arange(start_s, end_s + 1e-6, 1.0)
         self._rows: dict[str, list[dict[str, object]]] = {phase: [] for phase in phases}
         self._open = np.empty(0, _ENDED)
 
@@ -253,6 +253,7 @@ class Seconds:
         if table.empty:
             return
         start_s = table["start_s"].to_numpy()
+        # Tables come in order of start: nothing that is still to come ends before this one begins.
         if self._open.size:
             self._close(float(start_s.min()))
         latency_s = table["latency_s"].to_numpy()
@@ -263,6 +264,7 @@ class Seconds:
             new["latency_s"] -= table["queue_s"].to_numpy()
         new["failed"] = table["outcome"].to_numpy() == FAILED
         new["ranked"] = True
+        # As in percentiles of the window: Delivery alone would decide them.
         if NEW_ORDER in table["type"].cat.categories:
             new["ranked"] = (table["type"] != DELIVERY).to_numpy()
         self._open = np.concatenate([self._open, new])
@@ -280,15 +282,23 @@ class Seconds:
         ended = self._open[np.argsort(self._open["ended_s"], kind="stable")]
         needed_s = until_s
         for phase, edges in self._edges.items():
-            rows = self._rows[phase]
-            left = edges[len(rows) :]
+            # One row for each second that is over: the other edges are still to come.
+            left = edges[len(self._rows[phase]) :]
             over = left[: 1 + np.count_nonzero(left[1:] <= until_s)]
-            cuts = np.searchsorted(ended["ended_s"], over)
-            for begin_s, low, high in zip(over[:-1], cuts[:-1], cuts[1:], strict=True):
-                rows.append(_interval(begin_s, phase, ended[low:high]))
+            self._rows[phase] += _rows(phase, over, ended)
+            # A second that has begun needs what ended in it until it is over.
             if 0 < len(over) < len(left):
                 needed_s = min(needed_s, float(over[-1]))
         self._open = ended[ended["ended_s"] >= needed_s]
+
+
+def _rows(
+    phase: str, edges_s: np.ndarray, ended: np.ndarray
+) -> Iterator[dict[str, object]]:
+    """The rows of the seconds between these edges. `ended`: in order of their ends."""
+    places = np.searchsorted(ended["ended_s"], edges_s)
+    for begin_s, (low, high) in zip(edges_s[:-1], pairwise(places), strict=True):
+        yield _interval(begin_s, phase, ended[low:high])
 
 
 def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object]:
@@ -305,6 +315,7 @@ def _interval(begin_s: float, phase: str, ended: np.ndarray) -> dict[str, object
         row["latency_avg_s"] = float(latency_s.mean())
     if len(ranked_s):
         percents = (50, 95, 99)
+        # The nearest rank, as in the window: a latency that occurred, not one between two.
         values_s = np.percentile(ranked_s, percents, method="inverted_cdf").tolist()
         for percent, value_s in zip(percents, values_s, strict=True):
             row[f"latency_p{percent}_s"] = value_s

@@ -13,7 +13,8 @@ from typing import Literal, Self
 
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import has_enough_pieces
-from orchestrator.analysis.observed.share_bounds import Caps, OnDisk
+from orchestrator.analysis.observed.rate_caps import Caps
+from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.tier_catalog.candidates import Purchase
 from orchestrator.units import gathered
 
@@ -101,6 +102,7 @@ class AnsweredObservation:
         so."""
         apart_s = 0.0
         for disk in self.disks:
+            # With enough pieces seconds are drawn, so that sums are not all that is known.
             if not disk.has_enough_pieces:
                 apart_s = max(apart_s, disk.resolution_s)
         return apart_s
@@ -111,7 +113,7 @@ class AnsweredObservation:
         by_provider = gathered(
             (answer.purchase.provider, answer) for answer in self.answers
         )
-        worth = {}
+        worth: dict[str, Sequence[CandidateAnswer]] = {}
         for provider, answers in by_provider.items():
             pair = worth_measuring(answers, self.tolerance)
             if pair:
@@ -129,17 +131,20 @@ def worth_measuring(
     at its cap least. There are fewer if there are no such answers.
     """
     sold = [answer for answer in answers if _is_sold(answer.purchase)]
-    less = [answer.on.less <= tolerance for answer in sold]
-    if not any(less):
+    may_carry = [answer for answer in sold if answer.on.less <= tolerance]
+    if not may_carry:
         return []
-    place = less.index(True)
-    may_carry = sold[place]
+    cheapest = may_carry[0]
+    place = sold.index(cheapest)
     carrying = [answer for answer in sold[place + 1 :] if answer.on.more <= tolerance]
-    if may_carry.on.more > tolerance and carrying:
-        return [may_carry, carrying[0]]
+    # Somewhere between these two is the cheapest that does: both ends are worth a measurement.
+    if cheapest.on.more > tolerance and carrying:
+        return [cheapest, carrying[0]]
     if not place:
-        return [may_carry]
-    return [min(sold[:place], key=attrgetter("on.more")), may_carry]
+        return [cheapest]
+    # It does by both figures, so what is worth knowing is whether a cheaper one does too.
+    nearest = min(sold[:place], key=attrgetter("on.more"))
+    return [nearest, cheapest]
 
 
 def _is_sold(purchase: Purchase) -> bool:

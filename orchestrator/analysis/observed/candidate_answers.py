@@ -18,7 +18,12 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from orchestrator.analysis.observed import node_sums, queues, replay, reported_limits
+from orchestrator.analysis.observed import (
+    node_sums,
+    rate_caps,
+    reported_limits,
+    source_caps,
+)
 from orchestrator.analysis.observed.answered_observation import (
     AnsweredObservation,
     CandidateAnswer,
@@ -26,16 +31,13 @@ from orchestrator.analysis.observed.answered_observation import (
     Word,
 )
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.disk_demands import is_beyond
 from orchestrator.analysis.observed.drawn_seconds import (
     LEAST_COVERAGE,
     by_second,
     refusals,
 )
-from orchestrator.analysis.observed.replay import Counted, RateCap
-from orchestrator.analysis.observed.seeming_caps import seeming_caps
+from orchestrator.analysis.observed.rate_caps import Caps, Counted, RateCap
 from orchestrator.analysis.observed.share_bounds import (
-    Caps,
     OnDisk,
     behind_machine,
     forget,
@@ -44,7 +46,6 @@ from orchestrator.analysis.observed.share_bounds import (
 )
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import IO_BYTES, Purchase
-from orchestrator.units import gathered
 
 
 class _Sold(NamedTuple):
@@ -55,6 +56,7 @@ class _Sold(NamedTuple):
     part: float
 
 
+# Two limits may be reached in unlike seconds, so they share the tolerance.
 _SOLD = (_Sold("ios", 1e6, 0.9), _Sold("bytes", 2e10, 0.1))
 _FINE = 4096  # rates between one and the most, of which the least is sought
 
@@ -91,16 +93,17 @@ class Observed:
         beyond = 0.0
         reported = reported_limits.shares(demands)
         if source:
-            shares = _shares_at_known(source, demands)
-            beyond = _share_beyond(source, demands)
+            shares = source_caps.shares_at_known(source, demands)
+            beyond = source_caps.share_beyond(source, demands)
         else:
-            shares = _shares_at_seeming(demands)
+            shares = source_caps.shares_at_seeming(demands)
         forget(demands)
         return cls(
             tuple(demands),
             tolerance,
             source=tuple(cap for cap, share in shares.items() if share),
             inferred=source is None,
+            # At most: nobody knows whether two caps were reached in the same seconds.
             held_back=min(1.0, sum(shares.values())),
             reported=tuple(reported),
             reported_share=min(1.0, sum(reported.values())),
@@ -149,7 +152,7 @@ class Observed:
         answers = []
         for place, purchase in enumerate(purchases):
             worst = of_worst([on_disks[place] for on_disks in by_node])
-            limits = tuple(replay.caps(purchase.tier.limits, purchase.vm))
+            limits = tuple(rate_caps.caps(purchase.tier.limits, purchase.vm))
             answers.append(self._answer(purchase, limits, worst))
         return self.with_answers(answers)
 
@@ -179,6 +182,8 @@ class Observed:
     def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
         """Whether none of these is as low as one that was reached, so that what they would have
         been asked for was not seen."""
+        # What passes the larger limit first leaves a smaller one as it was: only what a larger
+        # disk would have been asked for is hidden.
         reached_caps = (*self.source, *self.reported)
         return not all(_limit_as_low(caps, reached) for reached in reached_caps)
 
@@ -187,6 +192,8 @@ class Observed:
     ) -> tuple[Word, str]:
         """The word for a purchase, with why it holds or is doubted."""
         coverage = min(demand.coverage for demand in self.demands)
+        # From what is known of the disk, to what was read, to what follows: the first that bars
+        # a word is the reason for it.
         if purchase.lacks:
             return "cannot be told", purchase.lacks
         if coverage < LEAST_COVERAGE and self.refused:
@@ -196,10 +203,12 @@ class Observed:
         if on.more > self.tolerance:
             why = self.refused or "the bounds are on both sides"
             return "cannot be told", why
+        # What was hidden while the observed disk was at its cap may all fall on this one.
         at_own_cap = max(self.held_back, self.reported_share)
         was_held_back = is_hidden and on.more + at_own_cap > self.tolerance
         if was_held_back:
             return "cannot be told", self._held_back_in_words
+        # The larger I/Os may count as several, which no reading tells.
         if purchase.unit_bytes is None:
             why = "how large an I/O counts as one is not documented"
             return "cannot be told", why
@@ -235,7 +244,7 @@ def _worst_of_several(
     apart: list[OnDisk] = []
     for disk in disks:
         apart.append(_in_place_of(disk, purchase, None))
-    machine = tuple(replay.machine_caps(purchase.vm))
+    machine = tuple(rate_caps.machine_caps(purchase.vm))
     if not machine:
         return of_worst(apart)
     behind: list[OnDisk] = []
@@ -247,66 +256,12 @@ def _worst_of_several(
 
 
 def _in_place_of(disk: Demand, purchase: Purchase, vm: Limits | None) -> OnDisk:
-    limits = tuple(replay.caps(purchase.tier.limits, vm))
+    limits = tuple(rate_caps.caps(purchase.tier.limits, vm))
     return judged(disk, limits, purchase.unit_bytes)
 
 
 def _limit_as_low(caps: Iterable[RateCap], reached: RateCap) -> bool:
     return any(cap.within(reached) for cap in caps)
-
-
-def _seconds_of(demands: Iterable[Demand]) -> float:
-    return sum(float(demand.step_s.sum()) for demand in demands)
-
-
-def _shares_at_seeming(demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """The shares of limits that nobody declared: at most the time in which I/Os may have waited
-    there. What was at a limit by the provider's own word is none of these."""
-    whole_s = _seconds_of(demands)
-    shares: dict[RateCap, float] = {}
-    for cap in seeming_caps(demands):
-        if reported_limits.explained(demands, cap):
-            continue
-        at_cap = _shares_at([cap], demands, None, whole_s)[cap]
-        waiting_s = sum(queues.waiting_s(demand, cap) for demand in demands)
-        shares[cap] = min(at_cap, waiting_s / whole_s)
-    return shares
-
-
-def _shares_at_known(source: Limits, demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """The shares of known caps. If devices are one stripe, the caps are those of all together."""
-    whole_s = _seconds_of(demands)
-    by_devices = gathered((demand.devices, demand) for demand in demands)
-    shares: dict[RateCap, float] = {}
-    for devices, alike in by_devices.items():
-        caps = replay.caps(source.times(devices))
-        shares |= _shares_at(caps, alike, source.io_unit_bytes, whole_s)
-    return shares
-
-
-def _share_beyond(source: Limits, demands: Sequence[Demand]) -> float:
-    beyond_s = 0.0
-    for demand in demands:
-        flags = is_beyond(demand, source.times(demand.devices))
-        beyond_s += replay.seconds_of(demand.step_s, flags)
-    return beyond_s / _seconds_of(demands)
-
-
-def _shares_at(
-    caps: Iterable[RateCap],
-    demands: Sequence[Demand],
-    unit: int | None,
-    whole_s: float,
-) -> dict[RateCap, float]:
-    """The share of all disks' time, `whole_s`, at each cap, at most."""
-    shares = dict.fromkeys(caps, 0.0)
-    for demand in demands:
-        for cap in shares:
-            at_most = judged(demand, (cap,), unit).queues.most
-            reached_s = at_most * float(demand.step_s.sum())
-            shares[cap] += reached_s / whole_s
-        forget([demand])
-    return shares
 
 
 # ------------------------------------------------------------------ what is needed, and worth it
@@ -316,6 +271,7 @@ def _least(demand: Demand, sold: _Sold, share: float) -> float:
     """The least rate with which no more than this share is at the cap, or `most`."""
     rates = np.geomspace(1.0, sold.most, _FINE).tolist()
 
+    # A higher cap is never reached for longer, so the first that carries is found by halving.
     def carries(rate: float) -> bool:
         cap = RateCap("", sold.counted, rate, rate)
         return judged(demand, (cap,), IO_BYTES).more <= share

@@ -11,39 +11,62 @@ import pandas as pd
 from orchestrator.analysis.observed import reading_order
 from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 
-_GAP = 1.5  # times the usual step: a reading is missing in between
-_AT_ONCE = 10  # times the most that a counter grew by between two readings
-_HASTE = 0.5  # times the usual step: the clock was set in between
+# Times the usual step: a reading is missing in between.
+_GAP = 1.5
+# Times the usual step: the clock was set in between.
+_HASTE = 0.5
+# Times the most that a counter grew by between two readings: more is the counter of another disk.
+_AT_ONCE = 10
 
 
 def grown(readings: pd.DataFrame) -> pd.DataFrame:
     """INTERVALS from time_s, node, device and QUANTITIES, which are counters as read, in the order
-    in which they came. Where one fell it began anew, and nothing is known; where a reading is
-    missing neither, nor where the clock was set: before and after it counters grow as they do.
-    UsageError if their times are in no order, or two disks have one name."""
+    in which they came. UsageError if their times are in no order, or two disks have one name."""
     table = reading_order.in_order_of_arrival(readings)
-    names = [table["node"], table["device"]]
     set_back = table.groupby(["node", "device"])["time_s"].diff() < 0
-    part = set_back.groupby(names).cumsum()
-    # Column by column, because copies of all of a week's readings would be gigabytes.
-    disk = table.groupby([*names, part]).ngroup()
+    disk = _disk_between_settings(table, set_back)
     step_s = table["time_s"].groupby(disk).diff()
     growth = _growth(table, disk)
     reading_order.refuse_two_disks(table, step_s, growth)
-    usual_s = step_s.groupby(disk).transform("median")
-    is_step = (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
-    is_growth = (growth >= 0).all(axis=1)
-    is_counted = is_step & is_growth & ~_is_there_again(table, set_back, growth)
-    intervals = table.loc[is_counted, ["node", "device"]]
-    end_s = table.loc[is_counted, "time_s"]
-    intervals["begin_s"] = end_s - step_s[is_counted]
-    intervals["end_s"] = end_s
+    # A counter that fell began anew: what it had counted before that is lost.
+    is_counted = _is_usual(step_s, disk) & (growth >= 0).all(axis=1)
+    is_counted &= ~_is_there_again(table, set_back, growth)
+    intervals = _intervals(table, step_s, is_counted)
     if QUEUE_S in table:
         # It falls short of nothing else where it is not known.
         queue_s = table[QUEUE_S].groupby(disk).diff()[is_counted]
         intervals[QUEUE_S] = queue_s.where(queue_s >= 0)
     for name in QUANTITIES:
+        # Column by column, because copies of all of a week's readings would be gigabytes.
         intervals[name] = growth.pop(name)[is_counted]
+    return intervals
+
+
+def _disk_between_settings(
+    table: pd.DataFrame, set_back: pd.Series[bool]
+) -> pd.Series[int]:
+    """A number for each reading: of its disk, and of the time between two settings of the clock."""
+    names = [table["node"], table["device"]]
+    # Across a setting nothing is known of how long a step was; on both sides counters grow as ever.
+    part = set_back.groupby(names).cumsum()
+    return table.groupby([*names, part]).ngroup()
+
+
+def _is_usual(step_s: pd.Series[float], disk: pd.Series[int]) -> pd.Series[bool]:
+    """Whether each step is neither so long that a reading is missing, nor so short that the clock
+    was set."""
+    usual_s = step_s.groupby(disk).transform("median")
+    return (step_s > _HASTE * usual_s) & (step_s <= _GAP * usual_s)
+
+
+def _intervals(
+    table: pd.DataFrame, step_s: pd.Series[float], is_counted: pd.Series[bool]
+) -> pd.DataFrame:
+    """The disks of these intervals, and when each began and ended."""
+    intervals = table.loc[is_counted, ["node", "device"]]
+    end_s = table.loc[is_counted, "time_s"]
+    intervals["begin_s"] = end_s - step_s[is_counted]
+    intervals["end_s"] = end_s
     return intervals
 
 
@@ -58,15 +81,13 @@ def _growth(table: pd.DataFrame, disk: pd.Series[int]) -> pd.DataFrame:
 def _is_there_again(
     table: pd.DataFrame, set_back: pd.Series[bool], growth: pd.DataFrame
 ) -> pd.Series[bool]:
-    """For each reading, whether its time was read before, which means that its clock was set back.
-
-    If counters do not go on as before, it is not the clock: another disk has the same name.
-    """
+    """For each reading, whether its time was read before: its clock was set back."""
     if not set_back.any():
         return set_back
     names = [table["node"], table["device"]]
     across = table[list(QUANTITIES)].groupby(names).diff()
     most = growth.groupby(names).transform("max").fillna(0.0)
+    # If counters do not go on as before, it is not the clock: another disk has the same name.
     goes_on = ((across >= 0) & (across <= _AT_ONCE * (most + 1))).all(axis=1)
     breaks = (set_back & ~goes_on).groupby(names).cumsum()
     latest_s = table.groupby([*names, breaks])["time_s"].cummax()

@@ -77,16 +77,16 @@ class Demand:
     def coverage(self) -> float:
         """The share that was read of the whole time, or else of that from first to last."""
         from_first_to_last_s = self.end_s[-1] - self.begin_s[0]
+        # Other disks may have been read for longer: what is missing of this one counts against it.
         whole_s = max(self.whole_s, from_first_to_last_s)
         return float(self.step_s.sum() / whole_s)
 
     @cached_property
     def in_flight(self) -> Array:
-        """I/Os at a time, on average over each interval; NaN where that is not known.
-
-        Each I/O takes time, so that many which took none show a counter that is not kept."""
+        """I/Os at a time, on average over each interval; NaN where that is not known."""
         if self.queue_s is None:
             return np.full(len(self.begin_s), np.nan)
+        # Each I/O takes time, so that many which took none show a counter that is not kept.
         is_left_out = (self.queue_s == 0) & (self.ios >= _TAKE_TIME_IOS)
         is_possible = np.isfinite(self.queue_s) & (self.queue_s >= 0)
         queue_s = np.where(is_possible & ~is_left_out, self.queue_s, np.nan)
@@ -103,6 +103,7 @@ class Demand:
     @cached_property
     def starts(self) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Numbers of the intervals at which stretches without a gap begin."""
+        # Readings of a second come a little early or late: that is no gap.
         after_gap = self.begin_s[1:] - self.end_s[:-1] > 0.5 * FINE_S
         return np.flatnonzero(np.concatenate(([True], after_gap)))
 

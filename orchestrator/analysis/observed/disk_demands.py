@@ -29,7 +29,8 @@ from orchestrator.tier import Burst, Limits
 # More than a known disk does: times its limits, which hold for its mean second.
 _BEYOND = 2.0
 _NO_BURST = Burst(None, None, 0.0)
-# Of a disk's counters: one device takes the name of another now and then.
+# Of a disk's counters: one device takes the name of another now and then. More of them are its
+# load, and it is not the disk that it is said to be.
 MOST_JUMPS = 3
 _PIECE = 10  # intervals, at least
 
@@ -89,6 +90,7 @@ def _in_order(intervals: pd.DataFrame) -> pd.DataFrame:
 def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """For each interval, whether it has more than such a disk can do, burst included."""
     burst = source.burst or _NO_BURST
+    # Where writes have a limit of their own, reads and writes may be at theirs at once.
     ios_per_s = max(source.iops or 0, burst.iops or 0) + (source.write_iops or 0)
     bytes_per_s = max(source.bytes_per_s or 0, burst.bytes_per_s or 0)
     most_ios = _BEYOND * (ios_per_s or np.inf)
@@ -98,10 +100,7 @@ def is_beyond(demand: Demand, source: Limits) -> np.ndarray[Any, np.dtype[np.boo
 
 
 def _without_jumps(demand: Demand, source: Limits) -> Demand:
-    """The demand without the few intervals that this disk cannot have done.
-
-    If there are many, it did them, and is not the disk that it is said to be.
-    """
+    """The demand without the few intervals that this disk cannot have done."""
     beyond = is_beyond(demand, source)
     jumps = int(beyond.sum())
     if jumps > MOST_JUMPS or beyond.all():
@@ -138,6 +137,7 @@ def _demand(
     is_fine = demand.step_s <= FINE_S
     fine = _in_turn(demand.part(is_fine))
     coarse = _in_turn(demand.part(~is_fine))
+    # Each part of the time counts once: the longer one is judged, and the other stands beside it.
     if fine.step_s.sum() >= coarse.step_s.sum():
         return fine
     return replace(coarse, pieces=_pieces(fine, coarse.resolution_s))

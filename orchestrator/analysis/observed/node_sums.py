@@ -38,6 +38,7 @@ def _sum(disks: Sequence[Demand]) -> Sequence[Demand]:
     if len(disks) == 1:
         return disks
     apart = [_with_reads_apart_where_all_have(disk, disks) for disk in disks]
+    # Sums of short intervals tell what a long one had; those of long ones tell nothing of short.
     coarsest = max(apart, key=attrgetter("resolution_s"))
     amounts = np.zeros_like(coarsest.amounts)
     is_known = np.ones(len(coarsest.begin_s), dtype=bool)
@@ -66,6 +67,7 @@ def _with_reads_apart_where_all_have(disk: Demand, disks: Sequence[Demand]) -> D
     if not any(np.isnan(other.amounts[READS]).any() for other in disks):
         return disk
     amounts = disk.amounts.copy()
+    # As sources have it that do not tell them apart: `writes` has them all.
     amounts[WRITES] = disk.ios
     amounts[READS] = np.nan
     return replace(disk, amounts=amounts)

@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.replay import RateCap, seconds_of
+from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.analysis.observed.replay import seconds_of
 from orchestrator.analysis.statistics import stats
 
 # I/Os in flight, on average. One session that computes between its I/Os has fewer than one at a
@@ -26,7 +27,7 @@ from orchestrator.analysis.statistics import stats
 _ONE_WAITS = 0.5
 # Seconds this far below a limit, as a share of it, are those at it.
 _NEAR = 0.06
-_FEWEST = 100
+_FEWEST = 100  # seconds, for an exponent
 # Exponent with which what is in flight follows the rate: 1 if nothing waits, and its bounds.
 _FOLLOWS = (0.5, 1.5)
 _CONFIDENCE = 0.99
@@ -49,6 +50,7 @@ def waiting_s(demand: Demand, cap: RateCap) -> float:
     """
     in_flight = demand.in_flight
     near = _rates(demand, cap) >= (1 - _NEAR) * cap.base
+    # Written so that NaN counts as waiting: what is not known takes no doubt away.
     may_wait = near & ~(in_flight < _ONE_WAITS)
     if _follows_the_rate(demand, cap, near):
         return 0.0
@@ -69,9 +71,11 @@ def _follows_the_rate(
     rates = _rates(demand, cap)[near]
     if len(rates) < _FEWEST or not (in_flight > 0).all():
         return False
+    # By Little's law what is in flight is the rate times how long each I/O takes.
     logs_of_rates = np.log(rates)
     each_takes = np.log(in_flight) - logs_of_rates
     slowest = float(np.quantile(each_takes, _SLOWEST) - np.median(each_takes))
+    # A queue in a few of the seconds hardly changes the exponent, but I/Os take longer in these.
     if slowest > np.log(_LONGER):
         return False
     followed = _exponent(logs_of_rates, np.log(in_flight))

@@ -14,6 +14,7 @@ import pandas as pd
 
 from orchestrator.errors import UsageError
 
+# Unix times in double precision are exact to a quarter of a microsecond.
 _ROUNDING_S = 1e-6
 # Of the readings of a disk: a clock is set back now and then, and those times are there twice.
 _MOST_TWICE = 0.1
@@ -42,6 +43,7 @@ def in_order_of_arrival(readings: pd.DataFrame) -> pd.DataFrame:
     goes_back = steps_s < 0
     if not goes_back.any():
         return readings.reset_index(drop=True)
+    # Some tools write the newest first.
     if not (steps_s > 0).any():
         return readings.iloc[::-1].reset_index(drop=True)
     back = goes_back.groupby([readings["node"], readings["device"]]).agg(
@@ -97,6 +99,7 @@ def without_repeats(
     once, and of one that begins before another has ended nothing is known.
 
     UsageError if there are many of these: then they are two disks."""
+    # By far most readings are so, and the loop below is slow for a week of them.
     if (begin_s[1:] >= end_s[:-1] - _ROUNDING_S).all():
         return np.ones(len(begin_s), dtype=bool)
     is_kept = np.zeros(len(begin_s), dtype=bool)
@@ -140,6 +143,7 @@ def lies_within(times_s: Times, others_s: Times) -> bool:
     steps_s = np.diff(others_s)
     if not len(steps_s):
         return False
+    # A series may go on in a gap of another: both may be of one disk.
     is_read = steps_s <= _GAP * np.median(steps_s)
     later = np.searchsorted(others_s, times_s)
     is_between = (later > 0) & (later < len(others_s))

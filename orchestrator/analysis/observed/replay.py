@@ -13,137 +13,19 @@ what sums of coarse readings tell, are in docs/research/OBSERVE.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
+from orchestrator.analysis.observed.demand import Array, Demand
+from orchestrator.analysis.observed.rate_caps import SAME, End, RateCap, Slack, asked
 from orchestrator.analysis.telemetry.use.disk_seconds import AT_CAP
-from orchestrator.tier import Burst, Limits
 
-Counted = Literal["ios", "reads", "writes", "bytes"]
-End = Literal["low", "high"]
-ENDS: tuple[End, End] = ("low", "high")
-Slack = tuple[float, float]  # of a demand: less at its low end, more at its high one
-SAME: Slack = (0.0, 0.0)
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Numbers = np.ndarray[Any, np.dtype[np.intp]]
-
-
-# ------------------------------------------------------------------ limits
-
-
-@dataclass(frozen=True)
-class RateCap:
-    """One limit. base, top: I/Os or bytes per second, without and with burst credit; the same if it
-    does not burst. bucket: what a full bucket holds, in I/Os or bytes."""
-
-    name: str
-    counted: Counted
-    base: float
-    top: float
-    bucket: float = 0.0
-
-    def within(self, other: RateCap) -> bool:
-        """Whether all that it lets through the other one would let through."""
-        return (
-            self.counted == other.counted
-            and self.base <= other.base
-            and self.top <= other.top
-            and self.bucket <= other.bucket
-        )
-
-
-_NO_BURST = Burst(None, None, 0.0)
-
-
-def caps(disk: Limits, vm: Limits | None = None) -> Iterator[RateCap]:
-    """The caps of a disk and of its VM. Burst on demand is left out, because it is billed apart."""
-    yield from _caps(disk, "")
-    if vm:
-        yield from machine_caps(vm)
-
-
-def machine_caps(vm: Limits) -> Iterator[RateCap]:
-    """The caps of a VM, which hold for all of its disks together."""
-    yield from _caps(vm, " of the VM")
-
-
-def _caps(limits: Limits, place: str) -> Iterator[RateCap]:
-    burst = limits.burst
-    if not burst or not np.isfinite(burst.duration_s):
-        burst = _NO_BURST
-    lasts_s = burst.duration_s
-    if limits.write_iops is None:
-        yield from _cap(f"IOPS{place}", "ios", limits.iops, burst.iops, lasts_s)
-    else:
-        yield from _cap(f"read IOPS{place}", "reads", limits.iops, burst.iops, lasts_s)
-    # Nobody sells a burst of writes alone.
-    yield from _cap(f"write IOPS{place}", "writes", limits.write_iops, None, lasts_s)
-    most = burst.bytes_per_s
-    yield from _cap(f"bytes/s{place}", "bytes", limits.bytes_per_s, most, lasts_s)
-
-
-def _cap(
-    name: str, counted: Counted, base: int | None, peak: int | None, lasts_s: float
-) -> Iterator[RateCap]:
-    """The cap, if there is a limit."""
-    if base:
-        top = max(base, peak or 0)
-        yield RateCap(name, counted, base, top, (top - base) * lasts_s)
-
-
-def asked(
-    demand: Demand, cap: RateCap, unit: int | None, end: End, slack: Slack = SAME
-) -> Array:
-    """What of each step counts against the cap. `slack`: by how much the demand is made smaller at
-    its low end, and larger at its high one.
-
-    A disk counts an I/O that is larger than its unit as several. Sums of n I/Os bound how many:
-    max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit. Without a unit it is n. Where reads and writes
-    have one count, it bounds either of them.
-    """
-    less, more = slack
-    if cap.counted == "bytes":
-        amount = demand.bytes
-    else:
-        count = _count(demand, cap.counted, end)
-        units = _moved_bytes(demand, cap.counted) / (unit or np.inf)
-        if end == "high":
-            amount = count + units
-        else:
-            amount = np.maximum(count, units)
-    if end == "high":
-        return (1 + more) * amount
-    return (1 - less) * amount
-
-
-def _count(demand: Demand, counted: Counted, end: End) -> Array:
-    """How many I/Os. Where reads and writes have one count, either may be all of it, or none."""
-    if counted == "ios":
-        return demand.ios
-    together = demand.ios
-    if end == "low":
-        together = np.zeros(len(together))
-    reads = demand.amounts[READS]
-    apart = demand.amounts[_row(counted)]
-    return np.where(np.isnan(reads), together, apart)
-
-
-def _moved_bytes(demand: Demand, counted: Counted) -> Array:
-    if counted == "ios":
-        return demand.bytes
-    return np.asarray(demand.amounts[2 + _row(counted)])
-
-
-def _row(counted: Counted) -> int:
-    """The row of a counted quantity in amounts. Bytes stand two rows below I/Os."""
-    if counted == "reads":
-        return READS
-    return WRITES
 
 
 # ------------------------------------------------------------------ queues
@@ -166,7 +48,7 @@ def turn_into_queue(
         waiting -= np.minimum(np.minimum.accumulate(waiting), 0.0)
 
 
-def _before(values: Array, starts: Numbers, at_start: float = 0.0) -> Array:
+def before(values: Array, starts: Numbers, at_start: float = 0.0) -> Array:
     """For each step, what there was at the end of the step before it in its stretch."""
     earlier = np.empty(len(values))
     earlier[1:] = values[:-1]
@@ -212,29 +94,30 @@ def replayed(
     """
     limit = cap.base * step_s
     most = cap.top * step_s
+    # The first queue: nothing goes through faster than at the peak rate.
     waiting = stays - most
     turn_into_queue(waiting, starts)
     if not cap.bucket:
-        return Served(limit, _before(waiting, starts), np.ones(len(drawn)))
+        return Served(limit, before(waiting, starts), np.ones(len(drawn)))
     spent = cap.bucket
     if full:
         spent = 0.0
-    through = np.minimum(drawn + _before(waiting, starts), most)
-    # What goes through beyond the base takes credit, and beyond the bucket it waits.
+    through = np.minimum(drawn + before(waiting, starts), most)
+    # The second queue: what goes through beyond the base takes credit, beyond the bucket it waits.
     debt = through - limit
     turn_into_queue(debt, starts, spent)
     left = np.maximum(0.0, cap.bucket - debt)
     waiting += np.maximum(0.0, debt - cap.bucket)
-    with_credit = limit + _before(left, starts, cap.bucket - spent)
+    with_credit = limit + before(left, starts, cap.bucket - spent)
     limit = np.minimum(most, with_credit)
-    return Served(limit, _before(waiting, starts), left / cap.bucket)
+    return Served(limit, before(waiting, starts), left / cap.bucket)
 
 
 def _in_turns(commits: Array, most: Array) -> Array:
-    """How many writes these are, if all that come while one takes its turn share the next: one each
-    1 ÷ c + exp(−a ÷ c) ÷ a seconds, where c a second may be made and a come at random. The second
-    term is how long it waits for the next where none came meanwhile."""
+    """How many writes these are, if all that come while one takes its turn share the next."""
     per_turn = commits / most
+    # One each 1 ÷ c + exp(−a ÷ c) ÷ a seconds, where c a second may be made and a come at random.
+    # The second term is how long it waits for the next where none came meanwhile.
     return commits / (per_turn + np.exp(-per_turn))
 
 
@@ -246,12 +129,14 @@ def _at_end(
     unit: int | None,
     slack: Slack,
 ) -> Served:
-    """`replayed`; at the low end commits that wait share a write, so that of I/Os only reads are
-    done later, and credit is taken by turns."""
+    """`replayed`, as it is worst for the demand at the high end and best for it at the low one."""
     if end == "high":
         return _served(demand, cap, wanted, wanted, full=False)
+    # Commits that share a write still write all their bytes.
     if cap.counted == "bytes":
         return _served(demand, cap, wanted, wanted, full=True)
+    # Counters do not say which writes are commits'. At best all are: those that wait share a
+    # write, so that only reads are done later, and credit is taken by turns.
     reads = asked(demand.reads_alone, cap, unit, end, slack)
     if not cap.bucket:
         return _served(demand, cap, wanted, reads, full=True)
@@ -296,8 +181,7 @@ def together(
     """A demand against all limits of a disk.
 
     Of what a gap did to credit and backlog nothing is known: after each the bucket is taken as full
-    for the low end and as empty for the high one, without backlog. Of a demand that is smaller by
-    `slack` nothing is told but what it asks for, which at_cap is too.
+    for the low end and as empty for the high one, without backlog.
     """
     steps = len(demand.step_s)
     asks = np.zeros(steps, dtype=bool)
@@ -325,11 +209,13 @@ def _against(
     asks = wanted >= AT_CAP * cap.base * demand.step_s
     if not asks.any():
         return None
+    # Of a demand that is made smaller only D is told, so without credit no replay is needed.
     is_smaller = end == "low" and slack != SAME
     if is_smaller and not cap.bucket:
         return Replay(asks, asks, np.ones(len(wanted)), cap.name)
     served = _at_end(demand, cap, wanted, end, unit, slack)
     limit = served.limit
+    # In place, because of a week's seconds each array is large.
     limit *= AT_CAP
     return Replay(
         asks=wanted >= limit,
@@ -337,54 +223,3 @@ def _against(
         credit=served.credit,
         binding=cap.name,
     )
-
-
-# ------------------------------------------------------------------ sums alone
-
-
-class HardBand(NamedTuple):
-    """Seconds at any of the caps whatever happens within the intervals: at least, in all; at most,
-    in each interval."""
-
-    least_s: float
-    most_s: Array
-
-
-def hard(
-    demand: Demand, limits: Sequence[RateCap], unit: int | None, slack: Slack = SAME
-) -> HardBand:
-    """What sums alone tell."""
-    step_s = demand.step_s
-    least_s = 0.0
-    most_s = np.zeros(len(step_s))
-    for cap in limits:
-        low = asked(demand, cap, unit, "low", slack)
-        least_s = max(least_s, _least_s(demand, cap, low))
-        high = asked(demand, cap, unit, "high", slack)
-        most_s += _most_s(demand, cap, high)
-    return HardBand(min(least_s, float(step_s.sum())), np.minimum(step_s, most_s))
-
-
-def _least_s(demand: Demand, cap: RateCap, wanted: Array) -> float:
-    """What the highest of each backlog, without a bucket's credit, takes to be served."""
-    starts = demand.starts
-    share = AT_CAP
-    if cap.bucket:
-        share = 1.0
-    over = wanted - share * cap.base * demand.step_s
-    turn_into_queue(over, starts)
-    is_first = (over > 0) & (_before(over, starts) <= 0)
-    begins = np.flatnonzero(is_first)
-    if not len(begins):
-        return 0.0
-    highest = np.maximum.reduceat(over, begins)
-    beyond = np.maximum(0, highest - cap.bucket)
-    return float(beyond.sum() / cap.base)
-
-
-def _most_s(demand: Demand, cap: RateCap, wanted: Array) -> Array:
-    """For each interval, the most that it and all that waits from before need at the base rate."""
-    full_rate = AT_CAP * cap.base
-    backlog = wanted - full_rate * demand.step_s
-    turn_into_queue(backlog, demand.starts)
-    return (wanted + _before(backlog, demand.starts)) / full_rate

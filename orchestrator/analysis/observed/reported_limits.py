@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from orchestrator.analysis.observed.demand import Demand
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.reported_throttle import Limited, ReportedThrottle
 
 _HEAP = 0.06  # half of how wide a heap is, at most, as a share of its rate
@@ -20,8 +20,7 @@ _NAMES: dict[Limited, str] = {"ios": "IOPS", "bytes": "bytes/s"}
 
 
 def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
-    """Limits that were reached → the share of all disks' time, at most: a minute counts whole. Of
-    each name the lowest, with the time at all of that name."""
+    """Limits that were reached → the share of all disks' time, at most: a minute counts whole."""
     whole_s = sum(float(demand.step_s.sum()) for demand in demands)
     lowest: dict[str, RateCap] = {}
     over_s: dict[str, float] = {}
@@ -32,6 +31,8 @@ def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
                 continue
             cap = _reached(demand, throttle)
             over_s[cap.name] = over_s.get(cap.name, 0.0) + seconds
+            # Disks may have had unlike limits. The lowest says of most candidates that something
+            # was hidden from them.
             if cap.base <= lowest.get(cap.name, cap).base:
                 lowest[cap.name] = cap
     reached: dict[RateCap, float] = {}
@@ -41,12 +42,13 @@ def shares(demands: Sequence[Demand]) -> dict[RateCap, float]:
 
 
 def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
-    """The highest rate of the intervals in which it was: the mean of one is below the limit, where
-    more was asked for in a part of it alone."""
+    """The limit, by the intervals in which it was reached."""
     amounts = demand.ios
     if throttle.limited == "bytes":
         amounts = demand.bytes
     is_over = throttle.share > 0
+    # The highest, as the mean of an interval is below the limit where more was asked for in a part
+    # of it alone.
     rate = float(np.max(amounts[is_over] / demand.step_s[is_over]))
     return RateCap(_NAMES[throttle.limited], throttle.limited, rate, rate)
 
@@ -80,9 +82,9 @@ def denied(demands: Sequence[Demand], heap: RateCap) -> bool:
 
 
 def _decides(demand: Demand, heap: RateCap) -> bool:
-    """Whether it reports of this limit for all that was read. Where seconds were read too a heap
-    may be of these, of which no provider reports anything."""
+    """Whether it reports of this limit for all that was read."""
     throttle = _throttle(demand, heap)
+    # Where seconds were read too a heap may be of these, of which no provider reports anything.
     is_of_minutes = not (demand.is_fine or demand.pieces)
     return is_of_minutes and throttle is not None and throttle.is_of_all
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from orchestrator.analysis.observed.demand import READ_BYTES, Array, Demand
-from orchestrator.analysis.observed.replay import Counted, RateCap
+from orchestrator.analysis.observed.rate_caps import Counted, RateCap
 
 
 class _Quantity(NamedTuple):
@@ -37,6 +37,8 @@ class _Width(NamedTuple):
 
 
 _QUANTITIES = (_Quantity("ios", "IOPS", 100.0), _Quantity("bytes", "bytes/s", 1e7))
+# Seconds at a limit vary by up to 3 %, hence the wide band. With 2.5 times as many seconds as the
+# band below 9 % of limits of the worst kind were missed (docs/research/OBSERVE.md).
 _WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.0))
 # Where it is known what was in flight: `queues` takes the doubt away from loads that look so.
 _WIDTHS_WITH_QUEUES = (_Width(0.02, 5.0), _Width(0.06, 1.5))
@@ -60,6 +62,7 @@ def seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
         heaps += _heaps(demand)
         demand.forget()
     by_name: dict[str, RateCap] = {}
+    # From high to low, so that the lowest of a name stays.
     for cap in sorted(heaps, key=attrgetter("base"), reverse=True):
         by_name[cap.name] = cap
     return by_name.values()
@@ -94,26 +97,42 @@ def _heaped_at(rates: Array, widths: Sequence[_Width]) -> float | None:
     """The rate at which the largest heap is, of rates in rising order; None without any."""
     if _is_steady_load(rates):
         return None
+    # A limit is where many seconds are, so rates are tried where seconds are dense.
     tried = np.unique(np.quantile(rates, np.linspace(0.01, 1.0, _RATES)))
     tried = tried[tried > 0]
-    most = 0
-    heaped_at = None
+    largest = _Heap(0, 0.0)
     for width in widths:
-        begins = np.searchsorted(rates, tried * (1 - width.half), "left")
-        ends = np.searchsorted(rates, tried * (1 + width.half), "right")
-        below = begins - np.searchsorted(rates, tried * (1 - 3 * width.half), "left")
-        far_above = tried * (1 + 1.5 * width.half)
-        above = len(rates) - np.searchsorted(rates, far_above, "right")
-        inside = ends - begins
-        few = np.maximum(_ABOVE_OF_HEAP * inside, _ABOVE_OF_ALL * len(rates))
-        is_heap = (inside >= _FEWEST) & (inside >= width.times * below) & (above <= few)
-        if not is_heap.any():
-            continue
-        place = int(np.argmax(np.where(is_heap, inside, 0)))
-        if inside[place] > most:
-            most = int(inside[place])
-            heaped_at = float(np.median(rates[begins[place] : ends[place]]))
-    return heaped_at
+        heap = _largest_heap(rates, tried, width)
+        if heap is not None and heap.seconds > largest.seconds:
+            largest = heap
+    if not largest.seconds:
+        return None
+    return largest.rate
+
+
+class _Heap(NamedTuple):
+    """How many seconds it has, and the median rate of these."""
+
+    seconds: int
+    rate: float
+
+
+def _largest_heap(rates: Array, tried: Array, width: _Width) -> _Heap | None:
+    """The heap with most seconds, of those around the rates tried."""
+    begins = np.searchsorted(rates, tried * (1 - width.half), "left")
+    ends = np.searchsorted(rates, tried * (1 + width.half), "right")
+    inside = ends - begins
+    below = begins - np.searchsorted(rates, tried * (1 - 3 * width.half), "left")
+    # A quarter of the band's width further up, so that its own upper tail is not held against it.
+    far_above = tried * (1 + 1.5 * width.half)
+    above = len(rates) - np.searchsorted(rates, far_above, "right")
+    few = np.maximum(_ABOVE_OF_HEAP * inside, _ABOVE_OF_ALL * len(rates))
+    is_heap = (inside >= _FEWEST) & (inside >= width.times * below) & (above <= few)
+    if not is_heap.any():
+        return None
+    place = int(np.argmax(np.where(is_heap, inside, 0)))
+    heaped = rates[begins[place] : ends[place]]
+    return _Heap(int(inside[place]), float(np.median(heaped)))
 
 
 def _is_steady_load(rates: Array) -> bool:

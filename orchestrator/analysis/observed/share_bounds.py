@@ -24,23 +24,12 @@ import pandas as pd
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.demand import HOUR_S, Array, Demand
+from orchestrator.analysis.observed.demand_bounds import Bounds, bounds_of
 from orchestrator.analysis.observed.drawn_seconds import (
-    SPREAD,
-    SPREAD_OF_D,
     Band,
-    band,
     by_second,
 )
-from orchestrator.analysis.observed.replay import (
-    SAME,
-    End,
-    Flags,
-    RateCap,
-    Replay,
-    Slack,
-)
-
-Caps = tuple[RateCap, ...]
+from orchestrator.analysis.observed.rate_caps import SAME, Caps
 
 # A database asks another disk for another sum: for so much less or more of the demand, as
 # PostgreSQL did (docs/research/OBSERVE.md).
@@ -48,7 +37,6 @@ SLACK = (0.3, 0.1)
 # Of the resolution T: for so long a bucket must last, for its credit to be followed.
 CREDIT_STEPS = 10
 _EMPTY = 1e-9  # of a full bucket
-_NOT_KNOWN = Band(np.nan, np.nan)
 
 
 # ------------------------------------------------------------------ one disk
@@ -83,8 +71,8 @@ class OnDisk:
 @lru_cache(maxsize=256)
 def judged(demand: Demand, caps: Caps, unit: int | None) -> OnDisk:
     """What these limits would have done. unit: up to so many bytes an I/O counts as one."""
-    bounds = _bounds(demand, caps, unit, SAME)
-    slackened = _bounds(demand, caps, unit, SLACK)
+    bounds = bounds_of(demand, caps, unit, SAME)
+    slackened = bounds_of(demand, caps, unit, SLACK)
     less = slackened.waits.least
     if np.isnan(less):
         # Nothing is known of seconds.
@@ -112,9 +100,8 @@ def forget(demands: Iterable[Demand]) -> None:
 
 
 def _clipped(share: Band, less: float, more: float) -> Band:
-    """The band between the figures of the smaller and the larger demand.
-
-    Seconds are drawn anew for each, so by chance a larger demand may come out lower."""
+    """The band between the figures of the smaller and the larger demand."""
+    # Seconds are drawn anew for each, so by chance a larger demand may come out lower.
     least, most = np.clip(share, less, more).tolist()
     return Band(least, most)
 
@@ -127,8 +114,9 @@ class _CreditLeft(NamedTuple):
     empty_s: Band | None
 
 
-def _credit(demand: Demand, caps: Caps, bounds: _Bounds) -> _CreditLeft:
+def _credit(demand: Demand, caps: Caps, bounds: Bounds) -> _CreditLeft:
     """Credit is followed where even the bucket that is soonest empty lasts for many steps."""
+    # Within a step nobody knows when its I/Os came, and so not when the credit was gone.
     steps = _in_steps(demand)
     lasting_s: list[float] = []
     for cap in caps:
@@ -180,108 +168,7 @@ def _in_steps(demand: Demand) -> Demand:
     return demand
 
 
-# ------------------------------------------------------------------ bounds
-
-
-@dataclass(frozen=True)
-class _Bounds:
-    """waits, queues: D and S; D is not known without seconds. reached_s: of each step the most that
-    may be at a cap, in seconds. low, high: the replays with the least and the most."""
-
-    waits: Band
-    queues: Band
-    reached_s: Array
-    low: Replay
-    high: Replay
-
-
-@dataclass(frozen=True)
-class _Draws:
-    """The replays of several draws of a demand; of the demand itself where nothing is drawn.
-
-    low, high: one replay for each draw, with the least and the most. step_s: of a draw's steps.
-    whole_s: how much time was read."""
-
-    low: Sequence[Replay]
-    high: Sequence[Replay]
-    step_s: Array
-    whole_s: float
-
-    def share(self, flags: Flags) -> float:
-        return replay.seconds_of(self.step_s, flags) / self.whole_s
-
-    def shares_asking(self, replays: Sequence[Replay]) -> list[float]:
-        """D of each draw."""
-        return [self.share(drawn.asks) for drawn in replays]
-
-    def shares_at_cap(self, replays: Sequence[Replay]) -> list[float]:
-        """S of each draw."""
-        return [self.share(drawn.at_cap) for drawn in replays]
-
-    @property
-    def reached_s(self) -> Array:
-        """The most of S in each step, as the mean of all draws."""
-        at_cap = np.mean([drawn.at_cap for drawn in self.high], axis=0)
-        return np.asarray(at_cap * self.step_s)
-
-
-def _bounds(demand: Demand, caps: Caps, unit: int | None, slack: Slack) -> _Bounds:
-    seconds = by_second(demand)
-    basis = seconds or (demand,)
-    draws = _Draws(
-        low=_replays(basis, caps, unit, "low", slack),
-        high=_replays(basis, caps, unit, "high", slack),
-        step_s=basis[0].step_s,
-        whole_s=float(demand.step_s.sum()),
-    )
-    if demand.is_fine:
-        return _by_seconds(draws)
-    hard = replay.hard(demand, caps, unit, slack)
-    least = hard.least_s / draws.whole_s
-    within = Band(least, float(hard.most_s.sum()) / draws.whole_s)
-    if seconds:
-        return _by_draws(draws, within, slack)
-    return _Bounds(_NOT_KNOWN, within, hard.most_s, draws.low[0], draws.high[0])
-
-
-def _replays(
-    basis: Iterable[Demand], caps: Caps, unit: int | None, end: End, slack: Slack
-) -> list[Replay]:
-    return [replay.together(drawn, caps, unit, end, slack) for drawn in basis]
-
-
-def _by_seconds(draws: _Draws) -> _Bounds:
-    """The demand was read in seconds: its two replays are the bounds."""
-    (low,) = draws.low
-    (high,) = draws.high
-    waits = Band(draws.share(low.asks), draws.share(high.asks))
-    queues = Band(draws.share(low.at_cap), draws.share(high.at_cap))
-    return _Bounds(waits, queues, draws.reached_s, low, high)
-
-
-def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> _Bounds:
-    """Seconds were drawn: each end has a band of its own, from the spread of the draws.
-
-    The least is not held to the hard band, because that sees more at the cap where it knows
-    less."""
-    low_queues = draws.shares_at_cap(draws.low)
-    high_queues = draws.shares_at_cap(draws.high)
-    queues = Band(
-        least=band(low_queues, (0.0, hard.most)).least,
-        most=band(high_queues, hard).most,
-    )
-    spread = SPREAD
-    if slack == SAME:
-        spread = SPREAD_OF_D
-    # D ≤ S, whatever was drawn.
-    within = Band(0.0, queues.most)
-    low_waits = draws.shares_asking(draws.low)
-    high_waits = draws.shares_asking(draws.high)
-    waits = Band(
-        least=band(low_waits, within, spread).least,
-        most=band(high_waits, within, spread).most,
-    )
-    return _Bounds(waits, queues, draws.reached_s, draws.low[0], draws.high[0])
+# ------------------------------------------------------------------ several disks
 
 
 def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
@@ -299,15 +186,13 @@ def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
 
 
 def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
-    """The worst disk of a node, behind the caps of the machine that all its disks share.
-
-    At most the disk is at its caps in other seconds than the machine is: then their shares add
-    up."""
+    """The worst disk of a node, behind the caps of the machine that all its disks share."""
     worst = of_worst([disks, machine])
     return replace(
         worst,
         waits=_either(disks.waits, machine.waits),
         queues=_either(disks.queues, machine.queues),
+        # At most the disk is at its caps in other seconds than the machine is.
         more=min(1.0, disks.more + machine.more),
         empty_s=disks.empty_s,
     )

@@ -17,10 +17,14 @@ import numpy as np
 from orchestrator.analysis.statistics import stats
 
 LEVEL = 0.05  # chance that a series without any change gets one
-SMALLEST = 2  # values between changes: of a single one nobody knows whether it is the new level
-FEWEST = 8  # values below which no split into two can be rarer than `LEVEL` among permutations
+# Values between changes: of a single one nobody knows whether it is the new level.
+SMALLEST = 2
+# Values below which no split into two can be rarer than `LEVEL` among permutations.
+FEWEST = 8
 PERMUTATIONS = 999
-SEED = 2014  # any; fixed
+# Any number will do, but always the same one: the same series has the same answer.
+SEED = 2014
+# Permutations are worked out in batches of so many distances, so that memory does not grow.
 _NUMBERS_AT_ONCE = 50_000
 
 
@@ -34,10 +38,7 @@ def ratio(
     or a value is not positive and finite.
 
     `history`: the values of other campaigns, at least two, for an interval that also holds what
-    differs between campaigns of equal truth. Their means spread as those of both sides do, so the
-    difference of two such means has Student's prediction interval with k - 1 degrees of freedom
-    (Hahn and Meeker 1991). As many values of each are used as the smaller side has, for the mean of
-    more is steadier. The wider of both intervals holds."""
+    differs between campaigns of equal truth."""
     if not before or not after:
         raise ValueError("a ratio needs a value on each side")
     left = stats.logs_for_ratio(before)
@@ -46,17 +47,30 @@ def ratio(
     count = min(left.size, right.size)
     if count < 2:
         return stats.Ratio(math.exp(change), None, None, None)
-    errors = [_error_of_mean(left), _error_of_mean(right)]
-    freedom = _freedom(errors, [left.size, right.size])
-    alone = stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
+    alone = _by_welch(change, left, right)
     if not history:
         return alone
-    means = [stats.logs_for_ratio(values[:count]).mean() for values in history]
-    # Of a difference of two means, each of which differs between campaigns as these do.
-    error = math.sqrt(2) * stats.spread_of_logs(np.asarray(means))
-    days = stats.ratio_by_t(change, error, len(means) - 1, stats.CONFIDENCE)
+    # As many values of each as the smaller side has: the mean of more would be steadier.
+    days = _by_days(change, [values[:count] for values in history])
+    # Noise within both campaigns is seen in one, that between days in the other: the wider holds.
     wider = min(alone, days, key=_low)
     return replace(wider, p_value=max(alone.p_value or 0.0, days.p_value or 0.0))
+
+
+def _by_welch(change: float, left: np.ndarray, right: np.ndarray) -> stats.Ratio:
+    """With an interval by the noise within both sides alone."""
+    errors = [_error_of_mean(left), _error_of_mean(right)]
+    freedom = _freedom(errors, [left.size, right.size])
+    return stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
+
+
+def _by_days(change: float, history: Sequence[Sequence[float]]) -> stats.Ratio:
+    """With Student's prediction interval of k − 1 degrees of freedom, by how the means of other
+    campaigns spread (Hahn and Meeker 1991)."""
+    means = [stats.logs_for_ratio(values).mean() for values in history]
+    # Both means differ between days as these do, so their difference varies √2 times as much.
+    error = math.sqrt(2) * stats.spread_of_logs(np.asarray(means))
+    return stats.ratio_by_t(change, error, len(means) - 1, stats.CONFIDENCE)
 
 
 def _error_of_mean(logs: np.ndarray) -> float:
@@ -68,18 +82,19 @@ def _low(ratio: stats.Ratio) -> float:
 
 
 def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
-    """Degrees of freedom, more careful than Welch's own. Welch and Satterthwaite's are too many for
-    two to five values a side of unlike noise: up to 6 % false alarms instead of 5 %, and 10 % if
-    the counts differ too. Those of the smaller side are the proven lower bound (Mickey and Brown
-    1966); half-way to it holds the 5 % with equal counts."""
+    """Degrees of freedom, more careful than Welch's own."""
+    # The proven lower bound: those of the smaller side (Mickey and Brown 1966).
     least = float(min(counts) - 1)
+    # Welch and Satterthwaite's are too many for two to five values a side of unlike noise: with
+    # unlike counts up to 10 % false alarms instead of 5 %, with equal ones 6 %.
     if counts[0] != counts[1]:
         return least
     squares = [error**2 for error in errors]
-    parts = [
-        square**2 / (count - 1) for square, count in zip(squares, counts, strict=True)
-    ]
+    parts: list[float] = []
+    for square, count in zip(squares, counts, strict=True):
+        parts.append(square**2 / (count - 1))
     by_welch = sum(squares) ** 2 / sum(parts)
+    # With equal counts, half-way to the lower bound holds the 5 %.
     return (by_welch + least) / 2
 
 
@@ -93,6 +108,7 @@ def change_points(values: Sequence[float] | np.ndarray) -> tuple[int, ...]:
     distances = np.abs(data[:, None] - data[None, :])
     draw = np.random.default_rng(SEED)
     borders = [0, int(data.size)]
+    # One cut after the other, until chance explains the best that is left.
     while True:
         best, place = _best_split(distances, borders)
         if place is None or not _is_rare(distances, borders, best, draw):
@@ -129,12 +145,15 @@ def _energies(distances: np.ndarray) -> np.ndarray:
     sums = distances.cumsum(-2).cumsum(-1)
     left = np.arange(SMALLEST, size - SMALLEST + 1)
     right = size - left
-    within_left = sums[..., left - 1, left - 1]  # each pair twice
-    of_left = sums[..., left - 1, -1]  # with all
-    within_right = sums[..., -1, -1, None] - 2 * of_left + within_left
-    between = (of_left - within_left) / (left * right)
-    inside = within_left / (left * (left - 1)) + within_right / (right * (right - 1))
-    return np.asarray(left * right / size * (2 * between - inside))
+    # Sums over a square of the table have each pair twice.
+    sum_left = sums[..., left - 1, left - 1]
+    sum_left_with_all = sums[..., left - 1, -1]
+    sum_right = sums[..., -1, -1, None] - 2 * sum_left_with_all + sum_left
+    between = (sum_left_with_all - sum_left) / (left * right)
+    within_left = sum_left / (left * (left - 1))
+    within_right = sum_right / (right * (right - 1))
+    energies = 2 * between - within_left - within_right
+    return np.asarray(left * right / size * energies)
 
 
 def _is_rare(
@@ -144,20 +163,30 @@ def _is_rare(
     draw: np.random.Generator,
 ) -> bool:
     """Whether the values of each stretch, in any order, split as well as they do in time at most
-    LEVEL of the time: (as good + 1) / (PERMUTATIONS + 1)."""
+    LEVEL of the time."""
+    # The chance is (as good + 1) / (PERMUTATIONS + 1): the order in time is one of them.
     allowed = LEVEL * (PERMUTATIONS + 1) - 1
     at_once = max(1, _NUMBERS_AT_ONCE // distances.size)
     done = 0
     as_good = 0
+    # Once too many are as good, the rest cannot make the split rare again.
     while done < PERMUTATIONS and as_good <= allowed:
         count = min(at_once, PERMUTATIONS - done)
-        best = np.zeros(count)
-        for stretch in _stretches(borders):
-            places = np.tile(np.arange(stretch.start, stretch.stop), (count, 1))
-            order = draw.permuted(places, axis=1)
-            shuffled = distances[order[:, :, None], order[:, None, :]]
-            best = np.maximum(best, _energies(shuffled).max(axis=-1))
+        best = _best_of_shuffled(distances, borders, count, draw)
         # The same sums, in another order, differ in their last digits.
         as_good += int((best >= seen * (1 - 1e-12)).sum())
         done += count
     return as_good <= allowed
+
+
+def _best_of_shuffled(
+    distances: np.ndarray, borders: Sequence[int], count: int, draw: np.random.Generator
+) -> np.ndarray:
+    """The largest energy of any split, of `count` orders drawn by lot within the stretches."""
+    best = np.zeros(count)
+    for stretch in _stretches(borders):
+        places = np.tile(np.arange(stretch.start, stretch.stop), (count, 1))
+        order = draw.permuted(places, axis=1)
+        shuffled = distances[order[:, :, None], order[:, None, :]]
+        best = np.maximum(best, _energies(shuffled).max(axis=-1))
+    return best

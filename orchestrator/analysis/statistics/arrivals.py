@@ -1,5 +1,5 @@
 """How far the number of arrivals at random may be from what is expected of them. Pure."""
 
-CHANCE = (
-    3.0  # standard deviations of their number in a window: roots of what is expected
-)
+# Standard deviations of their number in a window. Of Poisson arrivals one is the root of what is
+# expected, and three are exceeded in about one of 700 windows.
+CHANCE = 3.0

@@ -20,6 +20,7 @@ _POWER = 2.0
 # Shares are worked out for this chance. At higher ones they are larger, so tests at the usual 5 %
 # have a reserve, which t-tests of few values use up (tests/bench/bench_until.py).
 _CHANCE = 0.01
+# The grid on which the density of a sum is kept: beyond eight deviations nothing is left of it.
 _STEPS_PER_DEVIATION = 100
 _DEVIATIONS = 8
 
@@ -34,20 +35,34 @@ def shares(first: int, most: int) -> dict[int, float]:
         return {first: 1.0}
     spread = np.sqrt(most) * _DEVIATIONS
     sums = np.linspace(-spread, spread, 2 * _STEPS_PER_DEVIATION * _DEVIATIONS + 1)
-    step = sums[1] - sums[0]
-    going_on = np.zeros_like(sums)  # density of the sum where no look has answered yet
-    going_on[sums.size // 2] = 1 / step
+    # Density of the sum where no look has answered yet: before the first value it is zero for sure.
+    going_on = np.zeros_like(sums)
+    going_on[sums.size // 2] = 1 / (sums[1] - sums[0])
     share_by_look: dict[int, float] = {}
     for before, n in pairwise((0, *looks)):
         added = np.exp(-(sums**2) / (2 * (n - before)))
         going_on = np.convolve(going_on, added / added.sum(), mode="same")
-        beyond = (np.cumsum(going_on[::-1])[::-1] - going_on / 2) * step
-        spent = _CHANCE * ((n / most) ** _POWER - (before / most) ** _POWER)
-        bound = float(np.interp(-spent, -beyond, sums))
+        spent = _spent(n, most) - _spent(before, most)
+        bound = _bound(sums, going_on, spent)
         beyond_bound = distributions.normal_below(-bound / math.sqrt(n))
         share_by_look[n] = beyond_bound / _CHANCE
+        # Beyond the bound this look answers, and there is no later one.
         going_on = np.where(sums < bound, going_on, 0.0)
     return share_by_look
+
+
+def _spent(repetitions: int, most: int) -> float:
+    """The chance of a false answer that may be used up after so many of `most` repetitions."""
+    return float(_CHANCE * (repetitions / most) ** _POWER)
+
+
+def _bound(sums: np.ndarray, density: np.ndarray, chance: float) -> float:
+    """The sum that is exceeded with this chance."""
+    step = sums[1] - sums[0]
+    # Half of its own cell lies above a point of the grid.
+    beyond = (np.cumsum(density[::-1])[::-1] - density / 2) * step
+    # Interpolation needs rising places, and the chance beyond a sum falls.
+    return float(np.interp(-chance, -beyond, sums))
 
 
 def repetitions(plan: Plan, workload: str) -> int:
@@ -61,6 +76,7 @@ def share(plan: Plan, workload: str) -> float:
     """Share of the look at which a workload stands, by planned repetitions; 1 with one look."""
     if not plan.looks:
         return 1.0
+    # A look that was not planned has the least share of all, which is the careful choice.
     return plan.looks.get(repetitions(plan, workload), min(plan.looks.values()))
 
 

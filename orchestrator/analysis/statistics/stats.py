@@ -16,12 +16,16 @@ import numpy as np
 from orchestrator.analysis.statistics import distributions
 
 CONFIDENCE = 0.95
-NOISE_FLOOR = 0.005  # relative standard deviation between repetitions that we never assume less of
-_FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR  # which is of either side
+# The relative standard deviation between repetitions is never taken for less: two or three values
+# can agree by luck, and would prove anything.
+NOISE_FLOOR = 0.005
+# A change has the noise of both sides, whose variances add up.
+_FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR
+# Between 1, if one treatment has all the noise, and k − 1, if all k have the same: with 1.5 a claim
+# at the margin is false in 1.8 to 6.6 % of pairs (docs/research/ERROR-RATES.md).
 _FREEDOM_OF_TWO_BLOCKS = 1.5
-MIN_BEYOND = (
-    10  # observations beyond a percentile, without which it is one or two outliers
-)
+# Observations beyond a percentile, without which it is one or two outliers.
+MIN_BEYOND = 10
 MAX_REPETITIONS = 50
 LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
 _SPREAD_HOLDS = 0.8  # of campaigns, in which the range of the spread has the true one
@@ -61,13 +65,15 @@ def rank(count: int, percent: float) -> int:
     """Its place among `count` values in order, from 1. ValueError if 0, or outside 0 < p ≤ 100."""
     if count == 0 or not 0 < percent <= 100:
         raise ValueError(f"no {percent}th percentile of {count} values")
-    return max(1, math.ceil(count * (percent / 100)))  # as NumPy multiplies
+    # Multiplied in the order in which NumPy does, so that both round to the same place.
+    return max(1, math.ceil(count * (percent / 100)))
 
 
 def percentile_min_count(percent: float) -> int:
     """Observations it needs, ten beyond it: 1,000 for p99. ValueError outside 0 ≤ percent < 100."""
     if not 0 <= percent < 100:
         raise ValueError(f"a percentile below 100 is expected, got {percent}")
+    # In floating point 1 − 0.9 is a little less than 0.1: unrounded, p90 would need 101 of them.
     return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
 
 
@@ -103,6 +109,7 @@ class Ratio:
         """One-sided p-value of the hypothesis that it is `bound` or more; 1 without an interval."""
         if self.error is None:
             return 1.0
+        # Student's test on logarithms, as the interval has it: both agree at their ends.
         t = math.log(self.ratio / bound) / self.error
         return distributions.t_below(self.freedom, t)
 
@@ -113,12 +120,12 @@ def ratio_of_means(
     confidence: float = CONFIDENCE,
 ) -> Ratio:
     """The ratio of contender to baseline, with an interval by Student's paired test on logarithms.
-    The values stand in blocks: the i-th of both sides are of the same repetition, so what slows a
-    whole repetition down cancels out (Student 1908). Logarithms, because run-to-run noise of rates
-    and times is proportional, and because the interval of a ratio is then exact and the same
-    whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999). No interval if there
-    is one block. ValueError if a value is not positive and finite (such a ratio has no meaning), or
-    if a side has no values or more than the other."""
+    The values stand in blocks: the i-th of both sides are of the same repetition. No interval if
+    there is one block. ValueError if a value is not positive and finite (such a ratio has no
+    meaning), or if a side has no values or more than the other."""
+    # Paired, as what slows a whole repetition down then cancels out (Student 1908). Of logarithms,
+    # because noise of rates and times is proportional, and because the interval is then the same
+    # whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999).
     return _ratio_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES, confidence)
 
 
@@ -141,20 +148,22 @@ def ratio_beside_order(
 
     The first run of a block may be slower than the others, or faster, in every block alike.
     `first`: for each block 1 if the contender came first, −1 if the baseline did, else 0. It is the
-    least squares of a line, which costs a degree of freedom. Where the order never changes it
-    cannot be told from the treatments. ValueError as from `ratio_of_means`.
+    least squares of a line. ValueError as from `ratio_of_means`.
     """
     logs = _changes(baseline, contender)
     order = np.asarray(first, dtype=float)
     middle = float(order.mean())
     weight = float(((order - middle) ** 2).sum())
+    # An order that never changes cannot be told from the treatments.
     if weight <= 0 or logs.size <= 2:
         return _ratio_of_logs(logs, _FLOOR_OF_CHANGES, confidence)
     slope = float(((order - middle) * logs).sum()) / weight
     off = logs - logs.mean() - slope * (order - middle)
+    # The mean and the slope are fitted: each costs a degree of freedom.
     freedom = logs.size - 2
     spread = max(math.sqrt(float((off**2).sum()) / freedom), _FLOOR_OF_CHANGES)
     error = spread * math.sqrt(1 / logs.size + middle**2 / weight)
+    # Where neither came first: the line at zero, not at the middle of the orders that there were.
     change = float(logs.mean()) - slope * middle
     return ratio_by_t(change, error, freedom, confidence)
 
@@ -168,13 +177,8 @@ def ratio_of_two_blocks(
     """The ratio as from `ratio_of_means`, of two blocks.
 
     A pair has only one difference of differences there, so the spread is taken from all treatments:
-    `others` are those beside the pair. With k treatments, the mean variance of all pairs is 2 ÷ k
-    of the sum of all treatments' variances. Times k ÷ 2 it is on average never below that of any
-    pair, whichever treatment has the noise.
-
-    It has between one degree of freedom (one treatment has all the noise) and k − 1 (all have the
-    same): 1.5 are taken (docs/research/ERROR-RATES.md). ValueError as from `ratio_of_means`, and if
-    there are not two blocks.
+    `others` are those beside the pair. ValueError as from `ratio_of_means`, and if there are not
+    two blocks.
     """
     changes: list[float] = []  # of each treatment, from the first block to the second
     for values in (baseline, contender, *others):
@@ -182,6 +186,8 @@ def ratio_of_two_blocks(
             raise ValueError("two blocks need two values of each treatment")
         first, second = logs_for_ratio(values)
         changes.append(float(second - first))
+    # The mean variance of all pairs is 2 ÷ k of the sum of the variances of k treatments. Times
+    # k ÷ 2 it is on average never below that of any pair, whichever treatment has the noise.
     variance = len(changes) * float(np.var(changes, ddof=1)) / 4
     error = max(math.sqrt(variance), _FLOOR_OF_CHANGES / math.sqrt(2))
     change = float(_changes(baseline, contender).mean())
@@ -239,6 +245,7 @@ def share_below(
     if len(values) < 2:
         return 0.0
     logs = np.log(np.asarray(values))
+    # The bound's place, in standard errors, follows noncentral t: its offset is that of the share.
     root = math.sqrt(len(values))
     room = root * (math.log(limit) - float(logs.mean())) / spread_of_logs(logs)
     deviations = distributions.t_offset(logs.size - 1, confidence, room) / root
@@ -251,6 +258,7 @@ def chance_of_share_above(values: Sequence[float], limit: float) -> float | None
     if len(values) < 2:
         return None
     data = np.asarray(values, dtype=float)
+    # Shares that are all zero have no spread, and would prove any limit to be kept.
     spread = max(float(data.std(ddof=1)), NOISE_FLOOR * limit)
     error = spread / math.sqrt(data.size)
     t = (float(data.mean()) - limit) / error
@@ -295,6 +303,7 @@ def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) ->
     count = len(p_values)
     if not count:
         return alpha
+    # From the worst claim on: if even that one reaches alpha, all of them hold at alpha.
     falling = sorted(p_values, reverse=True)
     for place, p_value in enumerate(falling, start=1):
         if p_value <= alpha / place:
@@ -338,6 +347,7 @@ def repetitions_range(
         raise ValueError(f"{count} values tell no range")
     freedom = ratio.freedom
     spread = ratio.error * math.sqrt(count)
+    # The variance of normal values over the true one is chi-square by its degrees of freedom.
     tail = (1 - _SPREAD_HOLDS) / 2
     largest = distributions.chi_square_quantile(freedom, tail)
     least = distributions.chi_square_quantile(freedom, 1 - tail)

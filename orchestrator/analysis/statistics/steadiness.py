@@ -12,8 +12,14 @@ import numpy as np
 
 from orchestrator.analysis.statistics.stats import CONFIDENCE, t_quantile
 
+# Seconds next to each other are not independent, as checkpoints and vacuum last for several: so
+# chance is judged by the means of ten batches (Conway 1963).
 BATCHES = 10
+# SNIA's steady state: along the fitted line (Solid State Storage Performance Test Specification
+# 2.0).
 MAX_DRIFT_PCT = 10.0
+# A drift of 10 % raises the second half by 5 %; a step in the middle shows here before it tilts the
+# line as much.
 MAX_HALVES_PCT = 5.0
 
 
@@ -41,11 +47,8 @@ class Steadiness:
 
 
 def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness | None:
-    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance. 10 %
-    along the fitted line is SNIA's steady state (Solid State Storage Performance Test Specification
-    2.0). Chance is judged by ten batch means (Conway 1963), since seconds next to each other are
-    not independent: checkpoints and vacuum last for several. None if there are fewer than twenty
-    finite values, or their mean is not above zero."""
+    """Judges a series: it is steady if it drifts by less than 10 %, or no more than by chance. None
+    if there are fewer than twenty finite values, or their mean is not above zero."""
     series = _finite_in_time(times_s, values)
     if series.size < 2 * BATCHES:
         return None
@@ -53,22 +56,34 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
     if mean <= 0:
         return None
     batches = [batch.mean() for batch in np.array_split(series, BATCHES)]
-    relative = np.asarray(batches) / mean
-    # The batches' places around the middle, so that the line passes through 1 there.
-    places = np.arange(BATCHES) - (BATCHES - 1) / 2
-    weight = (places**2).sum()
-    slope = float((places * relative).sum() / weight)
-    residuals = relative - 1 - slope * places
-    variance = float((residuals**2).sum()) / (BATCHES - 2)
-    error = math.sqrt(variance / float(weight))
-    quantile = t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2)
+    slope = _slope(np.asarray(batches) / mean)
     half = series.size // 2
     rise = float(series[-half:].mean() - series[:half].mean())
     return Steadiness(
-        drift_pct=100 * slope * BATCHES,
+        drift_pct=100 * slope.value * BATCHES,
         halves_pct=100 * rise / mean,
-        noise_pct=100 * quantile * error * BATCHES,
+        noise_pct=100 * slope.noise * BATCHES,
     )
+
+
+@dataclass(frozen=True)
+class _Slope:
+    """Of a line through batch means, for one batch. `noise`: what it could be by chance (95 %)."""
+
+    value: float
+    noise: float
+
+
+def _slope(relative: np.ndarray) -> _Slope:
+    """`relative`: the batch means over the mean of all."""
+    # The batches' places around the middle, so that the line passes through 1 there.
+    places = np.arange(BATCHES) - (BATCHES - 1) / 2
+    weight = float((places**2).sum())
+    slope = float((places * relative).sum() / weight)
+    residuals = relative - 1 - slope * places
+    variance = float((residuals**2).sum()) / (BATCHES - 2)
+    quantile = t_quantile(0.5 + CONFIDENCE / 2, BATCHES - 2)
+    return _Slope(slope, noise=quantile * math.sqrt(variance / weight))
 
 
 def _finite_in_time(times_s: Sequence[float], values: Sequence[float]) -> np.ndarray:

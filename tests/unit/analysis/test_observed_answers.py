@@ -24,7 +24,7 @@ from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.analysis.observed.drawn_seconds import band, by_second, unseen_share
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import SLACK, judged
 from orchestrator.errors import UsageError
 from orchestrator.tier import Limits

@@ -13,7 +13,7 @@ from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.counter_growth import grown
 from orchestrator.analysis.observed.demand import QUANTITIES, Demand
 from orchestrator.analysis.observed.disk_demands import demands
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from tests.queueing_disk import closed_sessions, one_session, open_arrivals
 from tests.simulated_demand import table
 

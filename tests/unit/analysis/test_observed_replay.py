@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis.observed import replay
+from orchestrator.analysis.observed import rate_caps, sums_alone
 from orchestrator.analysis.observed.demand import Array, Demand
-from orchestrator.analysis.observed.replay import RateCap, replayed, together
+from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.analysis.observed.replay import replayed, together
 from orchestrator.tier import Burst, Limits
 from tests.simulated_demand import as_reads, in_seconds, seconds_of, summed
 
@@ -70,19 +71,19 @@ def test_a_smaller_limit_sees_through_a_larger_one() -> None:
 
 def test_limits_of_disk_and_machine_become_caps() -> None:
     burst = Burst(3500, 170_000_000, 1800.0)
-    disk, rate = replay.caps(Limits(1100, 125_000_000, burst=burst))
+    disk, rate = rate_caps.caps(Limits(1100, 125_000_000, burst=burst))
     assert (disk.base, disk.top, disk.bucket) == (1100, 3500, 2400 * 1800)
     assert (rate.counted, rate.bucket) == ("bytes", 45_000_000 * 1800)
-    apart = replay.caps(Limits(), Limits(3000, None, write_iops=15_000))
+    apart = rate_caps.caps(Limits(), Limits(3000, None, write_iops=15_000))
     assert [(cap.name, cap.counted, cap.base) for cap in apart] == [
         ("read IOPS of the VM", "reads", 3000),
         ("write IOPS of the VM", "writes", 15_000),
     ]
-    alike = replay.caps(Limits(3000, None, write_iops=3000))
+    alike = rate_caps.caps(Limits(3000, None, write_iops=3000))
     assert [cap.counted for cap in alike] == ["reads", "writes"]
-    assert list(replay.caps(Limits(5000, burst=Burst(30_000, None, float("inf"))))) == [
-        RateCap("IOPS", "ios", 5000, 5000)
-    ]
+    assert list(
+        rate_caps.caps(Limits(5000, burst=Burst(30_000, None, float("inf"))))
+    ) == [RateCap("IOPS", "ios", 5000, 5000)]
 
 
 def test_units_are_bounded_from_sums() -> None:
@@ -90,9 +91,9 @@ def test_units_are_bounded_from_sums() -> None:
     demand = in_seconds(np.array([496.0]), io_bytes=0.0)
     demand.amounts[3] = 495 * 4096 + 2**21
     cap = RateCap("IOPS", "ios", 500.0, 500.0)
-    low, high = (replay.asked(demand, cap, 2**18, end) for end in ("low", "high"))
+    low, high = (rate_caps.asked(demand, cap, 2**18, end) for end in ("low", "high"))
     assert low[0] <= 503 <= high[0]
-    assert replay.asked(demand, cap, None, "high")[0] == 496
+    assert rate_caps.asked(demand, cap, None, "high")[0] == 496
 
 
 def test_nothing_is_carried_over_a_gap() -> None:
@@ -178,7 +179,7 @@ def test_a_second_is_at_the_cap_if_any_limit_is() -> None:
 
 def hard(coarse: Demand, cap: RateCap) -> tuple[float, float]:
     """Seconds at the cap, at least and at most."""
-    least_s, most_s = replay.hard(coarse, [cap], None)
+    least_s, most_s = sums_alone.hard(coarse, [cap], None)
     return least_s, float(most_s.sum())
 
 

@@ -33,7 +33,7 @@ from orchestrator.analysis.observed.answered_observation import (
 from orchestrator.analysis.observed.candidate_answers import Observed
 from orchestrator.analysis.observed.demand import Demand
 from orchestrator.analysis.observed.drawn_seconds import Band
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.extensions.predict.answer import (
     NO_TIER,

@@ -19,7 +19,7 @@ import yaml
 
 from orchestrator.analysis.observed import replay
 from orchestrator.analysis.observed.disk_demands import demands
-from orchestrator.analysis.observed.replay import RateCap
+from orchestrator.analysis.observed.rate_caps import RateCap
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INTERRUPTED,

@@ -21,7 +21,8 @@ WRITTEN_BYTES = "disk_written_bytes_total"
 READ_SECONDS = "disk_read_seconds_total"
 WRITE_SECONDS = "disk_write_seconds_total"
 BUSY_SECONDS = "disk_busy_seconds_total"
-QUEUE_SECONDS = "disk_queue_seconds_total"  # each I/O in flight counts
+# Each I/O in flight counts, so the growth per second is how many were in flight on average.
+QUEUE_SECONDS = "disk_queue_seconds_total"
 WAL_READS = "wal_disk_reads_total"
 WAL_WRITES = "wal_disk_writes_total"
 WAL_READ_BYTES = "wal_disk_read_bytes_total"

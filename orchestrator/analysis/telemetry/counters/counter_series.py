@@ -64,21 +64,19 @@ def by_series(samples: pd.DataFrame) -> dict[Key, SampledSeries]:
         return {}
     nodes = samples["node"].astype("category").cat
     metrics = samples["metric"].astype("category").cat
+    # One number for each series, so that a single sort puts all samples in order.
     width = len(metrics.categories)
     number = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
     order = np.lexsort((samples["time_s"].to_numpy(dtype=float), number))
-    whole = SampledSeries(
-        time_s=samples["time_s"].to_numpy(dtype=float)[order],
-        value=samples["value"].to_numpy(dtype=float)[order],
-        phase=samples["phase"].to_numpy(dtype=object)[order],
-    )
+    number = number[order]
+    time_s = samples["time_s"].to_numpy(dtype=float)[order]
+    value = samples["value"].to_numpy(dtype=float)[order]
+    phase = samples["phase"].to_numpy(dtype=object)[order]
     series: dict[Key, SampledSeries] = {}
-    for rows in _stretches(number[order]):
-        node, metric = divmod(int(number[order[rows.start]]), width)
-        key = str(nodes.categories[node]), str(metrics.categories[metric])
-        series[key] = SampledSeries(
-            whole.time_s[rows], whole.value[rows], whole.phase[rows]
-        )
+    for rows in _stretches(number):
+        node, metric = divmod(int(number[rows.start]), width)
+        key = (str(nodes.categories[node]), str(metrics.categories[metric]))
+        series[key] = SampledSeries(time_s[rows], value[rows], phase[rows])
     return dict(sorted(series.items()))
 
 
@@ -91,10 +89,7 @@ def _stretches(numbers: np.ndarray[Any, np.dtype[np.int_]]) -> Iterator[slice]:
 
 
 def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
-    """The steps of all counters.
-
-    A gap is one long step at its mean rate. A step where the counter falls was a reset: how much it
-    grew is not known, so the step is left out."""
+    """The steps of all counters. A gap is one long step at its mean rate."""
     steps: dict[Key, Steps] = {}
     for key, readings in series.items():
         _node, metric = key
@@ -106,6 +101,7 @@ def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
 def _steps(readings: SampledSeries) -> Steps:
     step_s = np.diff(readings.time_s)
     growth = np.diff(readings.value)
+    # A counter that fell was reset: how much it grew is not known, so the step is left out.
     grew = (step_s > 0) & (growth >= 0)
     return Steps(
         end_s=readings.time_s[1:][grew],
@@ -135,6 +131,7 @@ def side_by_side(
     sampled: dict[str, Steps] = {}
     for metric in metrics:
         steps = rates.get((node, metric))
+        # There is no step in which all of them are known.
         if steps is None:
             empty = np.empty(0)
             return SideBySide(empty, empty, dict.fromkeys(metrics, empty))

@@ -83,6 +83,7 @@ class ExceededShares:
 
 
 def exceeded_shares(growth: Growth, node: str) -> ExceededShares:
+    # The counters are of seconds, so their growth a second is the share itself.
     def share(counter: str) -> float | None:
         return share_pct(growth.per_s(node, counter), 1)
 
@@ -261,12 +262,12 @@ _Rates = TypeVar("_Rates", DiskRates, WalDiskRates, ServerRates)
 def summed(several: Sequence[_Rates], if_all_of: Sequence[_Rates]) -> _Rates:
     """The sum of each rate over `several`; None where not `if_all_of` these know it.
 
-    They are the same, but where nodes share a disk: then one of them stands for all in
-    the sum, and yet each must have been sampled."""
+    They are the same, but where nodes share a disk: then one of them stands for all in the sum."""
     sums: dict[str, Any] = {}
     for field in fields(several[0]):
         name = field.name
         sums[name] = None
+        # A sum of some nodes would look like one of all of them, and be too low.
         if _all_know(if_all_of, name):
             sums[name] = sum(getattr(rates, name) for rates in several)
     return type(several[0])(**sums)

@@ -40,6 +40,7 @@ class Samples:
         for part in self.parts():
             for node, count in part["node"].value_counts().items():
                 rows[str(node)] += int(count)
+            # Most runs have few: then what was read to be counted need not be read again.
             if rows.total() <= self.at_once:
                 held.append(part)
             else:
@@ -60,6 +61,7 @@ class Samples:
         total = 0
         for node, count in sorted(rows.items()):
             total += count
+            # A node is never split, because steps of a counter need the sample before.
             groups.setdefault(total // self.at_once, []).append(node)
         for names in groups.values():
             yield joined(_rows_of_nodes(part, names) for part in self.parts())

@@ -13,22 +13,23 @@ MIN_COVERAGE = 0.5  # share of the window that samples must cover to stand for i
 def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key, float]:
     """Node and counter → its growth in [start_s, end_s].
 
-    Counters without a step in that time are left out. A step that reaches beyond it counts in part,
-    at its mean rate, so nothing between adjacent spans is lost or counted twice.
+    Counters without a step in that time are left out.
     """
     growth: dict[Key, float] = {}
     for key, steps in rates.items():
         overlap_s = np.minimum(steps.end_s, end_s) - np.maximum(steps.begin_s, start_s)
         reaches_into = overlap_s > 0
         if reaches_into.any():
+            # In part, at the mean rate of the step: so of adjacent spans nothing is lost, and
+            # nothing is counted twice.
             parts = steps.per_s[reaches_into] * overlap_s[reaches_into]
             growth[key] = math.fsum(parts)
     return growth
 
 
 class Growth:
-    """Growth per second of each node's counters between the window's first and last sample: no mean
-    of rates, which uneven sampling would bend. Those sampled for less than half are left out."""
+    """Growth per second of each node's counters between the window's first and last sample. Those
+    sampled for less than half of it are left out."""
 
     def __init__(self, start_s: float, end_s: float) -> None:
         self._start_s = start_s
@@ -50,6 +51,7 @@ class Growth:
         sampled_s = math.fsum(step_s)
         if not step_s.size or sampled_s < MIN_COVERAGE * (self._end_s - self._start_s):
             return None
+        # No mean of rates, which uneven sampling would bend.
         return math.fsum(steps.per_s[lies_within] * step_s) / sampled_s
 
     def per_s(self, node: str, *metrics: str) -> float | None:
@@ -57,6 +59,7 @@ class Growth:
         total = 0.0
         for metric in metrics:
             value = self._per_s.get((node, metric))
+            # Without one of them the sum would be too low, and look like the whole.
             if value is None:
                 return None
             total += value
