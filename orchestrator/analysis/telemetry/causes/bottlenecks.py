@@ -113,6 +113,7 @@ def _judged(by_node: Mapping[str, Evidence], tier: Tier) -> tuple[str, Cause]:
     values = by_node.get(node, Evidence())
     cause = node_cause.judge(values, tier, node)
     slow = slow_nodes.slow_node(by_node)
+    # Where the machine or its load generator is full, that is the cause, whatever its disks do.
     if slow is not None and cause.name not in node_cause.HARNESS_CAUSES:
         return slow.name, slow.cause
     if cause.name == "unattributed" and outside_causes.host_disk_bound(values):
@@ -169,7 +170,8 @@ def _statement_text(
 def _behind_most(counts: pd.Series, title: str) -> str:
     """`counts`: by statement."""
     most_pct = 100 * counts.max() / max(counts.sum(), 1)
-    is_most = most_pct >= MOST_PCT  # not if there are none, which have no largest
+    # Written so that NaN is not most: without any statement there is no largest.
+    is_most = most_pct >= MOST_PCT
     if not is_most:
         return ""
     statement = counts.idxmax()

@@ -85,6 +85,8 @@ def _cap_causes(
             continue
         if not disk_cap_use.binds(kind.name, values, tier):
             continue
+        # Beside another cap that is nearly full, to raise this one alone would give next to
+        # nothing.
         other_pct = values.of_cap_pct(kind.other) or 0.0
         if CAP_PCT > other_pct >= OTHER_CAP_PCT:
             continue
@@ -135,8 +137,8 @@ def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
 
 
 def _limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
-    """The machine's limit that is below the disk's, as the tier has it in words; or empty. Where an
-    EBS volume counted whose limit it was, that decides."""
+    """The machine's limit that is below the disk's, as the tier has it in words; or empty."""
+    # The volume counted whose limit demand was above; what is declared only lets it be guessed.
     owner = disk_cap_use.counted_owner(kind.name, values)
     if owner == "volume":
         return ""
@@ -157,9 +159,9 @@ def _declared_limit_of_vm(kind: _Kind, values: Evidence, tier: Tier) -> str:
 
 
 def _is_in_burst(values: Evidence) -> bool:
-    """Credit is left, and most seconds drew on it: what a moment below the base saves up in an
-    empty bucket is no burst."""
+    """Whether credit is left, and most seconds drew on it."""
     has_credit = (values.burst_credit_left_pct or 0.0) > 0
+    # What a moment below the base saves up in an empty bucket is no burst.
     above_pct = values.time_above_base_pct
     return has_credit and (above_pct is None or above_pct >= _BURST_TIME_PCT)
 
@@ -206,6 +208,7 @@ def _rate(kind: _Kind, values: Evidence) -> str:
 
 
 def burst_exhausted(values: Evidence) -> Cause | None:
+    # Set only where the rate fell to the base: as long as credit lasts nothing has run out.
     if values.iops_after_fall is None:
         return None
     before = number(values.iops_before_fall)
@@ -256,11 +259,10 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
 
 
 def _some_cpu_is_full(values: Evidence) -> bool:
+    # Of a whole machine, of what load clients may use, and of a node's limit: unlike thresholds.
     machines_pct = largest(values.host_cpu_pct, values.client_machine_cpu_pct)
-    client_pct = values.client_cpu_pct or 0.0
-    node_pct = values.cpu_pct or 0.0
-    return (
-        machines_pct >= HOST_PCT
-        or client_pct >= CLIENT_PCT
-        or node_pct >= machine_cpu.CPU_PCT
-    )
+    if machines_pct >= HOST_PCT:
+        return True
+    if (values.client_cpu_pct or 0.0) >= CLIENT_PCT:
+        return True
+    return (values.cpu_pct or 0.0) >= machine_cpu.CPU_PCT

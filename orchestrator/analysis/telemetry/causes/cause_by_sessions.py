@@ -53,7 +53,8 @@ def cause_within(values: Evidence, tier: Tier, node: str) -> Cause | None:
 
     Otherwise by thresholds, and by a cap that was reached at times.
     """
-    follows = {}
+    # One thread at a time leaves other cores free: what sessions wait for does not show that.
+    follows: throughput_shares.Shares = {}
     if not inside_causes.is_single_core(values):
         follows = throughput_shares.follows(values)
     if not follows:
@@ -96,13 +97,13 @@ def _case(
 
 
 def _nothing_is_full(case: _FollowedCase) -> bool:
-    """No CPU, no cap, also not in a quarter of the seconds: beside one that is full at times
-    nothing else has room all the time."""
+    """Whether no CPU and no cap is full, also not in a quarter of the seconds."""
     values = case.values
     client_pct = 100 * signs.client_use(values)
     fullest_pct = largest(client_pct, signs.nearest_cap(values), values.cpu_pct)
     if fullest_pct >= signs.FREE_PCT:
         return False
+    # Beside one that is full at times nothing else has room all the time.
     return not _cpu_has_turns(case) and not _a_cap_has_turns(case)
 
 
@@ -118,12 +119,13 @@ def _more_sessions_would_help(case: _FollowedCase) -> bool:
     """Whether more sessions would raise throughput.
 
     They would if nothing is full and nothing but CPU is followed, or nothing for half of
-    throughput. A network whose speed is not known may be full.
+    throughput.
     """
     if not _nothing_is_full(case) or not signs.has_room_for_sessions(case.values):
         return False
     if case.most == "cpu_bound":
         return True
+    # A network whose speed is not known may be full.
     return case.most_pct < MOST_PCT and case.most != "network_bound"
 
 
@@ -188,7 +190,8 @@ def _two_limits(case: _FollowedCase) -> Cause:
     return Cause("unattributed", text)
 
 
-# In this order: the first that applies decides.
+# In this order: the first that applies decides. What would be a wrong word for what is followed
+# most comes before the question of which of two it is.
 _RULINGS = (
     _Ruling(_more_sessions_would_help, _too_few_sessions),
     _Ruling(_cpu_is_free, _nothing_to_name),
@@ -239,6 +242,7 @@ def _named(case: _FollowedCase) -> Cause | None:
 def _binding_cap(case: _FollowedCase) -> Cause | None:
     """The disk's cap, or the machine's or the shared one that stands for it, in however few seconds
     it is reached; None if it does not bind."""
+    # Sessions were seen to wait for it, so it need not be reached in most of the seconds.
     for cause in cap_causes(case.values, case.tier, case.node, at_times_pct=0.0):
         if cause.name in (case.most, "vm_cap", "shared_cap"):
             return cause

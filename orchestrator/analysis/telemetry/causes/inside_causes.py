@@ -2,10 +2,7 @@
 
 When, and in which order: docs/research/RULES.md. The rules are by thresholds, for where sessions
 were not seen; where they were, `cause_by_sessions` names the cause, and its sentences are here too.
-
-Memory pressure comes late: reading back what memory could not hold is pressure too, and that is
-the disk's reads. So memory is the cause only if tasks wait for it far longer than the disk works;
-beside a cause at the disk it is mentioned."""
+"""
 
 from orchestrator.analysis.telemetry.causes import signs
 from orchestrator.analysis.telemetry.causes.cap_causes import CAP_PCT
@@ -115,8 +112,8 @@ def _is_latency_bound(values: Evidence) -> bool:
 
 
 def _queues(values: Evidence) -> bool:
-    """Whether I/Os wait for others. What a database counted is better evidence than a disk at work:
-    then they may queue a little."""
+    """Whether I/Os wait for others."""
+    # What a database counted is better evidence than a disk at work: then they may queue a little.
     times = disk_cap_use.QUEUEING
     if signs.waiting_pct(values) is None:
         times = UNLOADED
@@ -170,8 +167,8 @@ def wal_disk_bound(values: Evidence, node: str) -> Cause:
 
 
 def in_cache(values: Evidence) -> bool:
-    """Whether the disk has next to nothing to do. It is no cause where sessions were not seen: then
-    a lock may hold them all."""
+    """Whether the disk has next to nothing to do."""
+    # Asked only where sessions were seen: else a lock may hold them all, and the disk is idle too.
     if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
         return False
     return signs.waiting_pct(values) is None or signs.disk_is_idle(values)
@@ -194,6 +191,8 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
 
 
 def _is_memory_bound(values: Evidence) -> bool:
+    # Reading back what memory could not hold counts as pressure too, and that is the disk's reads.
+    # So memory is the cause only if tasks wait for it far longer than the disk works.
     busy_pct = assumed(values.disk_busy_pct, if_unknown=100.0)
     least_pct = max(MEMORY_PRESSURE_PCT, MEMORY_OVER_DISK * busy_pct)
     return (values.memory_pressure_pct or 0.0) >= least_pct
@@ -215,11 +214,9 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
 
 
 def _is_retried(values: Evidence) -> bool:
-    """Whether retries are the cause.
-
-    Where sessions were seen, what they wait for tells it better.
-    """
+    """Whether retries are the cause."""
     retried_pct = values.retried_pct or 0.0
+    # Where sessions were seen, what they wait for tells it better.
     return values.sessions is None and retried_pct >= signs.RETRIED_PCT
 
 
@@ -263,6 +260,7 @@ def _locks_held_by_syncs(values: Evidence) -> str:
     """What shortens the time for which locks are held, if they are until the log is synced."""
     syncing_pct = values.seen_syncing_pct or 0.0
     running_pct = values.seen_running_pct or 0.0
+    # Next to the time that sessions compute, a short sync holds no lock for much longer.
     if syncing_pct <= running_pct / 4:
         return ""
     held = " They are held until the log is synced"
@@ -299,6 +297,8 @@ def few_sessions(values: Evidence, node: str) -> Cause:
     return Cause("few_sessions", text)
 
 
+# The first that holds is the cause. Memory comes late, since a disk that reads back what memory
+# could not hold shows as pressure on memory too.
 RULES = (
     Rule(is_single_core, _single_core),
     Rule(_is_cpu_bound, cpu_bound),

@@ -15,7 +15,9 @@ from orchestrator.analysis.telemetry.causes.cause import Cause, first_of
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.tier import Tier
 
+# What this benchmark runs on was the limit: on another machine another figure would come out.
 HARNESS_CAUSES = frozenset({"client_bound", "machine_bound"})
+# Nor does a disk that is slower than its peers say what its tier can do.
 NOT_THE_TIER = HARNESS_CAUSES | {"slow_node"}
 
 
@@ -25,6 +27,7 @@ def judge(values: Evidence, tier: Tier, node: str) -> Cause:
         return Cause(
             "unattributed", "Neither disk nor CPU of the database nodes was sampled."
         )
+    # A cap that binds is a limit whatever else is full: what is outside is then weighed against it.
     outside = first_of(outside_causes.RULES, values, node)
     caps = cap_causes.cap_causes(values, tier, node)
     if caps:
@@ -50,6 +53,7 @@ def _at_caps(
 ) -> Cause:
     if outside is not None and outside.name == "network_bound":
         return _with_network(caps[0], outside)
+    # Before the fall and the second cap: a full CPU makes all of them doubtful.
     rival = cap_causes.busy_cpu_beside(values)
     if rival is not None:
         return _disk_or_cpu(rival, values, tier, node)

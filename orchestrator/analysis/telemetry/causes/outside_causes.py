@@ -142,6 +142,7 @@ def _full_machine(values: Evidence, node: str) -> Cause:
 
 def host_disk_bound(values: Evidence) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
+    # Not known is taken for all of it: then nothing is left that this machine could be blamed for.
     idle_s = values.idle_disk_latency_s or 0.0
     await_s = values.disk_await_s or math.inf
     held_back_pct = assumed(values.held_back_pct, if_unknown=100.0)
@@ -170,6 +171,7 @@ def slow_host_disk(values: Evidence, node: str) -> Cause:
     return Cause("machine_bound", text)
 
 
+# The first that holds is the cause: a load that asks for no more is the limit, whatever is busy.
 RULES = (
     Rule(_all_is_served, _load_is_served),
     Rule(_is_at_ceiling, _think_time_allows_no_more),
@@ -185,6 +187,7 @@ RULES = (
 def _stands_still(values: Evidence) -> bool:
     """What stands still where everything on this side is free, its threads too, is held by the
     other side; or each of few streams waits for its answers."""
+    # A CPU that was not sampled may be what holds it.
     if values.cpu_pct is None or values.host_cpu_pct is None:
         return False
     stood = (values.time_at_way_pct or 0.0) >= STOOD_PCT
@@ -195,6 +198,7 @@ def _stands_still(values: Evidence) -> bool:
 
 
 def _may_be_one_thread(values: Evidence) -> bool:
+    # One thread that computes all the time moves as steadily as one that waits for a store.
     cores = values.node_cores or 0.0
     uses_one = ALONE_FROM <= cores <= signs.ONE_CORE[1]
     return uses_one or (values.busiest_core_pct or 0.0) >= signs.FREE_PCT

@@ -119,6 +119,8 @@ def of_disk_itself(values: Evidence) -> str:
 
 def lower_latency(values: Evidence) -> str:
     """What helps where sessions wait for single I/Os."""
+    # More of a cap would help a little where it is full at times, or I/Os queue: that it would not
+    # is then not said.
     at_times = signs.at_a_cap_pct(values) >= signs.TURN_PCT
     near_a_cap = signs.nearest_cap(values) >= signs.FREE_PCT
     if at_times or near_a_cap or of_disk_itself(values):

@@ -19,6 +19,8 @@ from orchestrator.analysis.telemetry.causes.trial_elasticities import (
 )
 from orchestrator.analysis.telemetry.use import load_and_sessions
 
+# Elasticities: throughput follows a limit by half or more, or next to not at all
+# (docs/research/RULES.md).
 CONFIRMED = 0.5
 REJECTED = 0.1
 _SESSIONS = "sessions"
@@ -108,10 +110,11 @@ def _suspected(
     cause: facts.BottleneckCause, tried: Sequence[Elasticity]
 ) -> Elasticity | None:
     """The elasticity of the limit that throughput follows most, of those that the cause names."""
+    # What ran out of credit is at its IOPS cap from then on.
     limited = cause
     if cause == "burst_exhausted":
         limited = "iops_cap"
-    suspects = []
+    suspects: list[Elasticity] = []
     for elasticity in tried:
         if _CAUSES[elasticity.limit] == limited:
             suspects.append(elasticity)
@@ -123,11 +126,10 @@ def _value(elasticity: Elasticity) -> float:
 
 
 def _best(tried: Sequence[Elasticity]) -> Elasticity:
-    """The limit that throughput follows most.
-
-    More sessions help wherever a wait is no queue, as the wait for a disk's latency. So other
-    limits that are confirmed come before the number of sessions."""
-    confirmed = []
+    """The limit that throughput follows most."""
+    # More sessions help wherever a wait is no queue, as the wait for a disk's latency. So other
+    # limits that are confirmed come before the number of sessions.
+    confirmed: list[Elasticity] = []
     for elasticity in tried:
         if elasticity.limit != _SESSIONS and elasticity.value >= CONFIRMED:
             confirmed.append(elasticity)
@@ -141,8 +143,8 @@ def _is_limit(elasticity: Elasticity) -> bool:
 def _without_a_suspect(
     bottleneck: Bottleneck, best: Elasticity, tried: Trials
 ) -> _Concluded:
-    """The limit that is confirmed, where counters named none; of what is in memory more sessions
-    are no other cause."""
+    """The limit that is confirmed, where counters named none."""
+    # Of data in memory more sessions do more, as the first sentence says: that is no other cause.
     only_sessions = bottleneck.cause == "in_cache" and best.limit == _SESSIONS
     if bottleneck.cause not in _WITHOUT_LIMIT or only_sessions:
         return _Concluded(bottleneck.cause, bottleneck.text)

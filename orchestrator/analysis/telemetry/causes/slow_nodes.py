@@ -52,12 +52,14 @@ def _usual(peers: Sequence[Evidence]) -> _Usual | None:
 
 
 def _is_slow(values: Evidence, usual: _Usual) -> bool:
-    """Busy, and at no cap: a disk that is held back is slow by order."""
+    """Whether it is slower than its peers, busy, and at no cap."""
+    # A node that does more I/Os may be slow for that.
     if values.disk_await_s is None or (values.disk_iops or 0.0) > MORE * usual.iops:
         return False
     idle_s = values.idle_disk_latency_s or 0.0
     slower = values.disk_await_s >= max(SLOWER * usual.await_s, OVER_IDLE * idle_s)
     busy = (values.disk_busy_pct or 0.0) >= outside_causes.BUSY_PCT
+    # A disk that is held back at a cap is slow by order.
     return slower and busy and nearest_cap(values) < NEAR_CAP_PCT
 
 

@@ -2,8 +2,7 @@
 
 The model is a closed network of queues. There throughput follows a resource by as much as one
 session more would add to the sessions at it (Denning and Buzen, 1978; Reiser and Lavenberg, 1980).
-Time in service counts once. Time in a queue counts 1 / (1 − use) times, because that is how it
-grows with use. What counts for which cause: docs/research/RULES.md."""
+What counts for which cause: docs/research/RULES.md."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from orchestrator.analysis.telemetry.use.node_values import (
 )
 from orchestrator.facts import BottleneckCause
 
-_FULL = 0.98  # the use of a resource is not known better
+# The use of a resource is not known better, and 1 / (1 − use) has no end.
+_FULL = 0.98
 Shares = dict[BottleneckCause, float]
 
 
@@ -33,11 +33,15 @@ def follows(values: Evidence) -> Shares:
     client = _at_the_client(values, values.sessions, seen)
     cpu = _at_the_cpu(values, values.sessions, seen, client)
     disk = _at_the_disk(values, seen, cpu)
+    # Idle sessions wait for their next statement. What is neither the load generator's doing nor
+    # waits for the node's CPU is on the way between them.
     on_network = seen.idle - client.computing - client.queued - cpu.called_idle
     weights: Shares = {}
     weights["client_bound"] = client.weight(client_use(values))
     weights["network_bound"] = on_network
     weights["cpu_bound"] = cpu.weight(_cpu_use(values))
+    # Beyond what the idle disk takes an I/O waits in a queue; the rest is its latency, which does
+    # not grow with use, and counts once.
     weights[disk.cap] = disk.queued * _slope(disk.use)
     weights["latency_bound"] = disk.in_service
     weights["wal_disk_bound"] = disk.syncing_apart
@@ -112,12 +116,13 @@ class _AtCpu:
 def _at_the_cpu(
     values: Evidence, sessions: float, seen: _SessionsSeen, client: _AtClient
 ) -> _AtCpu:
-    """A session that waits for CPU still calls itself idle if it has been sent its next statement,
-    and reading if its read has come back: then more of them read than the disk has I/Os."""
+    """The sessions at the node's CPU, whatever they call themselves."""
     cores = values.node_cores or 0.0
     on_cores = 100 * cores / sessions
     computing = min(seen.running, on_cores)
     in_queue = _queued(on_cores, cores, _cpu_use(values))
+    # A session that waits for CPU still calls itself idle if it has been sent its next statement,
+    # and reading if its read has come back: then more of them read than the disk has I/Os.
     hidden = max(0.0, in_queue - (seen.running - computing))
     called_reading = min(hidden, _reading_without_io(values, sessions, seen))
     others = called_reading + seen.idle - client.computing - client.queued
@@ -190,11 +195,7 @@ def _fuller_cap(values: Evidence) -> CapName:
 
 
 def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> float:
-    """The share of the nearest cap that sessions use.
-
-    What is written back while they read does not grow with their number. If the cap is full it
-    does, because it has to wait as they do.
-    """
+    """The share of the nearest cap that sessions use."""
     use = nearest_cap(values) / 100
     moved = values.disk_iops
     read = values.disk_read_iops
@@ -202,18 +203,18 @@ def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> flo
         moved = values.disk_bytes_per_s
         read = values.disk_read_bytes_per_s
     waiting = seen.reading + seen.syncing
+    # At a full cap what is written back waits as sessions do, and so grows with their number.
     if use >= disk_seconds.AT_CAP or not moved or not waiting:
         return use
+    # Below it, it does not: only the part counts that sessions wait for themselves.
     reads = min(1.0, assumed(read, if_unknown=moved) / moved)
     return use * (seen.reading * reads + seen.syncing) / waiting
 
 
 def _at_locks(sessions: float, seen: _SessionsSeen) -> float:
-    """The share of locks: as many sessions wait for each other as in a queue with one place.
-
-    That is use² / (1 − use).
-    """
+    """The share of locks: as many sessions wait for each other as in a queue with one place."""
     waiting = seen.locked * sessions / 100
+    # There use² / (1 − use) of them wait; the use is what solves that.
     root: float = (waiting**2 + 4 * waiting) ** 0.5
     return seen.locked * _slope((root - waiting) / 2)
 
@@ -225,6 +226,7 @@ def _cpu_use(values: Evidence) -> float:
 def _queued(served: float, cores: float, use: float) -> float:
     """What waits for CPU beside what is `served`, by the use of all its cores."""
     use = min(use, _FULL)
+    # Of several cores one is often free: a queue of many places is shorter by use^places.
     places = 1.0
     if use:
         places = max(1.0, cores / use)
@@ -233,5 +235,6 @@ def _queued(served: float, cores: float, use: float) -> float:
 
 
 def _slope(use: float) -> float:
-    """How many times what is in a queue grows with one more: 1 / (1 − use)."""
+    """How many times as much time in a queue counts as time in service, because it grows with
+    use: 1 / (1 − use)."""
     return 1 / (1 - min(use, _FULL))

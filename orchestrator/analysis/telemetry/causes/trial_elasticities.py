@@ -8,13 +8,10 @@ lot, and so is the place of the pair among those of other limits. What else slow
 falls on both sides of a pair alike, or on one of them by chance. So no rhythm of the system can
 favour a limit (Fisher, The Design of Experiments, 1935), and what pairs of a limit differ by is the
 noise.
-
-Of several limits that are tried the best one is looked at. So each is tested at its part of the
-level (Bonferroni).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -113,12 +110,22 @@ class _Fit:
             return 0.0
         return math.sqrt(self.squares / self.freedom)
 
+    def error(self, noise: float) -> float:
+        """The standard error of the slope. `noise`: that of the pairs of all limits."""
+        # A limit may be less steady under its own changes than the others are under theirs.
+        return max(noise, self.noise) / math.sqrt(self.weight)
+
+    def elasticity(self, half: float) -> Elasticity:
+        """`half`: of the interval."""
+        return Elasticity(self.limit, self.slope, self.slope - half, self.slope + half)
+
 
 def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
     """The trials of all limits that were changed in these pairs, as `trials` makes them of runs."""
     limits = dict.fromkeys(pair.limit for pair in pairs)
     fits = [_fit(limit, pairs) for limit in limits]
     freedom = sum(fit.freedom for fit in fits)
+    # One pair of each limit lies on its line whatever the noise is.
     if freedom <= 0:
         return None
     noise = math.sqrt(sum(fit.squares for fit in fits) / freedom)
@@ -126,18 +133,16 @@ def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
     elasticities: list[Elasticity] = []
     errors: list[float] = []
     for fit in fits:
-        # A limit may be less steady under its own changes than the others are under theirs.
-        error = max(noise, fit.noise) / math.sqrt(fit.weight)
-        half = quantile * error
-        low = fit.slope - half
-        high = fit.slope + half
-        elasticities.append(Elasticity(fit.limit, fit.slope, low, high))
+        error = fit.error(noise)
+        elasticities.append(fit.elasticity(quantile * error))
         errors.append(error)
     return Trials(tuple(elasticities), tuple(errors), freedom, runs)
 
 
 def _quantile(freedom: float, limits: int) -> float:
     """Student's, with which the intervals of so many limits hold together with `CONFIDENCE`."""
+    # The limit that looks best is the one that is named, so each has its part of the level
+    # (Bonferroni).
     beyond = (1 - CONFIDENCE) / 2 / limits
     return stats.t_quantile(1 - beyond, freedom)
 
@@ -194,6 +199,7 @@ def pairs_of(run: RunData) -> list[ChangePair]:
 
 def _pair(change: _Change, later: _Change) -> ChangePair:
     limit_growth = math.log(later.times / change.times)
+    # Less latency is more speed.
     if change.limit == LATENCY:
         limit_growth = -limit_growth
     return ChangePair(change.limit, limit_growth, math.log(later.speed / change.speed))
@@ -211,21 +217,25 @@ def _changes(run: RunData) -> list[_Change]:
     edges_s = np.asarray([[change["start_s"], change["end_s"]] for change in noted])
     done = _done(run, edges_s)
     lasted_s = edges_s[:, 1] - edges_s[:, 0]
+    # Where throughput is given, a limit shows in how long each transaction takes.
     if load_and_sessions.has_pace(run.record.workload):
         lasted_s = done.spent_s
     speeds = done.count / np.maximum(lasted_s, 1e-9)
     changes: list[_Change] = []
     for change, speed in zip(noted, speeds, strict=True):
-        changes.append(
-            _Change(
-                limit=change["limit"],
-                times=change["times"],
-                start_s=change["start_s"],
-                end_s=change["end_s"],
-                speed=float(speed),
-            )
-        )
+        changes.append(_change(change, float(speed)))
     return changes
+
+
+def _change(noted: Mapping[str, Any], speed: float) -> _Change:
+    """A change as the record has it."""
+    return _Change(
+        limit=noted["limit"],
+        times=noted["times"],
+        start_s=noted["start_s"],
+        end_s=noted["end_s"],
+        speed=speed,
+    )
 
 
 @dataclass(frozen=True)
@@ -242,6 +252,7 @@ def _done(run: RunData, edges_s: Array) -> _Done:
     ends_s = edges_s[:, 1]
     count = np.zeros(len(edges_s))
     spent_s = np.zeros(len(edges_s))
+    # Table by table, since a long run has more transactions than memory holds.
     for table in run.transactions():
         good = table[table["outcome"] != FAILED]
         latency_s = good["latency_s"].to_numpy()

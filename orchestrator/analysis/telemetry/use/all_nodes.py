@@ -66,11 +66,10 @@ def mean_cpu_pct(
     nodes: Sequence[Node], growth: window_growth.Growth, cpus: float | None
 ) -> float | None:
     """The mean CPU use of all database nodes; None unless each was sampled."""
-    values = []
+    values: list[float | None] = []
     for node in results.database_nodes(nodes):
-        cpu = machine_cpu.cpu_of_node(
-            node, growth, machine_cpu.cores(nodes, node, cpus)
-        )
+        cores = machine_cpu.cores(nodes, node, cpus)
+        cpu = machine_cpu.cpu_of_node(node, growth, cores)
         values.append(cpu.cpu_pct)
     return rates.quotient(node_values.sum_if_all(values), len(values))
 
@@ -81,9 +80,10 @@ def disks_together(
     """Over all nodes, if each has the rate: of its whole disk, which a sum counts once."""
     if not database:
         return None
-    rates_by_node = {
-        node.name: rates.disk_rates(growth, node.name) for node in database
-    }
+    by_node: dict[str, rates.DiskRates] = {}
+    for node in database:
+        by_node[node.name] = rates.disk_rates(growth, node.name)
+    # Where nodes share a disk each of them counts all of it: the first stands for the others.
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
-    disks = [rates_by_node[name] for name in firsts]
-    return rates.summed(disks, if_all_of=list(rates_by_node.values()))
+    disks = [by_node[name] for name in firsts]
+    return rates.summed(disks, if_all_of=list(by_node.values()))

@@ -33,7 +33,8 @@ class _Bytes(NamedTuple):
 
 _READ = _Bytes(counter_names.READ_BYTES, counter_names.WAL_READ_BYTES)
 _WRITTEN = _Bytes(counter_names.WRITTEN_BYTES, counter_names.WAL_WRITTEN_BYTES)
-_LEAST_LOG_BYTES = 2**20  # of less, what nodes say to each other besides is as much
+# Of less log, what nodes say to each other besides is as much.
+_LEAST_LOG_BYTES = 2**20
 
 
 def figures(run: RunData) -> Iterator[Measurement]:
@@ -128,6 +129,7 @@ def payload(run: RunData, *ways: str) -> float | None:
 def written(run: RunData) -> dict[str, float]:
     """Node → bytes written to its disks in the window, and what they were still owed then; empty
     unless all were sampled. Where nodes share a disk the first of them stands for all."""
+    # What the page cache still held when the window ended was written for the window's rows.
     owed = _bytes_of_disks(run, "settle", _WRITTEN)
     moved = _bytes_of_disks(run, "measure", _WRITTEN)
     for node, count in moved.items():
@@ -148,11 +150,13 @@ def of_copies(run: RunData) -> float | None:
 def of_node(run: RunData) -> dict[str, float]:
     """Node → bytes that its disk must be written, by what the node says it was given, where
     `of_copies` holds."""
+    # Nodes count from their start on, so what they were given before the window is taken off.
     now = results.database(run.record).given_bytes
     before = results.database_before(run.record).given_bytes or {}
     bytes_of_copy = results.database(run.record).bytes_of_copy
     if not (now and bytes_of_copy and of_copies(run)):
         return {}
+    # A node that came or went meanwhile has no growth, and the others got its part.
     if set(now) != set(before):
         return {}
     must: dict[str, float] = {}
@@ -174,6 +178,7 @@ def in_flight(run: RunData) -> float | None:
     latency_s = results.value_of(run.record, "latency_avg_s")
     if rate_per_s is None or latency_s is None:
         return None
+    # A transaction that fails in the end has kept its thread for as long as others do.
     failed = results.value_of(run.record, "failures") or 0.0
     failed_per_s = failed / results.measured_s(run.record)
     return (rate_per_s + failed_per_s) * latency_s
@@ -187,6 +192,7 @@ def _log_sent_pct(run: RunData) -> float | None:
     phases = ("warm-up", "measure")
     nodes = _names(run, "database")
     clients = _names(run, "client")
+    # Nodes receive from clients too: what these sent is no log.
     received = _moved(run, phases, nodes, [counter_names.RECEIVED_BYTES])
     sent = _moved(run, phases, clients, [counter_names.SENT_BYTES])
     if received is None or sent is None or log_bytes < _LEAST_LOG_BYTES:

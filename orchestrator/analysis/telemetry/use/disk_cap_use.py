@@ -28,7 +28,7 @@ from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
 
 MIN_SIDE = 5  # samples on each side of a change point
-MIN_FALL = 0.2
+MIN_FALL = 0.2  # of the rate before
 WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
 # Times the idle disk's latency: I/Os queue, for more than half of their time.
 QUEUEING = 2.0
@@ -97,6 +97,7 @@ def against_caps(
 def _median_pct(share: Array | None) -> float | None:
     if share is None:
         return None
+    # Not the mean: a pause in some of the seconds would hide a cap that is full in the others.
     return 100 * float(np.median(share))
 
 
@@ -118,6 +119,7 @@ def _credit_use(tier: Tier, disk: DiskSeconds, end: Mapping[str, Any]) -> _Credi
     """`end`: the credits that the disk's own server told at the end, which come first."""
     if disk.credit_pct is None:
         return _CreditUse()
+    # The disk's own server counts each I/O; what is followed here is made of sums of seconds.
     left_pct = _told_credit_pct(end)
     if left_pct is None:
         left_pct = float(disk.credit_pct[-1])
@@ -135,6 +137,7 @@ class _Fall:
 
 def _fall(tier: Tier, disk: DiskSeconds) -> _Fall:
     """The fall to the base rate, of a disk that may have burst credit."""
+    # Of a real disk no provider tells its credit: only the fall itself shows.
     is_real_burst = tier.limits.burst and tier.disk.is_real
     if disk.credit_pct is None and not is_real_burst:
         return _Fall()
@@ -217,6 +220,7 @@ def _two_levels(rate: Array) -> tuple[float, float]:
     before = sums[count - 1] / count
     rest = sums[-1] - sums[count - 1]
     after = rest / (n - count)
+    # The variance within both sides is least where that between them is largest.
     apart = count * (n - count) * (before - after) ** 2
     best = int(np.argmax(apart))
     return float(before[best]), float(after[best])
@@ -225,6 +229,7 @@ def _two_levels(rate: Array) -> tuple[float, float]:
 def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     """Whether a cap that is reached holds I/Os back: the disk's own account says so, they queue
     behind it, or those in flight would do more without it."""
+    # The disk's own account outranks what rates look like; between the two bounds it is not clear.
     counted_pct = values.counted_pct(cap)
     if counted_pct is not None and counted_pct < HELD_BACK_PCT:
         return False
@@ -240,9 +245,11 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     iops = values.disk_iops or 0.0
     if not iops:
         return False
-    # By Little's law, in units of the cap, since I/Os are alike with it and without.
+    # By Little's law those in flight would do so many I/Os without a cap. In units of the cap,
+    # since I/Os are alike with it and without.
+    unlimited_iops = in_flight / idle_s
     use_pct = values.of_cap_pct(cap) or 0.0
-    times = in_flight / idle_s / iops * use_pct / 100
+    times = unlimited_iops / iops * use_pct / 100
     return times >= BINDING
 
 

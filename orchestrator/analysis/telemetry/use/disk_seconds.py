@@ -156,6 +156,7 @@ def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
 
 def _in_units(counted: _CountedDisk, io_unit_bytes: int) -> dict[CapName, Array]:
     """A larger I/O counts as several."""
+    # At least so many: of a second's sum some I/Os may be smaller than the unit, and count as one.
     units = counted.bytes_per_s / io_unit_bytes
     iops = np.maximum(counted.iops, units)
     return {"iops": iops, "bandwidth": counted.bytes_per_s}
@@ -170,6 +171,7 @@ class _Started:
 
 
 def _started(cap: DiskCap, end_s: Array, begin: Mapping[str, Any]) -> _Started:
+    # The first second that ends after it was told.
     told_s = begin.get("time_s", 0.0)
     second = int(np.searchsorted(end_s, told_s, side="right"))
     return _Started(second, begin.get(cap.credit))
@@ -187,8 +189,7 @@ class _Limit:
 def _limit(
     tier: Tier, cap: DiskCap, rate: Array, step_s: Array, started: _Started
 ) -> _Limit:
-    """No provider tells how full a real disk's bucket is: above its base it has credit, of some
-    size. A bucket that starts empty is kept empty (docs/TIERS.md)."""
+    """The limit that held in each second, burst credit included."""
     burst = tier.limits.burst
     base = cap.of(tier.limits)
     if base is None:
@@ -199,9 +200,12 @@ def _limit(
     top = cap.of(burst)
     if top is None:
         return steady
+    # No provider tells how full a real disk's bucket is: above its base it has credit, of some
+    # size.
     if tier.disk.is_real:
         has_credit = rate > (1 + BASE_TOLERANCE) * base
         return _Limit(np.where(has_credit, float(top), float(base)), None)
+    # A bucket that starts empty is kept empty (docs/TIERS.md).
     if top <= base or burst.start_pct <= 0:
         return steady
     return _BurstBucket(base, top, burst).followed(rate, step_s, started)
@@ -217,11 +221,7 @@ class _BurstBucket:
     burst: Burst
 
     def followed(self, rate: Array, step_s: Array, started: _Started) -> _Limit:
-        """The limit that a rate follows.
-
-        If the credit is less than some seconds of the peak take, the cap is the base and what the
-        credit adds to it, as far as it was used.
-        """
+        """The limit that a rate follows."""
         full = (self.top - self.base) * self.burst.duration_s
         credit = full * self.burst.start_pct / 100
         caps = np.empty(rate.size)
@@ -236,6 +236,8 @@ class _BurstBucket:
         return _Limit(caps, left_pct)
 
     def _cap(self, used: float, seconds: float, credit: float) -> float:
+        # What lasts for seconds lets the disk do its peak. With less the cap is the base and what
+        # the credit adds to it in this second, as far as it was used.
         if credit >= PEAK_S * (self.top - self.base):
             return self.top
         return max(self.base, min(used, self.base + credit / seconds))
@@ -243,6 +245,8 @@ class _BurstBucket:
 
 def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSeconds:
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
+    # Counters are of all disks of a node together, and the tier's limits of each: of their sum no
+    # share of a cap can be told.
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         rates = {}
     begin = server_account(record, node, "begin")

@@ -31,13 +31,11 @@ class Overhead:
 
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
-    """The overhead of "read" and of "write", as far as an emulated disk counted them.
-
-    The overhead of an emulated disk is measured when its device starts, without load, and taken off
-    its latency (docs/research/DISKS.md). In the window it is the mean time of requests as the
-    kernel saw them, less the mean that the disk's server needed for them.
-    """
+    """The overhead of "read" and of "write", as far as an emulated disk counted them."""
+    # In the window: the mean time of requests as the kernel saw them, less the mean that the disk's
+    # server needed for them.
     counted = group(record.facts, "disks", disk, "overhead")
+    # When its device started, without load: that is taken off its latency (docs/research/DISKS.md).
     at_start = group(record.facts, "tier", "overhead_us", disk)
     depth = float(counted.get("queue_depth", 0.0))
     overhead_by_way = {}
@@ -56,6 +54,7 @@ def _overhead(
     if taken_off_us is None:
         return Overhead(ios, overhead_us, None, None, queue_depth)
     beyond_us = overhead_us - taken_off_us
+    # What requests would have taken if the overhead had been as it was without load.
     expected_us = float(window["device_us"]) - beyond_us
     off_pct = 100 * beyond_us / max(1.0, expected_us)
     return Overhead(ios, overhead_us, taken_off_us, off_pct, queue_depth)

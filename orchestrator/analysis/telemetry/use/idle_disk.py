@@ -13,6 +13,7 @@ def idle_latency_s(
     write_s = _idle_s(tier, "write", _gate_latency_s(gate, "latency_write", node))
     if reads + writes <= 0:
         return None
+    # The mean of the mix needs both, as far as both are done.
     if reads > 0 and read_s is None:
         return None
     if writes > 0 and write_s is None:
@@ -23,6 +24,7 @@ def idle_latency_s(
 
 def _idle_s(tier: Tier, way: Way, measured_s: float | None) -> float | None:
     declared_s = tier.latency.seconds(way)
+    # An emulated disk has the latency that is declared, assumed or not; a real one has its own.
     is_assumed = tier.disk.is_real and way in tier.latency.assumed
     if declared_s and not is_assumed:
         return declared_s

@@ -54,6 +54,7 @@ def of_load(record: Record, sessions: Sessions) -> LoadUse:
     """
     seen = _seen(record, sessions)
     waits = _database_waits(record)
+    # What this program saw itself comes first; YugabyteDB's own samples stand for it elsewhere.
     locked_pct = seen.locked_pct
     if locked_pct is None:
         locked_pct = _sampled_locks_pct(record)
@@ -110,13 +111,11 @@ class _SeenStates:
 
 
 def _seen(record: Record, sessions: Sessions) -> _SeenStates:
-    """In which states sessions were seen.
-
-    An idle session of a load with a pace has nothing to do: shares are then of the other sessions.
-    """
+    """In which states sessions were seen."""
     states: dict[str, float] = {}
     for node_states in sessions.values():
         states |= node_states
+    # With a pace an idle session has nothing to do: it waits for nobody.
     if has_pace(record.workload):
         states.pop("idle", None)
     total = sum(states.values())
@@ -199,15 +198,16 @@ class _Counted:
         last = self.after.counter(name)
         if last is None:
             return None
+        # Never below zero: a server that was started again counts from the start.
         return max(0.0, last - (self.before.counter(name) or 0.0))
 
     def syncing_pct(self) -> float | None:
-        """Share of the time in which a node's log was being synced; many logs of a node, each
-        counted, never make more than all of it."""
+        """Share of the time in which a node's log was being synced."""
         syncing_s = self.grown(WAL_SYNC_S)
         if syncing_s is None:
             return None
         nodes = self.after.counter(WAL_NODES) or 1.0
+        # A YugabyteDB node has many logs, whose syncs overlap: their sum may be above all time.
         return min(100.0, 100 * syncing_s / self.elapsed_s / nodes)
 
 
@@ -232,6 +232,7 @@ def ceiling_nopm(record: Record) -> float | None:
     generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
+    # With another mix another share of a terminal's transactions are New-Orders.
     mix = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "")
     if not workload.thinks or mix != _USUAL_MIX:
         return None

@@ -94,8 +94,7 @@ class Machines:
         return hosts
 
     def _core_pct(self, host: Node | None, users: Sequence[Node]) -> float | None:
-        """A machine's busiest core; None unless it is that of `users`, because what else was busy
-        there could not fill it."""
+        """A machine's busiest core; None unless it is that of `users`."""
         busy = self.growth.per_s(_name(host), counter_names.HOST_CPU_SECONDS)
         if busy is None:
             return None
@@ -103,6 +102,7 @@ class Machines:
         for node in users:
             if _host_of(self.nodes, node) == host:
                 used += self.growth.per_s(node.name, counter_names.CPU_SECONDS) or 0.0
+        # So much of others may be what keeps that core busy.
         if busy - used > OTHERS_CORES:
             return None
         return self.busiest_cores_pct.get(_name(host))
@@ -144,7 +144,7 @@ class Machines:
 
     def _users(self, host: Node | None) -> list[Node]:
         """The nodes on a machine. What node_exporter says is of another machine."""
-        users = []
+        users: list[Node] = []
         for node in self.nodes:
             is_here = _name(_host_of(self.nodes, node)) == _name(host)
             if is_here and NODE_EXPORTER not in node.sources:
@@ -158,6 +158,7 @@ class Machines:
         if node.role != "client" or seconds is None:
             return 0.0
         throttled_pct = rates.container_rates(self.growth, node.name).throttled_pct
+        # A quota that is used up early in each period holds a client back below its mean limit.
         if node.cpus:
             return largest(100 * seconds / node.cpus, throttled_pct)
         return throttled_pct or 0.0
@@ -165,8 +166,9 @@ class Machines:
     def _other_pct(
         self, busy_pct: float | None, used_pct: Mapping[str, float]
     ) -> float | None:
-        """CPU that none of our nodes used. None where we may not know all of ours: a database node
-        that was not sampled may be there, unless each says on which of several machines it is."""
+        """CPU that none of our nodes used. None where we may not know all of ours."""
+        # A database node that was not sampled may be there, unless each says on which of several
+        # machines it is.
         databases = [node for node in self.nodes if node.role == "database"]
         placed = all(node.machine for node in databases)
         several = len(_hosts(self.nodes)) > 1
@@ -200,6 +202,7 @@ def _cores_of(
 ) -> float | None:
     if host and host.cpus:
         return host.cpus
+    # Of several machines nobody knows which of them has so many.
     if len(_hosts(nodes)) < 2:
         return cpus
     return None
@@ -221,6 +224,7 @@ def _hosts(nodes: Sequence[Node]) -> list[Node]:
 
 def _host_of(nodes: Sequence[Node], node: Node) -> Node | None:
     hosts = _hosts(nodes)
+    # Records of campaigns that knew no other machine do not name it.
     if len(hosts) == 1 and "" in (node.machine, hosts[0].machine):
         return hosts[0]
     for host in hosts:

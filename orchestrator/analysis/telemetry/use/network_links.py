@@ -63,10 +63,12 @@ class _LinkRate:
 
 def _rate(record: Record, node: Node) -> _LinkRate:
     """The declared rate, else the speed of the node's network cards together."""
+    # A rate that is declared was set on the link, and lies below that of its card.
     declared = record.profile.cluster.network_bytes_per_s
     if declared:
         return _LinkRate(declared, None)
-    cards = None
+    # Traffic is counted over all cards: without the speed of one the node's is not known.
+    cards: float | None = None
     if node.cards and all(node.cards.values()):
         cards = float(sum(node.cards.values()))
     return _LinkRate(cards, cards)
@@ -84,6 +86,7 @@ def _busier_way(rates: Mapping[Key, Steps], node: str, window: Window) -> Array:
             continue
         for second, per_s in zip(steps.end_s, steps.per_s, strict=True):
             if start_s < second <= end_s:
+                # Each way of a link has its rate for itself, so that their sum says nothing.
                 busier[second] = max(per_s, busier.get(second, per_s))
     return np.array([busier[second] for second in sorted(busier)])
 
@@ -103,6 +106,7 @@ def _with_steadiness(use: LinkUse, bytes_per_s: Array) -> LinkUse:
     """The use of a link, with how steady throughput was."""
     if len(bytes_per_s) < _FEWEST_SECONDS:
         return use
+    # The rate of the other side is not known: what stands still may be at it.
     typical = float(np.median(bytes_per_s))
     is_steady = np.abs(bytes_per_s - typical) <= typical * _STEADY_PCT / 100
     time_pct = 100 * float(np.mean(is_steady))

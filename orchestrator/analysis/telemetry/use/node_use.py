@@ -42,6 +42,7 @@ def gather(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
 
 def _gathered(run: results.RunData, cpus: float | None) -> dict[str, Evidence]:
     growth = run.telemetry.growth
+    # Published figures have no samples, and state some values themselves.
     if growth is None:
         return _stated(run.record)
     by_node: dict[str, _NodeUse] = {}
@@ -215,10 +216,10 @@ def _evidence(use: _NodeUse, load: LoadUse, shared: _SharedUse) -> Evidence:
 
 
 def _stated(record: Record) -> dict[str, Evidence]:
-    """What the figures of a record say of its nodes' resources, where nothing was sampled.
-
-    CPU of all nodes is their mean and stands for each. What their disks did together does not."""
+    """What the figures of a record say of its nodes' resources, where nothing was sampled."""
     by_scope = _stated_figures(record)
+    # CPU of all nodes is their mean and stands for each. What their disks did together is a sum,
+    # and does not.
     mean_cpu_pct = by_scope.pop(ALL, {}).get("cpu_pct")
     if mean_cpu_pct is not None:
         by_scope = {_EACH_NODE: {}, **by_scope}

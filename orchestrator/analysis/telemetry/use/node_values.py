@@ -168,6 +168,7 @@ class Evidence:
         disk's of I/Os' time, and of both caps; an EBS volume's of the window. None: no count."""
         if self.held_back_pct is not None:
             return self.held_back_pct
+        # What holds the volume back may be its own limit or its machine's.
         return highest([self.volume_exceeded_pct(cap), self.instance_exceeded_pct(cap)])
 
     def sampled(self) -> dict[str, float]:
@@ -204,6 +205,7 @@ def highest(values: Iterable[float | None]) -> float | None:
 def sum_if_all(values: Sequence[float | None]) -> float | None:
     """The sum; None unless there are values and all of them are known."""
     sampled = [value for value in values if value is not None]
+    # A sum of some would look like that of all, and be too low.
     if not sampled or len(sampled) < len(values):
         return None
     return sum(sampled)

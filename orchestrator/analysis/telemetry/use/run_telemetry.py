@@ -152,6 +152,7 @@ class _Reading:
         empty = not self._by_second
         growth = self._growth
         tables = self._by_second
+        # Without a sample growth is not known, which is not zero.
         if empty:
             growth = None
             tables = [second_by_second.by_second({}, [], {})]

@@ -94,10 +94,8 @@ def _limits_at(
     names: Sequence[str],
     limits: Mapping[str, Mapping[float, str]],
 ) -> pd.Series[str]:
-    """For each second, what was at its limit.
-
-    Limits are known by the ends of steps. Those of the CPU are enough, because each second has one.
-    """
+    """For each second, what was at its limit."""
+    # Limits are known by the ends of steps. Those of the CPU are enough: each second has one.
     titles = np.full(seconds, None, dtype=object)
     for row in np.flatnonzero(counted.metric == counter_names.CPU_SECONDS).tolist():
         node_limits = limits.get(names[counted.node[row]], {})
@@ -166,6 +164,7 @@ def _seconds(counted: _CountedSteps) -> tuple[Numbers, Numbers]:
 def _sums(second: Numbers, values: Array, seconds: int) -> Array:
     """For each second, the sum of the values; NaN where there is none."""
     sums = np.bincount(second, values, seconds).astype(float)
+    # A second without a sample is a gap, not zero.
     sums[np.bincount(second, minlength=seconds) == 0] = np.nan
     return sums
 
@@ -188,6 +187,7 @@ def at_limits(
         cpus = machine_cpu.cpu_limits(record.nodes, None).get(node.name, math.inf)
         is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
+    # Behind the CPU, so that a cap overwrites it: it is what a buyer of disks asks about.
     for cap, share in disk.shares().items():
         at_cap_s = disk.end_s[share >= disk_seconds.AT_CAP]
         limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])

@@ -96,14 +96,14 @@ def _wal_disks(
 ) -> Iterator[Measurement]:
     """I/O of the disks that hold only WAL: of each node's, and of all together, each disk once.
 
-    They are in no sum of the data disks, because the tier's limits are those of the data disks; one
-    that is also the data disk of some node is not in theirs."""
+    They are in no sum of the data disks, because the tier's limits are those of the data disks."""
     by_node: dict[str, rates.WalDiskRates] = {}
     for node in database:
         if node.wal_device:
             disk = rates.wal_disk_rates(growth, node.name)
             by_node[node.name] = disk
             yield from _measured(_wal_figures(disk), node.name)
+    # Without one of them the sum would be too low.
     if not all(disk.was_sampled for disk in by_node.values()):
         return
     disks = [by_node[name] for name in _users_of_wal_disks(database)]
@@ -114,12 +114,14 @@ def _wal_disks(
 
 def _users_of_wal_disks(database: Sequence[Node]) -> list[str]:
     """For each disk that holds only WAL, the first node on it."""
-    data = {(results.place(node), node.device) for node in database}
+    # A disk that is also the data disk of some node is in the sums of those already.
+    data_disks = {(results.place(node), node.device) for node in database}
     first_on: dict[tuple[str, str], str] = {}
+    # Backwards, so that the first node on a disk stays.
     for node in reversed(database):
         if node.wal_device:
             first_on[results.place(node), node.wal_device] = node.name
-    return [name for disk, name in first_on.items() if disk not in data]
+    return [name for disk, name in first_on.items() if disk not in data_disks]
 
 
 def _wal_figures(disk: rates.WalDiskRates) -> _Figures:
