@@ -79,6 +79,7 @@ def _beside_factor(
 ) -> tuple[Difference, ...]:
     """The differences that are neither the factor itself nor follow from it."""
     allowed = _following_from(factor)
+    # Loads of unlike data sets leave unlike bytes: that is the factor's doing.
     data_sets = {str(run.record.workload.dataset) for run in runs}
     if len(data_sets) > 1:
         allowed = (*allowed, Subject(Topic.DATA_BEFORE))
@@ -138,6 +139,7 @@ def obstacle_over_time(
         unlike += changes_of_tier(_tier(runs_before), _tier(runs_after))
     unlike += differences.in_words(_file_systems(runs_before, runs_after))
     unlike += differences.in_words(among(both))
+    # What differs between the campaigns comes before what is wrong with one of them.
     if unlike:
         return f"unlike {'; '.join(unlike)}"
     for run in both:
@@ -155,8 +157,10 @@ def changes_of_tier(before: Tier, after: Tier) -> Iterator[str]:
     left = as_written(before)
     right = as_written(after)
     for key in left | right:
-        if key not in _NOT_THE_DISK and left.get(key) != right.get(key):
-            yield f"tier's {key}{_in_short(left.get(key), right.get(key))}"
+        first = left.get(key)
+        second = right.get(key)
+        if key not in _NOT_THE_DISK and first != second:
+            yield f"tier's {key}{_in_short(first, second)}"
 
 
 def _in_short(left: object, right: object) -> str:
@@ -217,6 +221,7 @@ def unlike_machines(
         facts.insert(0, _NAME)
     machines_before = _first_machines(before)
     machines_after = _first_machines(after)
+    # Campaigns of earlier versions recorded one machine alone: then only that is compared.
     others_before = _other_machines(before)
     others_after = _other_machines(after)
     if others_before is not None and others_after is not None:
@@ -273,6 +278,7 @@ def _unlike_memory(
 def _kinds(machines: Sequence[Mapping[str, Any]], fact: _MachineFact) -> list[Any]:
     """What machines have of a fact, each once and in order; empty if one does not say it."""
     values = {machine.get(fact.key) for machine in machines}
+    # Where one of them does not say it, the others are not all of the campaign.
     if not all(values):
         return []
     return sorted(values, key=str)
@@ -304,10 +310,8 @@ def remarks(before: Results, after: Results) -> Iterator[str]:
 
 
 def _other_names(before: Results, after: Results) -> Iterator[str]:
-    """Differences in the names of machines.
-
-    Such campaigns are compared only if that was asked for.
-    """
+    """Differences in the names of machines."""
+    # Such campaigns are compared only if that was asked for.
     first = _host(before).get("hostname")
     second = _host(after).get("hostname")
     if first and second and first != second:
@@ -320,6 +324,7 @@ def _other_code(before: Results, after: Results) -> Iterator[str]:
     second = revision(after)
     if first and second and first != second:
         yield f"they were measured by other code: tierbench {first} against {second}"
+    # Changes that are in no revision have no name: two of them cannot be told apart.
     elif "with changes" in first:
         yield f"both were measured with changes to tierbench {first}: the changes may differ"
 
@@ -329,11 +334,10 @@ def _other_engine(before: Results, after: Results) -> Iterator[str]:
     second = after.fingerprint.get("engine")
     if not isinstance(first, Mapping) or not isinstance(second, Mapping):
         return
-    unlike = [
-        key
-        for key in dict.fromkeys((*first, *second))
-        if str(first.get(key)) != str(second.get(key))
-    ]
+    unlike: list[str] = []
+    for key in dict.fromkeys((*first, *second)):
+        if str(first.get(key)) != str(second.get(key)):
+            unlike.append(key)
     if first != second:
         yield f"the container engine was another, or set otherwise: {listed(unlike)} differ"
 
@@ -378,17 +382,17 @@ def _unrecorded(campaign: Results) -> Iterator[str]:
     """What older programs did not record."""
     host = _host(campaign)
     records = [run.record for run in campaign.done]
-    versions = [results.generator(record).version for record in records]
-    recorded = {
-        "the machine": host.get("hostname"),
-        # Without the machine its kernel is not missed.
-        "its kernel": host.get("kernel") or not host.get("hostname"),
-        "the code revision": campaign.fingerprint.get("revision"),
-        "the load generator's version": all(versions),
-        "scripts, images and mount options": all(
-            "identity" in record.facts for record in records
-        ),
-    }
-    absent = [what for what, is_recorded in recorded.items() if not is_recorded]
+    absent: list[str] = []
+    if not host.get("hostname"):
+        absent.append("the machine")
+    # Without the machine its kernel is not missed.
+    elif not host.get("kernel"):
+        absent.append("its kernel")
+    if not campaign.fingerprint.get("revision"):
+        absent.append("the code revision")
+    if not all(results.generator(record).version for record in records):
+        absent.append("the load generator's version")
+    if not all("identity" in record.facts for record in records):
+        absent.append("scripts, images and mount options")
     if absent:
         yield f"not recorded in {campaign.name}, and so not compared: {listed(absent)}"

@@ -93,6 +93,7 @@ class Pair:
         """Whether its whole interval lies beyond the margin: then neither "same" nor the wrong
         direction can be said of it, and it takes no chance of error from the others."""
         interval = self.ratio.interval_pct
+        # Nothing is known of it yet, so it takes part in the chance.
         if interval is None:
             return False
         low, high = interval
@@ -192,12 +193,7 @@ def deltas(
     baseline: str, pairs: Sequence[Pair], margin_pct: float, p99_margin_pct: float
 ) -> tuple[Delta, ...]:
     """The verdicts of one family of comparisons: those that are read together."""
-    chances: dict[int, float] = {}
-    for place, pair in enumerate(pairs):
-        if pair.chance is not None:
-            chances[place] = pair.chance
-    adjusted_in_order = stats.adjust_for_many(list(chances.values()))
-    adjusted = dict(zip(chances, adjusted_in_order, strict=True))
+    chances = _adjusted_chances(pairs)
     margins = Margins(margin_pct, p99_margin_pct)
     in_question = _in_question(pairs, margins)
     judged: list[Delta] = []
@@ -205,9 +201,20 @@ def deltas(
         sharing = 1
         if pair.question:
             sharing = max(1, in_question[pair.question, pair.key])
-        family = Family(len(chances), adjusted.get(place, 1.0), sharing)
+        family = Family(len(chances), chances.get(place, 1.0), sharing)
         judged.append(_delta(baseline, pair, margins.of(pair), family))
     return tuple(judged)
+
+
+def _adjusted_chances(pairs: Sequence[Pair]) -> dict[int, float]:
+    """Place of each comparison that can come to a verdict → its p-value, adjusted for all."""
+    chances: dict[int, float] = {}
+    for place, pair in enumerate(pairs):
+        # One that cannot come to a verdict is no chance of a false one.
+        if pair.chance is not None:
+            chances[place] = pair.chance
+    adjusted = stats.adjust_for_many(list(chances.values()))
+    return dict(zip(chances, adjusted, strict=True))
 
 
 @dataclass(frozen=True)
@@ -239,11 +246,12 @@ def _in_question(pairs: Sequence[Pair], margins: Margins) -> Counter[_Question]:
     """Question and figure → of how many contenders a word may be false.
 
     A contender has a word for "the same" and one for a difference. Only one of the two can be
-    false, so one contender alone needs no correction. One that equals the baseline and one that is
-    at the margin each may have a false word of another kind, so that kinds cannot be corrected
-    apart: contenders share the 5 % (Bonferroni), but for those that are far from the baseline."""
+    false, so one contender alone needs no correction."""
     in_question: Counter[_Question] = Counter()
     for pair in pairs:
+        # One that equals the baseline and one that is at the margin may each have a false word of
+        # another kind, so that kinds cannot be corrected apart: contenders share the 5 %
+        # (Bonferroni), but for those that are far from the baseline.
         if pair.chance is not None and not pair.is_far(margins.of(pair)):
             in_question[pair.question, pair.key] += 1
     return in_question
@@ -274,6 +282,7 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, family: Family) -> Delt
         verdict=word,
         reason=reason,
         overloaded=overloaded,
+        # In floating point 1 − 0.05 × a share is seldom a round number.
         confidence_pct=round(100 * pair.confidence, 4),
     )
 
@@ -287,6 +296,7 @@ def verdict(pair: Pair, margin_pct: float, family: Family) -> tuple[VerdictWord,
     interval = pair.ratio.interval_pct
     if interval is None:
         return "inconclusive", _without_interval(pair)
+    # "Same" first: a difference that is proven and smaller than the margin does not matter.
     within = pair.within(family.sharing)
     narrow = pair.ratio.at(within).interval_pct or interval
     enough = min(len(pair.left), len(pair.right)) >= SAME_LEAST
@@ -295,6 +305,7 @@ def verdict(pair: Pair, margin_pct: float, family: Family) -> tuple[VerdictWord,
     low, high = interval
     if low <= 0 <= high:
         return "inconclusive", _no_direction(pair, margin_pct, family.sharing)
+    # Two corrections: among all figures that are read together, and among tiers in one figure.
     error = 1 - stats.CONFIDENCE
     if family.chance > error:
         among = "all"
@@ -396,15 +407,15 @@ def _without_interval(pair: Pair) -> str:
 
 
 def _more(pair: Pair, margin_pct: float, sharing: int) -> str:
-    """Says how many repetitions would settle it at the noise seen so far, where that is known. A
-    change within the margin is settled when its narrower interval fits into the margin; any change
-    is settled when the interval no longer reaches no change."""
+    """Says how many repetitions would settle it at the noise seen so far, where that is known."""
     if not pair.in_blocks:
         return "more repetitions are needed, or days that differ less"
     change = abs(math.log(pair.ratio.ratio))
+    # It is the same when the narrower interval fits into what is left of the margin.
     room = math.log1p(margin_pct / 100) - change
     within = pair.within(sharing)
     same = stats.repetitions_to_reach(pair.left, pair.right, room, within)
+    # It differs when the interval no longer reaches no change.
     differs = stats.repetitions_to_reach(pair.left, pair.right, change, pair.confidence)
     ways: list[int] = []
     if same:

@@ -340,6 +340,7 @@ class Estimate:
 
     def chance(self, objective: model.Objective) -> float:
         """The chance that the clause is met, if the logarithm has a normal distribution."""
+        # Each end of the interval of 90 % is T90 standard deviations from the middle.
         sd = math.log(self.high / self.low) / 2 / T90
         below = NormalDist(math.log(self.value), sd).cdf(math.log(objective.limit))
         if metrics.METRICS[objective.metric].direction == "lower":

@@ -11,7 +11,7 @@ from typing import Any
 from orchestrator.analysis import results
 from orchestrator.design import factors
 from orchestrator.facts import DatabaseFacts, group
-from orchestrator.model import Record
+from orchestrator.model import Record, Workload
 from orchestrator.units import format_bytes, gathered
 
 # Two loads of the same rows do not take the same bytes: files are rewritten at other times.
@@ -98,6 +98,7 @@ def between(left: Record, right: Record) -> tuple[Difference, ...]:
     asked = unlike(_asked(left), _asked(right))
     left_seen = _seen(left)
     right_seen = _seen(right)
+    # What one side did not tell is no difference: it may be as the other's.
     shared = [subject for subject in left_seen if subject in right_seen]
     seen = unlike(
         {subject: left_seen[subject] for subject in shared},
@@ -134,6 +135,7 @@ def _are_unlike(topic: Topic, left: Any, right: Any) -> bool:
         # To encrypt takes CPU; how far a certificate is checked changes no session.
         return bool((left == "off") != (right == "off"))
     if topic is Topic.DATA_BEFORE:
+        # Two loads of the same rows do not take the same bytes.
         larger = max(left, right)
         apart = larger - min(left, right)
         return bool(apart > MAX_DATA_DIFFERENCE_PCT / 100 * larger)
@@ -176,31 +178,39 @@ _NOT_OF_WORKLOAD = ("slo", "title", "confirm_s", "dataset", "options")
 
 def _asked(record: Record) -> Values:
     """What was asked for. Of clusters that others run, `_seen` has the settings."""
+    return {**_asked_of_cluster(record), **_asked_of_load(record.workload)}
+
+
+def _asked_of_cluster(record: Record) -> Values:
     cluster = record.profile.cluster
-    load = record.workload
     declared = "not declared"
     if cluster.node:
         declared = "declared"
     settings: Mapping[str, str] = {}
     if not results.is_existing(record):
         settings = cluster.settings
-    cluster_values = {
-        factor: getattr(cluster, key.field)
-        for factor, key in factors.OF_CLUSTER.items()
-    }
-    workload_values = {field.name: getattr(load, field.name) for field in fields(load)}
-    for name in _NOT_OF_WORKLOAD:
-        del workload_values[name]
+    values: dict[str, Any] = {}
+    for factor, key in factors.OF_CLUSTER.items():
+        values[factor] = getattr(cluster, key.field)
     return {
         Subject(Topic.DATABASE): cluster.database,
         Subject(Topic.VERSION_ASKED): cluster.version,
-        **_keyed(Topic.CLUSTER, cluster_values),
+        **_keyed(Topic.CLUSTER, values),
         Subject(Topic.SIZE_DECLARED): declared,
         **_keyed(Topic.SETTING, settings),
+    }
+
+
+def _asked_of_load(load: Workload) -> Values:
+    values: dict[str, Any] = {}
+    for field in fields(load):
+        if field.name not in _NOT_OF_WORKLOAD:
+            values[field.name] = getattr(load, field.name)
+    return {
         Subject(Topic.DATA_FAMILY): load.dataset.family,
         **_keyed(Topic.DATA_SET, load.dataset.parameters),
         **_keyed(Topic.OPTION, load.options),
-        **_keyed(Topic.WORKLOAD, workload_values),
+        **_keyed(Topic.WORKLOAD, values),
     }
 
 
@@ -212,11 +222,7 @@ def _keyed(topic: Topic, values: Mapping[str, Any]) -> Values:
 
 
 def _seen(record: Record) -> Values:
-    """What is known of machines, nodes, servers, load generator and data.
-
-    It is compared where both know it. Data are those before the run: after it, faster tiers
-    have inserted more.
-    """
+    """What is known of machines, nodes, servers, load generator and data."""
     values = {
         **_machines(record),
         **_nodes(record),
@@ -294,29 +300,26 @@ def _load(record: Record) -> Values:
         Subject(Topic.BATCHING): generator.statements_batched,
         Subject(Topic.SCRIPTS): results.identity(record).scripts,
         Subject(Topic.TLS): results.database(record).more.get("tls"),
+        # Before the run: after it, faster tiers have inserted more.
         Subject(Topic.DATA_BEFORE): results.database_before(record).data_bytes,
     }
 
 
 def _sizes(record: Record, role: str, name: str) -> list[float]:
-    """What was seen of its nodes of a role, in order of size; empty where it was not of each.
-
-    Of machines the smallest and the largest: how many of a kind are used depends on where
-    nodes are placed.
-    """
+    """What was seen of its nodes of a role, in order of size; empty where it was not of each. Of
+    machines the smallest and the largest."""
     values = [getattr(node, name) for node in record.nodes if node.role == role]
     if not values or not all(values):
         return []
+    # How many machines of a kind are used depends on where nodes are placed.
     if role == "host":
         return [min(values), max(values)]
     return sorted(values)
 
 
 def _burst_credit(record: Record) -> Values:
-    """What is known of the credit with which its real disks began, "IOPS" and "bytes" apart.
-
-    Empty if one of them is not known.
-    """
+    """What is known of the credit with which its real disks began, "IOPS" and "bytes" apart. A
+    kind of credit is left out if that of one disk is not known."""
     disks = group(record.facts, "burst_credit").values()
     buckets = [bucket for disk_buckets in disks for bucket in disk_buckets.items()]
     states = gathered((name, str(bucket["state"])) for name, bucket in buckets)
@@ -330,12 +333,16 @@ def _burst_credit(record: Record) -> Values:
 def not_known(records: Sequence[Record]) -> tuple[str, ...]:
     """What of clusters that others run could not be compared, because not all of them told it."""
     existing_clusters = [record for record in records if results.is_existing(record)]
-    values: dict[str, list[Any]] = {
-        "CPUs and memory of the nodes": [
-            _sizes(record, "database", "cpus") for record in existing_clusters
-        ],
-        "settings": [results.database(record).settings for record in existing_clusters],
-    }
-    return tuple(
-        title for title, given in values.items() if any(given) and not all(given)
-    )
+    sizes = [_sizes(record, "database", "cpus") for record in existing_clusters]
+    settings = [results.database(record).settings for record in existing_clusters]
+    titles: list[str] = []
+    if _is_known_of_some(sizes):
+        titles.append("CPUs and memory of the nodes")
+    if _is_known_of_some(settings):
+        titles.append("settings")
+    return tuple(titles)
+
+
+def _is_known_of_some(values: Sequence[object]) -> bool:
+    """Whether some of them are known, and not all."""
+    return any(values) and not all(values)

@@ -55,6 +55,7 @@ def not_served(record: Record) -> tuple[float, float] | None:
     rate = facts.arrival_rate_per_s
     if served is None or not rate:
         return None
+    # Arrivals at random: their number varies by its root.
     chance = CHANCE / math.sqrt(rate * record.workload.measure_s)
     if 1 - served > max(BEHIND, chance):
         return (served, rate)
@@ -81,6 +82,7 @@ def state(runs: Sequence[results.RunData]) -> State:
     behind = [overloaded(run.record) for run in runs]
     if not any(behind):
         return "serves it"
+    # One run proves nothing: something else may have slowed it down.
     if all(behind) and len(behind) > 1:
         return "overloaded"
     return "at times"
@@ -177,6 +179,7 @@ def between(
     if overload.unproven or len(overload.always) > 1:
         reason = f"{first}; {second}: latencies cannot be told apart"
         return LatencyOutcome("inconclusive", reason, overload.tiers)
+    # Of a queue that grows no latency can be told, but that it is longer than any that was served.
     depends = "so its latency depends on how long was measured"
     if baseline in overload.always:
         return LatencyOutcome("better", f"{first}, {depends}; {second}", overload.tiers)

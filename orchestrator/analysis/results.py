@@ -44,9 +44,8 @@ if TYPE_CHECKING:
     from orchestrator.analysis.telemetry.use.run_telemetry import Telemetry
 
 LEFT_OUT = "left out: "  # begins notes of what is passed over
-CHANGED = (
-    "changed since it was written: "  # begins notes of files that are read all the same
-)
+# Begins notes of files that are read all the same.
+CHANGED = "changed since it was written: "
 Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
 _FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
@@ -151,6 +150,7 @@ class Results:
     @cached_property
     def counting(self) -> Mapping[Cell, Sequence[RunData]]:
         """The finished runs of each cell that may enter results, in the order of their numbers."""
+        # A folder may have records of runs that its plan has no more.
         numbers = {run.number for run in self.plan.runs} - self.excluded.keys()
         by_cell: dict[Cell, list[RunData]] = {}
         for data in self.done:
@@ -274,6 +274,7 @@ def measured_window(record: Record) -> tuple[float, float] | None:
 
 def measured_s(record: Record) -> float:
     """How long was measured of one load: as planned, or until its work was done."""
+    # A matrix measures for longer than one of its loads; work may be done before its time is over.
     start_s, end_s = measured_window(record) or (0.0, math.inf)
     return min(end_s - start_s, record.workload.measure_s)
 
@@ -281,12 +282,10 @@ def measured_s(record: Record) -> float:
 def measuring_pct(campaign: Results) -> float | None:
     """The share of a campaign's time, in %, in which its load generators ran: warm-ups and windows
     against all from the first run's begin to the last one's end. None if no run came that far."""
-    useful = [
-        phase
-        for phase in _phases(campaign.runs)
-        if phase.name in ("warm-up", "measure")
-    ]
-    useful_s = sum(phase.duration_s for phase in useful)
+    useful_s = 0.0
+    for phase in _phases(campaign.runs):
+        if phase.name in ("warm-up", "measure"):
+            useful_s += phase.duration_s
     begin_s, end_s = span_s(campaign.runs) or (0.0, 0.0)
     if useful_s and end_s > begin_s:
         return 100 * useful_s / (end_s - begin_s)
@@ -367,6 +366,7 @@ def sound(measurements: Sequence[Measurement]) -> dict[Key, Measurement]:
     for measurement in measurements:
         if math.isfinite(measurement.value):
             finite[measurement.metric, measurement.scope] = measurement
+    # A percentile of too few transactions is one or two outliers, and no figure to judge by.
     return {
         key: measurement
         for key, measurement in finite.items()
@@ -389,6 +389,7 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     values: list[float] = []
     for run in runs:
         value = _sound_value(run.record, key)
+        # Without the runs that lack it one would choose among them: slow ones lack it first.
         if value is None:
             return ()
         values.append(value)
@@ -427,6 +428,7 @@ def objective_values(
     """
     key = objective.metric, objective.scope
     values = whole(runs, key)
+    # As in percentiles: Delivery is 4 % of the mix with tenfold work.
     if key != ("latency_avg_s", "all"):
         return values
     pairs = zip(runs, values, strict=False)
@@ -461,6 +463,7 @@ def _disk(node: Node) -> tuple[str, ...]:
     device = node.device or node.sources.get(model.DISK_DEVICE)
     if device:
         return (place(node), device)
+    # Three parts, so that it is no disk of any place.
     return ("", "node", node.name)
 
 

@@ -35,23 +35,20 @@ from orchestrator.model import RESULTS_FORMAT, Measurement
 
 def judge(campaign: results.Results) -> conclusions.Verdict:
     """The verdict on a campaign, from plan and records alone."""
-    bottlenecks_found = bottlenecks.bottlenecks(campaign)
+    limits = bottlenecks.bottlenecks(campaign)
     changes = deltas(campaign)
     floor = noise_floor(campaign)
-    doubts = (
-        *kinds.find(campaign),
-        *limit_checks.this_machine(campaign, bottlenecks_found),
-    )
-    decisions, cluster = decision.decide_all(campaign, bottlenecks_found, doubts)
-    varied = factors.concluded(campaign, bottlenecks_found, decisions)
+    doubts = (*kinds.find(campaign), *limit_checks.this_machine(campaign, limits))
+    # Decisions rest on what limited each tier and on doubts, but on no delta: those have another
+    # rule, for tiers beside one baseline.
+    decisions, cluster = decision.decide_all(campaign, limits, doubts)
+    varied = factors.concluded(campaign, limits, decisions)
     verdict = conclusions.Verdict(
         schema_version=RESULTS_FORMAT,
         baseline=campaign.plan.baseline,
         cells=cells(campaign),
         deltas=changes,
-        bottlenecks=tuple(
-            held_against(bottleneck, decisions) for bottleneck in bottlenecks_found
-        ),
+        bottlenecks=tuple(held_against(limit, decisions) for limit in limits),
         decisions=decisions,
         doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
@@ -67,6 +64,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
 def held_against(bottleneck: Bottleneck, decisions: Sequence[Decision]) -> Bottleneck:
     """The bottleneck, without the claim that a faster disk gives nothing where it is proven to give
     more."""
+    # A cause is a correlation in one cell; a comparison with another tier is proof.
     for change in _worst_changes(bottleneck, decisions):
         is_rate = METRICS[change.metric].direction == "higher"
         if is_rate and change.ci_high_pct is not None and change.ci_high_pct < 0:
@@ -166,9 +164,9 @@ def deltas(campaign: results.Results) -> tuple[Delta, ...]:
 
 
 def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
-    """The twin against the baseline, which is the same tier: a family of comparisons by itself, so
-    that it changes no other verdict. Empty without a twin."""
+    """The twin against the baseline, which is the same tier. Empty without a twin."""
     twin = campaign.plan.twin
+    # A family of comparisons by itself, so that it changes no other verdict.
     if twin:
         return _compared(campaign, [twin])
     return ()
@@ -179,6 +177,7 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
     plan = campaign.plan
     pairs: list[comparisons.Pair] = []
     for workload in plan.workloads:
+        # Runs without a stage (`--without`) tell what it costs, and nothing of tiers.
         if planned.lacks(workload):
             continue
         for name in names:
@@ -201,10 +200,10 @@ def _pairs(
     share = looks.share(campaign.plan, workload)
     obstacle = comparability.obstacle([*left, *right])
     load = overload.between(baseline, left, contender, right)
-    for pair in comparisons.of_runs(
-        contender, workload, (left, right), obstacle, share
-    ):
-        decides = None
-        if pair.metric.direction == "lower":  # latency, of which load decides
-            decides = load
-        yield replace(pair, overload=decides)
+    sides = (left, right)
+    for pair in comparisons.of_runs(contender, workload, sides, obstacle, share):
+        # Where a queue grows latency depends on how long was measured; throughput does not.
+        if pair.metric.direction == "lower":
+            yield replace(pair, overload=load)
+        else:
+            yield pair

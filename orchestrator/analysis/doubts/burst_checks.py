@@ -19,6 +19,7 @@ def credit_left(run: RunData, _: Totals) -> Doubts:
     disks = run.telemetry.against_caps.values()
     drawn = [disk for disk in disks if (disk.time_above_base_pct or 0.0) > 0]
     left_pct = max([disk.burst_credit_left_pct or 0.0 for disk in drawn], default=0.0)
+    # Credit that was used up shows both levels; with some left only the burst was measured.
     if left_pct > 0:
         above_pct = max([disk.time_above_base_pct or 0.0 for disk in drawn])
         yield _burst_credit_left(above_pct, left_pct)
@@ -42,11 +43,10 @@ def above_its_limit(run: RunData, _: Totals) -> Doubts:
     if limit_iops is None or not run.telemetry.empty:
         return
     for figure in run.record.measurements:
+        # Of all nodes together it is their sum, and the limit is of each disk.
         is_of_a_node = figure.metric == "disk_iops" and figure.scope != "all"
-        if (
-            is_of_a_node
-            and figure.value > (1 + disk_seconds.BASE_TOLERANCE) * limit_iops
-        ):
+        most_iops = (1 + disk_seconds.BASE_TOLERANCE) * limit_iops
+        if is_of_a_node and figure.value > most_iops:
             yield _bursting_by_the_mean(figure.value, limit_iops, tier.name)
 
 

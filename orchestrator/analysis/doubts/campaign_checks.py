@@ -16,6 +16,7 @@ from orchestrator.tier import DiskKind, Price
 from orchestrator.tier_catalog import prices
 from orchestrator.units import format_change, gathered, listed
 
+# Two repetitions answer only where tiers are far apart (docs/METHOD.md).
 GOOD_REPETITIONS = 5
 OLD_PRICE_DAYS = 365
 
@@ -101,6 +102,7 @@ def old_price(campaign: Results) -> Doubts:
     if began_s is None:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
+    # The price of machines matters only where it takes part in the comparison.
     with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
     for profile in campaign.plan.tiers:
         for bought in _bought(profile, with_vms):
@@ -129,6 +131,7 @@ def _bought(profile: Profile, with_vms: bool) -> Iterator[_Priced]:
 
 
 def _is_old(price: Price, today: date) -> bool:
+    # A price without a date that can be read may be of any year.
     read = prices.read_on(price.as_of)
     return read is None or (today - read).days > OLD_PRICE_DAYS
 
@@ -203,7 +206,8 @@ def _is_within(delta: Delta, equal: Delta) -> bool:
 
 
 def _size(delta: Delta) -> float:
-    """How large a change is. A ratio and its inverse are equally large."""
+    """How large a change is."""
+    # On logarithms, so that a ratio and its inverse are equally large.
     ratio = 1 + delta.change_pct / 100
     if ratio > 0:
         return abs(math.log(ratio))

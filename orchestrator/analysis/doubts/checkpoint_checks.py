@@ -12,7 +12,8 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds, parse_seconds
 
-AT_LEAST = 2  # of them in a window: with one, it is chance whether its writes are in it
+# Of them in a window: with one, it is chance whether its writes are in it.
+AT_LEAST = 2
 WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
 
 
@@ -55,15 +56,15 @@ def _flushes(run: RunData) -> int | None:
     if window:
         start_s = window[0]
     rows = run.telemetry.by_second.dropna(subset="flushed_bytes_per_s")
+    # The phase goes by a step's end: one that begins before the window has bytes from before it.
     rows = rows[(rows["phase"] == "measure") & (rows["time_s"] >= start_s)]
     if rows.empty:
         return None
     is_flushing = rows["flushed_bytes_per_s"] > 0
     rows = rows.assign(flushing=is_flushing).sort_values("time_s")
-    second_before = rows.groupby("node", observed=True)["flushing"].shift(
-        fill_value=False
-    )
-    begins = rows["flushing"] & ~second_before
+    by_node = rows.groupby("node", observed=True)["flushing"]
+    # A flush takes several seconds: it counts where it begins.
+    begins = rows["flushing"] & ~by_node.shift(fill_value=False)
     stretches = begins.groupby(rows["node"], observed=True).sum()
     return int(stretches.max())
 
@@ -73,7 +74,8 @@ def _by_the_settings(run: RunData, window_s: float, is_ours: bool) -> Doubts:
     try:
         interval_s = parse_seconds(settings.get("checkpoint_timeout", "0s"))
     except ValueError:
-        return  # a setting that is no time says nothing
+        # A setting that is no time says nothing.
+        return
     if run.record.workload.measure_s < AT_LEAST * interval_s:
         yield _few_checkpoint_intervals(interval_s, window_s, is_ours)
 
@@ -102,10 +104,10 @@ def _few_checkpoint_intervals(
 
 
 def _few_checkpoints(why: str, is_ours: bool) -> Doubt:
-    """Windows of whole intervals can only be had where the settings are ours."""
     advice = (
         "measure for longer, or give every profile the same shorter checkpoint_timeout"
     )
+    # Windows of whole intervals can only be had where the settings are ours.
     if is_ours:
         advice += "; `--windows checkpoints` then measures whole intervals"
     return limits_the_answer(

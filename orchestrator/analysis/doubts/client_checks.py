@@ -13,7 +13,8 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
-# Of a client's clock against ours, beyond what the readings leave open.
+# Of a client's clock against ours, beyond what the readings leave open: transactions of several
+# clients are put together by their times.
 CLOCK_MOVED_S = 0.010
 CLOCK_UNKNOWN_S = 0.050
 LOST_PCT = 10.0  # of the window that was asked for
@@ -55,6 +56,7 @@ def clients_apart(run: RunData, _: Totals) -> Doubts:
     window = run.record.phase("measure")
     if not facts.clients or window is None:
         return
+    # The window is where all of them measured: who starts late shortens it for the others.
     asked_s = run.record.workload.measure_s
     together_s = window.duration_s
     if together_s < (1 - LOST_PCT / 100) * asked_s:

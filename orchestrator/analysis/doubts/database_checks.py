@@ -25,6 +25,7 @@ def cached(run: RunData, _: Totals) -> Doubts:
     facts = results.database(run.record)
     if facts.data_bytes is None or facts.cache_bytes is None:
         return
+    # Without data there is nothing that could fit.
     if 0 < facts.data_bytes <= facts.cache_bytes:
         yield _data_fits_in_the_cache(facts.data_bytes, facts.cache_bytes)
 
@@ -55,8 +56,9 @@ def database(run: RunData, _: Totals) -> Doubts:
 
 
 def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
-    """A database that comes so is run so: its tiers are compared as its users meet them. One that
-    was set so, or whose commits were taken away to see what they cost, compares no tiers."""
+    """A doubt about commits that are answered before they are on the disk."""
+    # A database that comes so is run so: its tiers are compared as its users meet them. One that
+    # was set so, or whose commits were taken away to see what they cost, compares no tiers.
     is_existing = results.is_existing(run.record)
     if facts.durability_as_released and run.record.profile.cluster.without != "commit":
         return _commits_not_synced(is_existing)
@@ -84,11 +86,12 @@ _BY_HASH = "yb_use_hash_splitting_by_default"
 
 
 def whole_tables(run: RunData, _: Totals) -> Doubts:
-    """Ranges of hashed keys: yugabyte/yugabyte-db issue 23585. The fork's tables may be ordered."""
+    """A doubt if ranges of keys are read that are sharded by their hash."""
     load = run.record.workload
     facts = results.database(run.record)
     execution = facts.execution or {}
     name = facts.more.get("flavour", run.record.profile.cluster.database)
+    # Then each range reads a whole table: yugabyte/yugabyte-db issue 23585.
     is_hashed = name == "yugabytedb" and execution.get(_BY_HASH) != "off"
     if is_hashed and _reads_ranges(load):
         yield _whole_tables_read(_BY_HASH)
@@ -102,6 +105,7 @@ def _reads_ranges(load: Workload) -> bool:
         return False
     # A file's `off` is read as 0.
     without_ranges = load.options.get("range_selects") in (0, "off")
+    # Tables of YugabyteDB's fork of sysbench may be ordered.
     ordered = load.dataset.parameters.get("range_key_partitioning") in (1, "on")
     return not without_ranges and not ordered
 
@@ -123,13 +127,11 @@ def _others_shares(facts: DatabaseFacts) -> Iterator[str]:
         what = name.removeprefix(OTHERS)
         others_count = facts.counter(name)
         total_count = facts.counter(what)
-        if (
-            others_count
-            and total_count
-            and 100 * others_count >= OTHERS_WORK_PCT * total_count
-        ):
+        if not others_count or not total_count:
+            continue
+        share_pct = 100 * others_count / total_count
+        if share_pct >= OTHERS_WORK_PCT:
             counts = f"{format_number(others_count)} of {format_number(total_count)}"
-            share_pct = 100 * others_count / total_count
             yield f"{counts} {what.replace('_', ' ')} ({share_pct:.0f} %)"
 
 
@@ -212,10 +214,8 @@ def _connection_pooler(evidence: str) -> Doubt:
 
 def _one_address_for_several_nodes(hosts: int, nodes: int) -> Doubt:
     """A doubt about a cluster with one address for several nodes: a managed one, or one behind a
-    balancer.
-
-    Its figures hold, because a client sees the same. Less is known of where they come from.
-    """
+    balancer."""
+    # Its figures hold, because a client sees the same. Less is known of where they come from.
     return is_only_told(
         "one address for several nodes",
         f"`existing.hosts` names {counted(hosts, 'host')} for {nodes} nodes. What answers there "
@@ -235,11 +235,9 @@ def _consistency_not_checked(conditions: Sequence[str], problems: str) -> Doubt:
 
 
 def _few_tablets(tables: Mapping[str, int], nodes: int, asks: bool) -> Doubt:
-    """A doubt about tables with fewer tablets than nodes.
-
-    So few nodes do all the work on such a table, whatever disks the others have. `asks`: whether
-    the loader can ask for a number of tablets.
-    """
+    """A doubt about tables with fewer tablets than nodes. `asks`: whether the loader can ask for a
+    number of tablets."""
+    # So few nodes do all the work on such a table, whatever disks the others have.
     fewest = min(tables.values())
     names = sorted(tables)
     if len(names) > 3:

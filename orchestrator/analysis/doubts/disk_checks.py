@@ -20,7 +20,9 @@ from orchestrator.model import Doubt, Node, Record
 from orchestrator.units import format_change
 
 APART_PCT = 2.0  # counts of the kernel and of the disk
-OVER_PCT = 5.0  # of requests; a gate, of seconds, allows more
+# Of an emulated disk's requests, and how late answers are on average: sleeps of the kernel end 50
+# to 150 µs late, which the disk's server makes up for (docs/research/DISKS.md).
+OVER_PCT = 5.0
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
 # allows the latency. Each sum of the kernel is in ms, so a mean needs some requests.
@@ -52,10 +54,7 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
 
 
 def served(run: RunData, _: Totals) -> Doubts:
-    """Doubts by what the servers of emulated disks counted.
-
-    Telemetry's IOPS are the kernel's count; the tier charges what the disk served.
-    """
+    """Doubts by what the servers of emulated disks counted."""
     for disk, counts in group(run.record.facts, "disks").items():
         yield from _apart(disk, counts)
         over_pct = counts.get("over_pct", 0.0)
@@ -69,6 +68,7 @@ def served(run: RunData, _: Totals) -> Doubts:
 
 
 def _apart(disk: str, counts: Mapping[str, Any]) -> Doubts:
+    # Telemetry's IOPS are the kernel's count; the tier charges what the disk served.
     for way in ("read", "write"):
         count = counts.get(way)
         if isinstance(count, Mapping) and count["apart_pct"] > APART_PCT:
@@ -78,10 +78,12 @@ def _apart(disk: str, counts: Mapping[str, Any]) -> Doubts:
 
 
 def _overheads(record: Record, disk: str) -> Doubts:
+    # A disk in memory has no latency that the way to it is a part of.
     if record.profile.tier.disk.in_memory:
-        return  # it has no latency that the way to it is a part of
+        return
     for way, cost in emulation_overhead.overheads(record, disk).items():
         off_pct = cost.off_pct or 0.0
+        # Of a few requests the mean is that of the kernel's rounding to milliseconds.
         if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
             yield _overhead_differs(disk, way, cost)
 

@@ -80,7 +80,8 @@ def _found_by(
             doubts.append(doubt)
     except TierbenchError:
         raise
-    except Exception as error:  # whatever somebody else's function does
+    # Somebody else's function may raise anything: without its answer nobody knows what it found.
+    except Exception as error:
         raise _check_failed(kind, extension, error) from error
     return doubts
 

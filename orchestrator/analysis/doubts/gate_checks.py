@@ -99,8 +99,7 @@ _by_time = attrgetter("taken_s")
 
 
 def gate_drift(campaign: Results) -> Doubts:
-    """Each disk and quantity once, with the two gates furthest apart, from the first that passed:
-    before it nothing was measured. What a disk does on burst credit is its credit, not the disk."""
+    """Each disk and quantity once, with the two gates furthest apart."""
     for tier, gates in _by_tier(campaign).items():
         for readings in _readings(gates):
             low = min(readings, key=_by_measured)
@@ -113,8 +112,10 @@ def gate_drift(campaign: Results) -> Doubts:
 def _readings(gates: Sequence[Gate]) -> Iterator[list[_GateReading]]:
     """For each disk and quantity, its readings in the order of time."""
     by_limit: dict[tuple[str, str], list[_GateReading]] = {}
+    # From the first that passed: before it nothing was measured.
     for gate in dropwhile(_has_failed, gates):
         for check in gate.checks:
+            # What a disk does on burst credit is its credit, not the disk.
             if check.quantity in _ALLOWED_PCT and check.verdict != "bursting":
                 readings = by_limit.setdefault((check.disk, check.limit), [])
                 readings.append(_GateReading(gate.taken_s, check))
@@ -132,6 +133,7 @@ def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
         return False
     if high.measured <= (1 + most_pct / 100) * low.measured:
         return False
+    # Of a short latency 15 % is less than what the processor's waking changes.
     is_latency = first.check.unit == "s"
     return not is_latency or high.measured - low.measured > _JITTER_S
 
@@ -159,10 +161,15 @@ def gates_afterwards(campaign: Results) -> Doubts:
         for before, after in pairwise(gates):
             if before.passed and not after.passed:
                 yield from _failed_between(tier, before, after, windows)
-        last_s = max([window.end_s for window in windows], default=0.0)
-        last_gate = gates[-1]
-        if tier in real and last_gate.checks and last_gate.taken_s < last_s:
+        # An emulated disk is ours, and does not change behind our back.
+        if tier in real and _is_before_the_last(gates[-1], windows):
             yield _no_gate_afterwards(tier)
+
+
+def _is_before_the_last(gate: Gate, windows: Sequence[_Window]) -> bool:
+    """Whether a gate that measured something was taken before the last window ended."""
+    last_s = max([window.end_s for window in windows], default=0.0)
+    return bool(gate.checks) and gate.taken_s < last_s
 
 
 def _windows(campaign: Results, tier: str) -> Iterator[_Window]:
@@ -181,6 +188,7 @@ def _failed_between(
     bad = "; ".join([f"{check.limit} {check.verdict}" for check in failed])
     before_time = _time(before.taken_s)
     after_time = _time(after.taken_s)
+    # It may have changed before, in or behind any of the runs between the two.
     for window in windows:
         if before.taken_s <= window.start_s and window.end_s <= after.taken_s:
             yield _gate_failed_afterwards(

@@ -101,6 +101,7 @@ def find(campaign: results.Results) -> tuple[Doubt, ...]:
         if run.record.outcome == "done":
             totals = all_nodes.total(run, cpus)
             doubts += of_run(run, totals)
+    # What a run recorded while it went on may be what its record shows too.
     without_repeats = dict.fromkeys(doubts)
     return tuple(without_repeats)
 

@@ -11,8 +11,10 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds, listed
 
-OTHERS_PCT = 25.0  # the kernel's own work for network and loop devices is among it
-LOST_S = 2.5  # between two samples, where each second has one
+# The kernel's own work for network and loop devices is among it, and belongs to nobody.
+OTHERS_PCT = 25.0
+# Between two samples, where each second has one: a sample that comes late is no gap.
+LOST_S = 2.5
 
 
 def machine(run: RunData, values: Totals) -> Doubts:
@@ -51,8 +53,8 @@ def _gaps(run: RunData) -> Iterator[str]:
     seconds = run.telemetry.by_second
     measured = seconds[seconds["phase"] == "measure"]
     lost_node = ""
+    # The last node is taken away in such a run, and has no seconds while it is.
     if record.workload.lost_after_s is not None:
-        # The last node is taken away in such a run, and has no seconds while it is.
         lost_node = f"node-{record.profile.cluster.nodes}"
     for node, times_s in measured.groupby("node", observed=True)["time_s"]:
         longest_s = float(times_s.diff().max())

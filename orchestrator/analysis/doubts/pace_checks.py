@@ -54,15 +54,13 @@ def _pace(record: Record) -> _Pace:
 
 
 def overloaded(run: RunData, _: Totals) -> Doubts:
-    """A doubt if the database did not keep up with the pace.
-
-    The built-in generator counts what it did not begin, BenchBase what was not served. Either is
-    reported alone. Where both kept up, the queue in the window is looked at.
-    """
+    """A doubt if the database did not keep up with the pace."""
     record = run.record
     if not load_and_sessions.has_pace(record.workload):
         return
     pace = _pace(record)
+    # The built-in generator counts what it did not begin, BenchBase what was not served: a record
+    # has one of the two. Where all was begun and served, a queue may still have grown.
     unstarted = overload.not_begun(record)
     if unstarted:
         owed, due = unstarted
@@ -76,10 +74,7 @@ def overloaded(run: RunData, _: Totals) -> Doubts:
 
 
 def _queued(record: Record, pace: _Pace) -> Doubts:
-    """A doubt if the queue grew in the window, or if terminals waited for a connection.
-
-    Users would wait for a connection too, and latency does not include that wait.
-    """
+    """A doubt if the queue grew in the window, or if terminals waited for a connection."""
     queued = overload.grew(record)
     if queued:
         offered_per_s, served_per_s = queued
@@ -89,6 +84,7 @@ def _queued(record: Record, pace: _Pace) -> Doubts:
     latency_s = results.value_of(record, "latency_avg_s")
     if wait_s is None or not latency_s:
         return
+    # Users would wait for a connection too, and latency does not include that wait.
     if wait_s >= WAIT_SHARE * latency_s:
         yield _waited_for_a_connection(wait_s, latency_s, pace)
 

@@ -35,14 +35,15 @@ def _machines(run: RunData) -> Iterator[str]:
 
 
 def restored(run: RunData, _: Totals) -> Doubts:
-    """How the data of this run came to its real disk. That volumes fetch a block when it is first
-    read is documented by AWS, and by Azure that they copy in the background."""
+    """How the data of this run came to its real disk."""
     facts = group(run.record.facts, "tier", "restored")
     way = facts.get("way")
     if way == "reflink":
         yield _shared_blocks()
     if facts.get("quiet") is False:
         yield _disk_not_quiet()
+    # AWS documents that volumes fetch a block when it is first read, Azure that they copy in the
+    # background.
     if way in ("snapshot", "claim"):
         yield _copied_volume(way)
 

@@ -23,6 +23,7 @@ Doubts = Iterator[Doubt]
 
 def excluding(record: Record) -> tuple[Doubt, ...]:
     """The doubts for which a finished run does not count; mostly none."""
+    # Those that were noted while the run went on come first: nothing that it left shows them.
     noted = [doubt for doubt in record.doubts if doubt.effect == "excludes"]
     return (*noted, *shown(record))
 

@@ -35,17 +35,16 @@ def windows(run: RunData, _: Totals) -> Doubts:
 def _steadiness(run: RunData) -> Doubts:
     # Neither a piece of work nor the loss of a node has a steady state, nor has a slow disk.
     load = run.record.workload
-    if (
-        load.slow
-        or load.lost_after_s is not None
-        or results.generator(run.record).ends_with_work
-    ):
+    if load.slow or load.lost_after_s is not None:
+        return
+    if results.generator(run.record).ends_with_work:
         return
     rows = run.intervals[run.intervals["phase"] == "measure"]
     times_s = rows["time_s"].tolist()
     drift = steadiness.steadiness(times_s, rows["throughput_per_s"].tolist())
     if drift is None or drift.steady:
         return
+    # A warm-up that goes on until it is steady may be longer than the workload's file says.
     phase = run.record.phase("warm-up")
     warmup_s = load.warmup_s
     if phase:

@@ -21,6 +21,7 @@ from orchestrator.units import format_bytes, listed
 APART_PCT = 2.0  # of the payload, of which all is written
 ALIKE_FROM = 3  # nodes of which one can be told from the others
 MISSING_SHARE = 0.6  # of what the median node wrote
+# Of less, what is written besides may be as much.
 LEAST_LOG_BYTES = 16 * 2**20
 # Each byte of a log is written, a durable one's before its commit is answered, others' when the
 # kernel writes them back. Load may differ between warm-up and window.
@@ -39,11 +40,9 @@ def not_counted(run: RunData, _: Totals) -> Doubts:
 
 
 def _log_elsewhere(run: RunData) -> Doubts:
-    """A log that grows faster than the disks that count are written.
-
-    No directory says so, because `pg_wal` may be a link, and a path another one outside of a
-    container.
-    """
+    """A log that grows faster than the disks that count are written."""
+    # Told by rates, because no directory tells it: `pg_wal` may be a link, and a path another one
+    # outside of a container.
     log_per_s = _log_bytes_per_s(run)
     nodes = _nodes_of_log(run)
     written = list(_written_per_s(run, nodes))
@@ -64,6 +63,8 @@ def _log_bytes_per_s(run: RunData) -> float | None:
     log_bytes = facts.counter("wal_bytes")
     if begin is None or measure is None or not log_bytes:
         return None
+    # What no commit waits for the kernel writes back later, by default when it is 30 s old
+    # (vm.dirty_expire_centisecs).
     if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
         return None
     if log_bytes <= LEAST_LOG_BYTES:
@@ -94,18 +95,17 @@ def _written_per_s(run: RunData, nodes: Sequence[Node]) -> Iterator[float]:
 
 
 def copies(run: RunData, _: Totals) -> Doubts:
-    """Whether each disk was written what copies take. Of the nodes one can be told from the others
-    where each has a copy of all rows and a disk of its own."""
+    """Whether each disk was written what copies take."""
     written_to_disks = conservation.written(run)
     number = run.record.profile.cluster.replication_factor
     yield from _missing_replicas(run, written_to_disks, number)
-    written = sum(written_to_disks.values())
     payload = conservation.payload(run, "written")
-    if (
-        payload
-        and written_to_disks
-        and written < (1 - APART_PCT / 100) * number * payload
-    ):
+    if not payload or not written_to_disks:
+        return
+    # Rows take at least their own bytes in each copy; log and indexes come on top.
+    written = sum(written_to_disks.values())
+    least = (1 - APART_PCT / 100) * number * payload
+    if written < least:
         yield _data_in_memory(written, number, payload)
 
 
@@ -113,6 +113,7 @@ def _missing_replicas(
     run: RunData, of_disks: Mapping[str, float], number: int
 ) -> Doubts:
     nodes = run.record.profile.cluster.nodes
+    # Only where each node has a copy of all rows and a disk of its own must all write as much.
     if not nodes == len(of_disks) == number >= ALIKE_FROM:
         return
     usual = median(of_disks.values())
