@@ -64,6 +64,7 @@ def _nearest_to(decision: Decision, objective: str) -> Offer | None:
             is_missed = result.word == "missed" and result.value is not None
             if result.objective == objective and is_missed:
                 values[offer.tier] = result.value or 0.0
+    # Only among tiers that all miss it, by figures of all, is one the nearest.
     if len(values) < len(decision.offers):
         return None
     best = max(values.values())
@@ -88,7 +89,8 @@ def _reason(asked: Asked, answer: Answer) -> str:
     part = _first_in_question(answer)
     reason = first_sentence(part.why[0])
     takes = settled_by(asked, part.subject)
-    if takes:  # it is in the line below
+    # What settles it stands in the line below, "How sure".
+    if takes:
         reason = reason.replace(f"; {takes}", "")
     if part is answer.together and part.tier is None:
         # What stands before the colon is the first line already.
@@ -125,6 +127,7 @@ def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
     offer = _neighbour(asked, tier, cheaper=True)
     if offer is None:
         return
+    # An SLO that is missed rules a tier out, however fast it is.
     missed = _clause_missed(asked, offer.tier)
     if missed:
         yield f"{offer.tier} costs less and misses {missed}"
@@ -133,6 +136,7 @@ def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
     for decision in asked.verdict.decisions:
         if _is_refused(decision, offer.tier):
             advantages += _advantages(asked, tier, offer.tier, decision)
+    # Of several workloads the one that shows the difference best.
     if advantages:
         largest = max(advantages, key=_times)
         yield f"{largest.in_words()} {offer.tier}{_for_more(asked, tier, offer)}"
@@ -162,6 +166,7 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     if named is None or not named.monthly_cost:
         return
     times = units.format_number(dearer.monthly_cost / named.monthly_cost)
+    # With an SLO it may be many times as fast, for which nobody asked.
     if _has_slo(asked):
         yield f"{dearer.tier} is not needed for {times} times the price"
         return
@@ -174,25 +179,19 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
 
 
 def _has_slo(asked: Asked) -> bool:
-    """Whether at least one workload has an SLO.
-
-    A tier may then be many times as fast as it must be.
-    """
-    clauses: list[str] = []
-    for decision in asked.verdict.decisions:
-        clauses += decision.slo
-    return bool(clauses)
+    """Whether at least one workload has an SLO."""
+    return any(decision.slo for decision in asked.verdict.decisions)
 
 
 def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:
-    """The tier that is next in price, as the first decision that has both offers it. Offers stand
-    by price only where all prices can be compared."""
+    """The tier that is next in price, as the first decision that has both offers it."""
     for decision in asked.verdict.decisions:
         named = _offer_in(decision, tier)
         if named is None:
             continue
         nearest: Offer | None = None
         least_away = math.inf
+        # Offers stand by price only where all prices can be compared, so each is looked at.
         for other in decision.offers:
             if not _has_all_figures(asked, other):
                 continue
@@ -309,6 +308,7 @@ def _advantages(
             if mean.mean <= 0 or others_mean.mean <= 0:
                 continue
             times = mean.mean / others_mean.mean
+            # Less latency is better, so that its inverse counts.
             if metric in _LATENCIES:
                 times = 1 / times
             if times >= _FASTER_FROM:

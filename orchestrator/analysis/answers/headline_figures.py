@@ -44,6 +44,7 @@ class HeadlineFigures:
 
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
+        # By its data set too, as no run may have left any figure.
         family = self.campaign.plan.workload(workload).dataset.family
         return family.startswith("tpcc") or self._has(workload, metric="nopm")
 
@@ -79,6 +80,7 @@ class HeadlineFigures:
             "Throughput": self.throughput_metric(workload),
             "Average latency": LATENCY_AVG,
         }
+        # Short runs have too few transactions for it: a column of gaps would say nothing.
         if self.has_metric(LATENCY_P99):
             metrics["p99 latency"] = LATENCY_P99
         return metrics

@@ -135,6 +135,7 @@ def _seems_held_back(observed: AnsweredObservation) -> bool:
     """Whether readings look as those of a disk at its limit, and no disk is said to have carried
     them for that."""
     words = {answer.word for answer in observed.answers}
+    # Where a disk is said to carry it all the same, it does whatever the limit was.
     is_long = observed.held_back > observed.tolerance
     return observed.inferred and is_long and CARRIES not in words
 
@@ -149,7 +150,8 @@ def _instead_of_longer_sums(observed: AnsweredObservation, seconds_command: str)
 
 
 def _bounds_alone(part: PartAnswer) -> PartAnswer:
-    """Names no disk: what sums alone offer is far too much."""
+    """Names no disk to buy."""
+    # What sums alone would let be bought is far too much: bounds hold whatever happened in between.
     why = ("Only bounds, which hold whatever happened between readings.", *part.why)
     return replace(part, purchase=None, why=why)
 
@@ -229,6 +231,7 @@ def _unseen(observed: AnsweredObservation) -> Iterator[Caution]:
     for disk in observed.disks:
         if not disk.is_fine:
             counts.append(disk.pieces)
+    # The fewer the pieces, the larger the share that may be in none of them: the worst disk counts.
     fewest = min(counts, default=0)
     if fewest:
         share = percent_in_words(unseen_share(fewest))
@@ -247,8 +250,8 @@ def _held_back(observed: AnsweredObservation) -> Caution:
     share = percent_in_words(observed.held_back)
     if observed.inferred:
         either = "the disk was at its own cap"
+        # The provider tells of the disk, and not of its machine.
         if observed.denied == observed.source:
-            # The provider tells of the disk, and not of its machine.
             either = (
                 "its machine was at a cap (by the provider's own word the disk was not)"
             )
@@ -350,6 +353,7 @@ def _unlike_prices(observed: AnsweredObservation) -> Iterator[Caution]:
 def candidate_in_words(candidate: CandidateAnswer) -> str:
     """How long it would have been at its cap, and so which of the three words it has."""
     on_disk = candidate.on
+    # "At least 0 %" would say nothing.
     says_at_least = candidate.at_least and on_disk.less > 0
     queues = band_in_words(on_disk.queues, says_at_least)
     slack = band_in_words((on_disk.less, on_disk.more), says_at_least)

@@ -94,6 +94,7 @@ def _why_none(observed: AnsweredObservation) -> str:
     words = [answer.word for answer in observed.answers]
     unsure = words.count("cannot be told")
     at_limit = _at_its_limit(observed)
+    # That hides what was asked for, and is the reason for all that cannot be told.
     if unsure and at_limit:
         unknown = "What larger disks would have been asked for then is not known."
         return f"{at_limit} {unknown}"
@@ -108,10 +109,8 @@ def _why_none(observed: AnsweredObservation) -> str:
 
 
 def _at_its_limit(observed: AnsweredObservation) -> str:
-    """A sentence if the observed disk was, or seems to have been, at a limit for too long.
-
-    The word of its provider outranks what readings look like.
-    """
+    """A sentence if the observed disk was, or seems to have been, at a limit for too long."""
+    # The word of its provider outranks what readings look like.
     if observed.reported_share > observed.tolerance:
         share = percent_in_words(observed.reported_share)
         return (
@@ -136,7 +135,7 @@ def _capitalized(text: str) -> str:
 
 
 def _whose_cheapest(parts: Sequence[PartAnswer]) -> str:
-    """Prices of several lists have no order, so it is the cheapest of each."""
+    # Prices of several lists have no order, so it is the cheapest of each.
     if len(parts) == 1:
         return f"The cheapest disk of {parts[0].subject}"
     return "The cheapest disk of each provider"

@@ -20,20 +20,27 @@ def specified(disk: str) -> str:
     row, _, written = disk.partition(":")
     if not written:
         return disk
-    values: dict[str, str] = {}
-    for parameter in written.split(","):
-        key, _, value = parameter.strip().partition("=")
-        values[key] = _GLUED.sub(r"\1 \2", value)
+    values = _parameters(written)
     size = values.pop("size", "")
     count = values.pop("count", "1")
     if count != "1":
         size = f"{count} × {size}"
     texts = [size]
     for key, value in values.items():
+        # A rate has its unit in its value, IOPS have it in their name.
         if key == "iops" and value.isdigit():
             value = f"{int(value):,} IOPS"
         texts.append(value)
     return f"{row} ({', '.join(text for text in texts if text)})"
+
+
+def _parameters(written: str) -> dict[str, str]:
+    """`size=250GiB,count=2` → size `250 GiB`, count `2`."""
+    values: dict[str, str] = {}
+    for parameter in written.split(","):
+        key, _, value = parameter.strip().partition("=")
+        values[key] = _GLUED.sub(r"\1 \2", value)
+    return values
 
 
 def caps_in_words(caps: Sequence[RateCap]) -> str:
@@ -54,10 +61,11 @@ def band_in_words(
     at_least: bool,
     in_words: Callable[[float], str] = percent_in_words,
 ) -> str:
-    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. "At
-    least 0 %" would say nothing: then `0 to 3 % of what was read`."""
+    """`2.1 to 3 %`, or `at least 2.1 %` where the observed disk may have held its load back. In the
+    place of "at least 0 %", which would say nothing, `0 to 3 % of what was read`."""
     least = in_words(band[0])
     most = in_words(band[1])
+    # Of a disk that held its load back only the lower end holds for a larger one.
     if at_least and least != UNKNOWN:
         if band[0] > 0:
             return f"at least {least}"

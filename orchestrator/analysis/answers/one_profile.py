@@ -63,6 +63,7 @@ def word(asked: Asked) -> SurenessWord:
             words.add(slo_word(decision, asked.verdict.baseline))
     if not words:
         return "measured"
+    # The worst word of all workloads: one that misses its SLO is not made up for by others.
     if "missed" in words:
         return "SLO missed"
     if "open" in words:
@@ -106,6 +107,7 @@ def _is_said_by_clauses(part: PartAnswer, decision: Decision) -> bool:
     was the limit, that its runs were unfit or failed, or at which load of a sweep it fell short."""
     if decision.tier is not None or decision.is_open:
         return True
+    # A sweep has no offers: at which load it fell short is in the reason alone.
     if not decision.offers:
         return False
     return any(clause.word == "missed" for clause in part.slo)
@@ -116,11 +118,9 @@ def _is_held_back(asked: Asked, part: PartAnswer) -> bool:
     if any(clause.word != "open" for clause in part.slo):
         return False
     for cell in asked.verdict.bottlenecks:
-        is_its = (cell.profile, cell.workload) == (
-            asked.verdict.baseline,
-            part.subject,
-        )
-        if is_its and cell.cause in HARNESS_CAUSES:
+        is_of_profile = cell.profile == asked.verdict.baseline
+        is_of_workload = cell.workload == part.subject
+        if is_of_profile and is_of_workload and cell.cause in HARNESS_CAUSES:
             return True
     return False
 
@@ -209,6 +209,7 @@ def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:
     """
     figures = asked.figures
     profile = asked.verdict.baseline
+    # The loads of a sweep are workloads of their own, and none has the name of the whole.
     names = [load.name for load in asked.campaign.plan.workloads]
     if workload not in names:
         return None
@@ -224,10 +225,10 @@ def _profile_figures(asked: Asked, workload: str) -> ProfileFigures | None:
 
 
 def _proof_of_one_profile(decision: Decision | None) -> ProofWord:
-    """What is proven of the only profile: its SLO alone, because there is no tier to compare it
-    with."""
+    """What is proven of the only profile."""
     if decision is None:
         return "not judged"
+    # Without a tier to compare it with, only an SLO can be proven.
     if decision.slo or decision.tier is not None:
         return proof_of(decision)
     return "not compared"

@@ -182,6 +182,7 @@ def sentence(text: str) -> str:
 
 def opening(text: str, tiers: Collection[str]) -> str:
     """A sentence with a capital at the start, unless the name of one of `tiers` stands there."""
+    # Names are given by their users, who know them as they wrote them.
     first_word = text.split(" ", 1)[0].rstrip(":,")
     if first_word in tiers:
         return closed(text)

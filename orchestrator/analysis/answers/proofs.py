@@ -19,14 +19,12 @@ def proof_of(decision: Decision) -> ProofWord:
 
 
 def slo_word(decision: Decision, tier: str) -> ClauseWord:
-    """Whether a tier meets the SLO as a whole.
-
-    Every clause may be met and the SLO missed all the same, for example if most transactions
-    fail."""
+    """Whether a tier meets the SLO as a whole."""
     if decision.tier == tier:
         return "met"
     if tier in decision.missed:
         return "missed"
+    # Not by its clauses: each may be met and the SLO missed, for example if most transactions fail.
     standing = _standing(decision, tier)
     if standing == "enough":
         return "met"
@@ -59,16 +57,14 @@ def clauses(decision: Decision, tier: str | None) -> tuple[SloClause, ...]:
 def _as_decided(
     results: Sequence[SloClause], standing: Standing
 ) -> tuple[SloClause, ...]:
-    """The clauses of a tier, in agreement with its standing.
-
-    Of an open tier no clause is called missed, because the machine may have been the limit. If
-    all its clauses are met and it is open all the same, its runs are unfit to show that: then all
-    of them are open."""
+    """The clauses of a tier, in agreement with its standing."""
     if standing != "open":
         return tuple(results)
+    # All its clauses are met and it is open all the same: its runs are unfit to show that.
     unfit = all(result.word == "met" for result in results)
     decided: list[SloClause] = []
     for result in results:
+        # Of an open tier no clause is called missed: the machine may have been the limit.
         if unfit or result.word == "missed":
             result = replace(result, word="open")
         decided.append(result)
@@ -76,10 +72,8 @@ def _as_decided(
 
 
 def _clause_of_a_sweep(decision: Decision, tier: str, objective: str) -> ClauseWord:
-    """What is proven of a clause for a tier of a sweep, whose decision has no offers.
-
-    The tier that is proven for a sweep meets all clauses at its loads.
-    """
+    """What is proven of a clause for a tier of a sweep, whose decision has no offers."""
+    # The tier that is proven for a sweep meets all clauses at its loads.
     if decision.tier == tier:
         return "met"
     if decision.missed.get(tier) == objective:

@@ -41,6 +41,7 @@ def compared(deltas: Sequence[Delta]) -> SpeedComparison:
     `deltas`: the changes of one workload and contender, at least one, in the order throughput,
     average latency, p99 latency.
     """
+    # In the order of what says most: throughput first, the tail last.
     for delta in deltas:
         if delta.verdict in ("better", "worse"):
             return _decided(delta)
@@ -85,11 +86,13 @@ def _decided(delta: Delta) -> SpeedComparison:
         faster=faster,
         metric=delta.metric,
     )
-    if delta.overloaded:  # how many times is not told by what was served
+    # How many times as fast it is, what was served does not tell.
+    if delta.overloaded:
         return comparison
     ends = [_times_as_fast(end_pct, delta) for end_pct in _interval(delta)]
     bounds = [times for times in ends if times is not None]
-    highest = None
+    # An end that is not bounded is the upper one: a ratio never has no lower bound.
+    highest: float | None = None
     if len(bounds) == len(ends):
         highest = max(bounds, default=None)
     return replace(
@@ -109,17 +112,17 @@ def _interval(delta: Delta) -> tuple[float, ...]:
 
 
 def _times_as_fast(change_pct: float, delta: Delta) -> float | None:
-    """How many times as fast the faster tier is, by a change of this metric.
-
-    A throughput that grows and a latency that falls mean the same, and so does the inverse of the
-    slower tier's change. None if there is no bound, because JSON has no infinity.
-    """
+    """How many times as fast the faster tier is, by a change of this metric. None if there is no
+    bound."""
     ratio = 1 + change_pct / 100
     is_latency = delta.direction == "lower"
     is_better = delta.verdict == "better"
+    # A throughput that grows and a latency that falls mean the same, and so does the inverse of the
+    # slower tier's change.
     if is_latency != is_better:
         return ratio
-    if ratio <= 0:  # an interval's end may lie at -100 %
+    # An interval's end may lie at -100 %, and JSON has no infinity.
+    if ratio <= 0:
         return None
     return 1 / ratio
 

@@ -72,6 +72,7 @@ def stated_price(
     if disk_price is None:
         return price
     price = _with_source(price, disk_price)
+    # A sum is as sure as its least sure part.
     vm_price = profile.cluster.vm_price
     if covers != "disks" and vm_price and vm_price.verified is False:
         return replace(price, verified=False)

@@ -35,6 +35,7 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
         yield Untested("real cluster", ABOUT_STAND_IN)
     for doubt in verdict.doubts:
         kind = OF_DOUBTS.get(doubt.kind)
+        # Of single runs doubts stand with their figures.
         if doubt.run is None and kind is not None:
             yield Untested(kind, doubt.text, doubt.advice)
     for note in campaign.plan.notes:
@@ -54,10 +55,8 @@ def is_stand_in(campaign: Results) -> bool:
 
 
 def why_costs_only_rank(campaign: Results) -> list[str]:
-    """Why a cost per throughput of this campaign is no figure to plan with; empty if it is one.
-
-    Throughput is not that of the disks as bought, under the load that they are bought for.
-    """
+    """Why a cost per throughput of this campaign is no figure to plan with; empty if it is one."""
+    # Then throughput is not that of the disks as bought, under the load that they are bought for.
     reasons: list[str] = []
     if not all(profile.tier.disk.is_real for profile in campaign.plan.profiles):
         reasons.append("on emulated or otherwise limited disks")
