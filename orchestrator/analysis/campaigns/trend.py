@@ -179,6 +179,7 @@ def _copies(
 
 def _rate(newest: Results, cell: Cell) -> str | None:
     """What counts as throughput there; None if a run has none."""
+    # The newest decides: others that count another thing are not comparable with it.
     for metric in results.RATES:
         if _values(newest, cell, metric):
             return metric

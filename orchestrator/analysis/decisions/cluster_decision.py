@@ -33,14 +33,14 @@ def decide_cluster(
     tier = _cheapest(judged.contests, tiers, tier_standings)
     without = _without_each(contests, weights, tiers, tier)
     why = cluster_words.why(len(contests), judged.contests, tiers, tier)
-    sentences = [why, *judged.notes, *map(str, without)]
+    sentences = [why, *judged.notes]
+    sentences += [str(answer) for answer in without]
     if tier is not None:
-        sentences.append(cluster_words.at_ceiling(contests))
-        sentences.append(cluster_words.limited_by(contests))
+        sentences += cluster_words.limits(contests)
     confidence = cluster_words.confidence(contests, SHOWN)
     decision = ClusterDecision(
         tier=None,
-        reason=". ".join(sentence for sentence in sentences if sentence),
+        reason=". ".join(sentences),
         workloads=tuple(contest.workload for contest in contests),
         standings=tier_standings,
         without=tuple(without),

@@ -101,7 +101,13 @@ def confidence(contests: Sequence[Contest], usual: float) -> float:
     return looks.confidence(usual, share)
 
 
-def limited_by(contests: Sequence[Contest]) -> str:
+def limits(contests: Sequence[Contest]) -> list[str]:
+    """What a reader of an answer must know besides: a sentence for each thing that is so."""
+    texts = (_at_ceiling(contests), _limited_by(contests))
+    return [text for text in texts if text]
+
+
+def _limited_by(contests: Sequence[Contest]) -> str:
     """The doubts that limit the answers of any workload, with all their runs; or an empty text."""
     doubts: list[Doubt] = []
     limits: list[str] = []
@@ -114,7 +120,7 @@ def limited_by(contests: Sequence[Contest]) -> str:
     return remarks.limits_in_words([*limits, *kinds.limiting(doubts)])
 
 
-def at_ceiling(contests: Sequence[Contest]) -> str:
+def _at_ceiling(contests: Sequence[Contest]) -> str:
     """The workloads whose rate think time holds; or an empty text."""
     held = [contest.workload for contest in contests if contest.at_ceiling]
     if not held:

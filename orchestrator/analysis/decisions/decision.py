@@ -174,15 +174,13 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     offered = offers.offers(contest)
     cheaper = offered[: contest.candidates.index(candidate)]
     reason = reasons.why(candidate, contest)
-    texts = [reason.text, remarks.least_margins(cheaper)]
-    texts += remarks.remarks(candidate, contest)
-    passed_over = offers.passed_over(candidate, contest, "open")
-    still_open = offers.cheaper_than(candidate, passed_over, contest)
-    cheaper_open = [tier.name for tier in still_open]
-    cheaper_open += offers.absent_and_cheaper(candidate, contest)
+    margins = remarks.least_margins(cheaper)
+    texts = [reason.text, margins, *remarks.remarks(candidate, contest)]
+    still_open = _cheaper_and_open(candidate, contest)
     settled_by = ""
     for tier in still_open[:1]:
         settled_by = reasons.settled_by(tier, contest)
+    names = [tier.name for tier in still_open]
     # Without a price for its disks the cost would be that of the machines alone.
     monthly_cost: float | None = None
     if candidate.price:
@@ -199,6 +197,12 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
         cheaper=offers.neighbour(candidate, -1, contest),
         without_prices=remarks.without_prices(candidate, contest),
         moot=moot(candidate, contest, contest.slo),
-        cheaper_open=tuple(cheaper_open),
+        cheaper_open=(*names, *offers.absent_and_cheaper(candidate, contest)),
         settled_by=settled_by,
     )
+
+
+def _cheaper_and_open(candidate: Candidate, contest: Contest) -> Sequence[Candidate]:
+    """The tiers that cost less and are neither proven enough nor proven not to be."""
+    passed_over = offers.passed_over(candidate, contest, "open")
+    return offers.cheaper_than(candidate, passed_over, contest)

@@ -109,6 +109,7 @@ class Values:
                 runs += at_value
         rate = results.rate_of(runs)
         scope = "all"
+        # Where New-Orders are counted, all types together would mostly be others.
         if rate == "nopm":
             scope = "new_order"
         return Keys((rate, "all"), ("latency_avg_s", scope), ("latency_p99_s", scope))

@@ -87,12 +87,15 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
     """The contest of all workloads whose weights count instead of theirs, if there are several."""
     mixed: list[Contest] = []
     musts: list[Contest] = []
+    uncounted: list[str] = []  # musts that have a weight all the same
     for contest in contests:
-        if contest.workload in weights and not _is_must(contest):
-            mixed.append(contest)
-        else:
+        if contest.workload not in weights:
             musts.append(contest)
-    uncounted = [must.workload for must in musts if must.workload in weights]
+        elif _is_must(contest):
+            musts.append(contest)
+            uncounted.append(contest.workload)
+        else:
+            mixed.append(contest)
     # One workload has no mean with others: each is met by itself.
     if len(mixed) < 2:
         return Weighed(list(contests), _without_a_mean(weights))
@@ -101,8 +104,11 @@ def weighed(contests: Sequence[Contest], weights: Mapping[str, float]) -> Weighe
     parts = [_Part(contest, weights[contest.workload] / total) for contest in mixed]
     counted = _counted_criteria(parts)
     mean = _together(parts, counted, weights)
-    notes = [*_by_themselves(uncounted), *_counted_over(counted, parts)]
-    notes += _few_in_common(mean, parts)
+    notes = [
+        *_by_themselves(uncounted),
+        *_counted_over(counted, parts),
+        *_few_in_common(mean, parts),
+    ]
     return Weighed([mean, *musts], notes)
 
 

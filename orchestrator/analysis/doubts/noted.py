@@ -8,6 +8,7 @@ from orchestrator.units import format_seconds
 def clock_set(run: int, off_s: float) -> Doubt:
     """`off_s`: by how much the time of day moved more than time passed; below 0: back."""
     direction = "back"
+    # Time of day goes on while a machine sleeps, and the clock that only counts does not.
     if off_s > 0:
         direction = "forward (or this machine slept)"
     return excludes_the_run(

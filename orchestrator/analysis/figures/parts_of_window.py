@@ -21,8 +21,14 @@ def between(
     return tuple(spans)
 
 
-def figures(part: Window, scope: str) -> Iterator[Measurement]:
-    """The figures of all transactions in a part of the window. A mere moment has none."""
+def figures(parts: Sequence[Window], scopes: Sequence[str]) -> Iterator[Measurement]:
+    """The figures of all transactions in each part of the window, under its scope."""
+    for part, scope in zip(parts, scopes, strict=True):
+        yield from _figures_of(part, scope)
+
+
+def _figures_of(part: Window, scope: str) -> Iterator[Measurement]:
+    """A mere moment has none."""
     # Within less than a second a rate is that of a few transactions.
     if part.duration_s < 1:
         return

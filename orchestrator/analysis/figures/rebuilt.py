@@ -33,6 +33,5 @@ def added(
     for table in result.latencies or ():
         for span in spans:
             span.add(table)
-    for scope, span in zip(_SCOPES, spans, strict=True):
-        figures += parts_of_window.figures(span, scope)
+    figures += parts_of_window.figures(spans, _SCOPES)
     return replace(result, measurements=tuple(figures))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -37,23 +37,31 @@ def added(
     declared again (Unix seconds). Meanwhile is from the first to the last. `pooled`: as of
     `transactions`.
     """
-    slow_s = min(part["slow_s"] for part in kept["parts"])
-    back_s = max(part["back_s"] for part in kept["parts"])
-    start_s, end_s = window_s
-    edges_s = (start_s, slow_s, back_s, end_s)
+    edges_s = _edges_s(kept["parts"], window_s)
     spans = parts_of_window.between(edges_s, result, pooled)
-    seconds = _Seconds(back_s, end_s)
+    seconds = _Seconds(*edges_s[-2:])
     # Table by table, since a long run has more transactions than memory holds.
     for table in result.latencies or ():
         seconds.add(table)
         for span in spans:
             span.add(table)
-    figures = list(result.measurements)
-    for scope, span in zip(_SCOPES, spans, strict=True):
-        figures += parts_of_window.figures(span, scope)
     before, meanwhile, _ = spans
-    figures += _against_before(before, meanwhile, seconds)
-    return replace(result, measurements=tuple(figures))
+    figures = (
+        *result.measurements,
+        *parts_of_window.figures(spans, _SCOPES),
+        *_against_before(before, meanwhile, seconds),
+    )
+    return replace(result, measurements=figures)
+
+
+def _edges_s(
+    slow_parts: Sequence[Mapping[str, float]], window_s: tuple[float, float]
+) -> tuple[float, ...]:
+    """Begin of the window, first disk slow, last disk as before, end of the window."""
+    start_s, end_s = window_s
+    slow_s = min(part["slow_s"] for part in slow_parts)
+    back_s = max(part["back_s"] for part in slow_parts)
+    return (start_s, slow_s, back_s, end_s)
 
 
 def _against_before(

@@ -35,6 +35,9 @@ class SampledSeries:
     value: Array
     phase: Texts
 
+    def part(self, rows: slice) -> SampledSeries:
+        return SampledSeries(self.time_s[rows], self.value[rows], self.phase[rows])
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -69,15 +72,24 @@ def by_series(samples: pd.DataFrame) -> dict[Key, SampledSeries]:
     number = nodes.codes.to_numpy(dtype=int) * width + metrics.codes.to_numpy()
     order = np.lexsort((samples["time_s"].to_numpy(dtype=float), number))
     number = number[order]
-    time_s = samples["time_s"].to_numpy(dtype=float)[order]
-    value = samples["value"].to_numpy(dtype=float)[order]
-    phase = samples["phase"].to_numpy(dtype=object)[order]
+    whole = _in_order(samples, order)
     series: dict[Key, SampledSeries] = {}
     for rows in _stretches(number):
         node, metric = divmod(int(number[rows.start]), width)
         key = (str(nodes.categories[node]), str(metrics.categories[metric]))
-        series[key] = SampledSeries(time_s[rows], value[rows], phase[rows])
+        series[key] = whole.part(rows)
     return dict(sorted(series.items()))
+
+
+def _in_order(
+    samples: pd.DataFrame, order: np.ndarray[Any, np.dtype[np.intp]]
+) -> SampledSeries:
+    """All samples, one series behind the other."""
+    return SampledSeries(
+        time_s=samples["time_s"].to_numpy(dtype=float)[order],
+        value=samples["value"].to_numpy(dtype=float)[order],
+        phase=samples["phase"].to_numpy(dtype=object)[order],
+    )
 
 
 def _stretches(numbers: np.ndarray[Any, np.dtype[np.int_]]) -> Iterator[slice]:

@@ -28,6 +28,7 @@ def total(run: results.RunData, cpus: float | None) -> Totals:
     """Over the window; without samples as the record itself states them."""
     nodes = run.record.nodes
     growth = run.telemetry.growth
+    # Published figures have no samples, and state some of these themselves.
     if growth is None:
         return _stated_total(run.record)
     disk = disks_together(results.database_nodes(nodes), growth)
