@@ -180,7 +180,10 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
 
 def _has_slo(asked: Asked) -> bool:
     """Whether at least one workload has an SLO."""
-    return any(decision.slo for decision in asked.verdict.decisions)
+    clauses: list[str] = []
+    for decision in asked.verdict.decisions:
+        clauses += decision.slo
+    return bool(clauses)
 
 
 def _neighbour(asked: Asked, tier: str, *, cheaper: bool) -> Offer | None:

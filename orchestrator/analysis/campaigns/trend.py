@@ -108,14 +108,14 @@ def trend(
     days: list[_Day] = []
     left_out = list(_copies(campaigns, in_time))
     for campaign in in_time:
-        values = _values(campaign, cell, metric)
         reason = comparability.obstacle_over_time(campaign, newest, cell, across)
-        if not values:
+        day = _Day(campaign, _values(campaign, cell, metric))
+        if not day.values:
             reason = f"a run has no {metrics.METRICS[metric].title}"
         if reason:
             left_out.append(LeftOut(campaign.name, reason))
         else:
-            days.append(_Day(campaign, values))
+            days.append(day)
     series = _series(days, newest)
     return Trend(
         profile=profile,
@@ -132,13 +132,13 @@ def trend(
 
 
 @dataclass(frozen=True)
-class _Series:
+class _LevelSeries:
     points: tuple[Point, ...]
     levels: tuple[Level, ...]
     question: str  # as `open` of a trend
 
 
-def _series(days: Sequence[_Day], newest: Results) -> _Series:
+def _series(days: Sequence[_Day], newest: Results) -> _LevelSeries:
     """What the comparable campaigns show."""
     # Noise of rates is proportional: on logarithms it is the same at every level.
     logs = [float(np.log(np.asarray(day.values)).mean()) for day in days]
@@ -147,9 +147,8 @@ def _series(days: Sequence[_Day], newest: Results) -> _Series:
     levels = tuple(_levels(points, logs, borders, newest.plan.margin_pct))
     question = _NOT_ITSELF
     if days and days[-1].campaign is newest:
-        last_level = logs[borders[-2] :]
-        question = open_question(last_level)
-    return _Series(points, levels, question)
+        question = open_question(logs[borders[-2] :])
+    return _LevelSeries(points, levels, question)
 
 
 def _in_time(campaigns: Sequence[Results], cell: Cell) -> list[Results]:

@@ -75,7 +75,7 @@ class _Squares:
 
 
 @dataclass(frozen=True)
-class _Fit:
+class _PowerFit:
     """A line through the logarithms of all repetitions.
 
     `x`, `means`: logarithms of the values, and the mean of the figures at each, around zero.
@@ -101,7 +101,7 @@ class _Fit:
         return _Squares(total, len(self.x) - 2)
 
 
-def _fit(numbers: Sequence[float], rows: np.ndarray) -> _Fit:
+def _fit(numbers: Sequence[float], rows: np.ndarray) -> _PowerFit:
     logs_of_numbers = np.log(np.asarray(numbers, dtype=float))
     x = logs_of_numbers - logs_of_numbers.mean()
     logs = np.log(rows)
@@ -112,7 +112,7 @@ def _fit(numbers: Sequence[float], rows: np.ndarray) -> _Fit:
     slope = float((y * x).sum()) / weight
     means = y.mean(axis=0)
     chance = _Squares(_sum_of_squares(y - means), (repetitions - 1) * (count - 1))
-    return _Fit(x, means, repetitions, slope, weight, chance)
+    return _PowerFit(x, means, repetitions, slope, weight, chance)
 
 
 def law(
@@ -155,7 +155,7 @@ def _sum_of_squares(values: np.ndarray) -> float:
     return float((values**2).sum())
 
 
-def _half_of_interval(fit: _Fit) -> float:
+def _half_of_interval(fit: _PowerFit) -> float:
     """Student's, of the slope, by all that is off the line."""
     lack = fit.lack
     freedom = fit.chance.freedom + lack.freedom
@@ -188,7 +188,7 @@ _BENDS = 65
 _MOST_TURN = 1.0
 
 
-def _bends_gently(fit: _Fit, margin_pct: float) -> bool:
+def _bends_gently(fit: _PowerFit, margin_pct: float) -> bool:
     """Whether X^b (1 + X/h)^d, with d from -1 to 1, explains the means as a power would have to.
     The `x` of the fit are logarithms of X."""
     off = _off_gentle_bend(fit.x, fit.means)

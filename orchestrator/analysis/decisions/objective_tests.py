@@ -107,7 +107,7 @@ def objective_test(
 
 
 def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
-    """Of rates and times."""
+    """The mean of rates and times."""
     # Geometric, since their noise is proportional.
     mean = stats.geometric_mean(values, confidence)
     p_above = None
@@ -117,7 +117,7 @@ def _mean(values: Sequence[float], limit: float, confidence: float) -> _Mean:
 
 
 def _mean_share(values: Sequence[float], limit: float, confidence: float) -> _Mean:
-    """Of shares of failed transactions."""
+    """The mean of shares of failed transactions."""
     # Arithmetic, since a share may be zero, which has no logarithm.
     mean = stats.summarise(values, confidence)
     low = None

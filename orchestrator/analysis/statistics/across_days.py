@@ -58,15 +58,15 @@ def ratio(
 
 
 def _by_welch(change: float, left: np.ndarray, right: np.ndarray) -> stats.Ratio:
-    """With an interval by the noise within both sides alone."""
+    """The ratio with an interval by the noise within both sides alone."""
     errors = [_error_of_mean(left), _error_of_mean(right)]
     freedom = _freedom(errors, [left.size, right.size])
     return stats.ratio_by_t(change, math.hypot(*errors), freedom, stats.CONFIDENCE)
 
 
 def _by_days(change: float, history: Sequence[Sequence[float]]) -> stats.Ratio:
-    """With Student's prediction interval of k − 1 degrees of freedom, by how the means of other
-    campaigns spread (Hahn and Meeker 1991)."""
+    """The ratio with Student's prediction interval of k − 1 degrees of freedom, by how the means of
+    other campaigns spread (Hahn and Meeker 1991)."""
     means = [stats.logs_for_ratio(values).mean() for values in history]
     # Both means differ between days as these do, so their difference varies √2 times as much.
     error = math.sqrt(2) * stats.spread_of_logs(np.asarray(means))

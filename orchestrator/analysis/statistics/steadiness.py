@@ -68,7 +68,8 @@ def steadiness(times_s: Sequence[float], values: Sequence[float]) -> Steadiness 
 
 @dataclass(frozen=True)
 class _Slope:
-    """Of a line through batch means, for one batch. `noise`: what it could be by chance (95 %)."""
+    """The slope of a line through batch means, for one batch. `noise`: what it could be by chance
+    (95 %)."""
 
     value: float
     noise: float
