@@ -64,11 +64,13 @@ class Asked:
     def is_met_by_none(self, subject: str) -> bool:
         """Whether every tier is proven to miss the SLO, so that more runs would name none."""
         decision = self.decision(subject)
+        # Where the question is moot, disks were hardly asked: another setting may bring an answer.
         if decision is None or not decision.slo or decision.moot:
             return False
         missing: set[str] = set()
         for offer in decision.offers:
             for result in offer.slo:
+                # Of an open tier a clause may be missed because this machine was the limit.
                 if result.word == "missed" and offer.standing == "not enough":
                     missing.add(offer.tier)
         return len(missing) == len(self.campaign.plan.tiers)

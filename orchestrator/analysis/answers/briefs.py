@@ -115,6 +115,7 @@ def _brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     texts: list[str] = []
     if answer.sureness.word in ("SLO met", "SLO missed"):
         texts.append(f"proven at {_level()} confidence")
+    # These words say nothing beside the count of runs.
     elif answer.sureness.word not in ("measured", "one tier", "SLO open"):
         texts.append(answer.sureness.word)
     texts += _times_measured(answer)
@@ -209,6 +210,7 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
         return f"as an example, buy {purchase.tier}{price}"
     if _is_untested(answer, "any measurement") or _is_untested(answer, "real cluster"):
         return f"{purchase.tier} is named, but do not buy by it{price}"
+    # What bounds the answer most stands in its place; only what nothing bounds says "buy".
     word = answer.sureness.word
     if word == MOOT["assumed latency"]:
         return f"not decided: {purchase.tier} is enough if the assumed latency is right{price}"
@@ -263,6 +265,7 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
         if not subjects:
             continue
         text = f"{units.listed(subjects)} {_is(subjects)} {word}"
+        # Of the first of them: what settles the others stands in their own parts.
         takes = settled_by(asked, subjects[0])
         if takes and len(subjects) > 1:
             takes = f"for {subjects[0]} {takes}"
@@ -388,6 +391,7 @@ def untested_in_words(asked: Asked, untested: Sequence[Untested]) -> str:
 
 def _without_figures(asked: Asked) -> Iterator[str]:
     """Tiers that were planned and that no cell is of."""
+    # Else a reader who looks for one finds it nowhere.
     with_figures = {cell.profile for cell in asked.verdict.cells}
     for profile in asked.campaign.plan.tiers:
         if profile.name not in with_figures:

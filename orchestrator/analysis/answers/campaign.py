@@ -109,6 +109,7 @@ def is_undecided(answer: Answer) -> bool:
 def has_lost_runs(answer: Answer) -> bool:
     """Whether a run that was begun left nothing that counts."""
     tally = answer.sureness.tally
+    # A run that is still to come is none of these.
     return tally is not None and tally.runs_failed + tally.runs_excluded > 0
 
 
@@ -144,6 +145,7 @@ def _together(asked: Asked) -> PartAnswer | None:
 def _part(asked: Asked, subject: str) -> PartAnswer:
     """The answer for one workload, or for the loads of a sweep."""
     decision = asked.decision(subject)
+    # One tier alone is compared with nothing, so none is named to buy.
     if not asked.contenders:
         return answer_of_one_profile(asked, subject, decision)
     if decision is None:

@@ -26,11 +26,12 @@ def measured_by_tier(asked: Asked, workload: str, cells: Cells) -> ByTier:
 
 
 def _measured(asked: Asked, tier: str, workload: str, cells: Cells) -> pd.DataFrame:
-    """Means over the repetitions. Cells that one of them lacks are left out: the rest is biased."""
+    """Means over the repetitions, of the cells that all of them have."""
     repetitions = len(finished(asked.campaign, tier, workload))
     wanted = (tier, workload, repetitions)
     means: dict[tuple[str, str], float] = {}
     for cell in asked.verdict.cells:
+        # A mean without some of the repetitions is of other hours than the rest.
         if (cell.profile, cell.workload, cell.n) == wanted:
             means[cell.metric, cell.scope] = cell.mean
     return matrix_laws.table(cells, means)

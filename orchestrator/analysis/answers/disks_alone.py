@@ -63,15 +63,13 @@ class _MeasuredDisk:
 
     @property
     def price_of_iops(self) -> str:
-        """`premium-v2 costs 6.69 USD a month per 1,000 IOPS measured`; empty without a price.
-
-        Of a ceiling that was not reached there may be more IOPS, so the price is at most that.
-        """
+        """`premium-v2 costs 6.69 USD a month per 1,000 IOPS measured`; empty without a price."""
         price = self.profile.tier.price
         if price is None or self.iops.value <= 0:
             return ""
         amount = phrases.money(price.monthly / self.iops.value * 1000, price.currency)
         bound = ""
+        # There may be more IOPS than were reached, so the price of each is at most that.
         if not self.iops.reached:
             bound = "at most "
         return (

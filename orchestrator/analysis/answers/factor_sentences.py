@@ -92,6 +92,7 @@ def _law_in_words(varied: VariedWorkload, law: Law) -> str:
         )
     follows = _how_it_follows(law, factor)
     text = f"{follows} as {_power_in_words(law, factor)}{_name_of_law(law)}"
+    # Any two values lie on a line.
     if law.values == 2:
         return f"{text}; two values prove no law"
     return text
@@ -131,9 +132,7 @@ _STAGES = {"disk": "disk", "network": "network", "commit": "sync of commits"}
 def _about_stages(
     varied: VariedWorkload, tier: TierValues, asked: Asked
 ) -> Iterator[str]:
-    """Whether each stage that was taken away was the limit: only a proven change of the rate says
-    so. Where the average latency alone is better, as at a rate that is served anyway, the stage
-    took that time."""
+    """Whether each stage that was taken away was the limit, or took time."""
     full, *without_a_stage = varied.workloads
     for workload in without_a_stage:
         step = _telling_step(tier, workload, full, asked)
@@ -199,6 +198,8 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
         return f"no difference is proven, so whether the {stage} was the limit is open"
     if step.verdict != "better":
         return f"the {stage} was not the limit"
+    # Only a proven change of the rate says that. At a rate that is served anyway the average
+    # latency alone may be better.
     if is_rate:
         return f"the {stage} was the limit"
     return f"the {stage} took that time"

@@ -30,6 +30,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     one profile whether it meets its SLO, or what it did. `parts`: the answers by workload."""
     tally = _tally(asked)
     lost = _lost_in_words(tally)
+    # Before all that follows from figures: there are none that were measured.
     if any(doubt.kind == "rehearsal" for doubt in asked.verdict.doubts):
         text = "A model made all figures up; `tierbench compare` measures."
         return Sureness(EXAMPLE, text, tally)
@@ -48,6 +49,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     details = [asked.opening(why) for why in _without_prices(asked)]
     details += _moot_in_words(asked)
     sentences = list(details)
+    # A cluster has one disk, so an answer for each workload may still be none for all.
     if tally.workloads_answered == tally.workloads and _none_for_all(asked):
         sentences.append("No tier is proven enough for all workloads together.")
     text = " ".join([*sentences, f"{_tally_in_words(tally)}."])
@@ -68,12 +70,13 @@ def sureness_of_disks_alone(asked: Asked) -> Sureness:
 def _sureness_of_one_profile(
     asked: Asked, parts: Sequence[PartAnswer], tally: Tally
 ) -> Sureness:
-    """An SLO that is met is held to the same rules as a tier that is named."""
+    """How sure it is what became of its SLO, or what it did."""
     headline = one_profile.headline(asked, parts)
     details = tuple(_moot_in_words(asked))
     sentences = [closed(headline), *details, *one_profile.limits_in_words(asked)]
     text = f"{' '.join(sentences)}{_lost_in_words(tally)}"
     word = one_profile.word(asked)
+    # An SLO that is met is held to the same rules as a tier that is named.
     if word == "SLO met":
         word = _moot_word(asked) or word
     if word == "SLO met" and tally.runs_lost:
@@ -90,10 +93,10 @@ def _moot_word(asked: Asked) -> SurenessWord | None:
 
 def _word(asked: Asked, tally: Tally) -> SurenessWord:
     """Conclusive if every workload and all together have an answer by price, no cheaper tier is
-    open beside it, every planned run left figures, and nothing makes the question moot. What is
-    moot stands before a lost run: more runs of the kind would not make it less so."""
+    open beside it, every planned run left figures, and nothing makes the question moot."""
     if tally.workloads_answered < tally.workloads:
         return "partly conclusive"
+    # What is moot stands before a lost run: more runs of the kind would not make it less so.
     moot = _moot_word(asked)
     if moot is not None:
         return moot
