@@ -7,7 +7,6 @@ it, or, if nobody does, in what `kept_errors` yields."""
 import math
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -15,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar, cast
 
 from orchestrator.errors import RunError
+from orchestrator.system.clock import SystemClock
 
 _LOOK_EVERY_S = 0.1
 # What a thread that begins another takes from the main thread, which then does not wake (fork(2)).
@@ -95,10 +95,11 @@ def all_ended(calls: Iterable[StartedCall[Any]], limit_s: float | None = None) -
     """Waits until all have ended, together for no longer than the limit. Whether they have."""
     if limit_s is None:
         return all(call.wait() for call in calls)
-    until_s = time.monotonic() + limit_s
+    clock = SystemClock()
+    until_s = clock.monotonic() + limit_s
     left = 0
     for call in calls:
-        if not call.wait(max(0.0, until_s - time.monotonic())):
+        if not call.wait(max(0.0, until_s - clock.monotonic())):
             left += 1
     return not left
 
