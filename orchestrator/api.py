@@ -45,6 +45,7 @@ class Campaign:
         Columns: run, profile, disk, workload, repetition, outcome, excluded (yes or no), doubts,
         metric, scope, unit, direction, value. A run without figures has one row without a metric.
         """
+        # By way of the export, so that both have the same columns.
         text = run_figures.as_csv(self.results, self.verdict)
         return pd.read_csv(StringIO(text))
 
@@ -101,6 +102,7 @@ def open_campaign(
 def _with_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:
     """The table with the run that it is of in its first columns."""
     run = data.record.run
+    # The table is the campaign's own, and may be asked for again.
     named = table.copy()
     named.insert(0, "run", run.number)
     named.insert(1, "profile", run.profile)
@@ -110,6 +112,7 @@ def _with_run(data: RunData, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
+    # An empty table has columns without types, which would change those of the others.
     whole = [frame for frame in frames if not frame.empty]
     if not whole:
         return pd.DataFrame(columns=_OF_RUN)

@@ -24,6 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+# 64, 69 and 70 are EX_USAGE, EX_UNAVAILABLE and EX_SOFTWARE of sysexits(3); 130 is a shell's for
+# SIGINT. 1 is worse than before, or other than was kept; 2 is no answer, or no figures.
 EXIT_DONE = 0
 EXIT_WORSE = 1
 EXIT_DIFFERS = 1  # of `verify`

@@ -186,40 +186,42 @@ class _Group:
 
 @dataclass(frozen=True, kw_only=True)
 class DatabaseFacts(_Group):
-    """A running database's own account. `data_bytes` and `cache_bytes` are of one node.
-
-    `version_asked`: the version that the profile asks for. `durable`: whether commits are on the
-    disk before they are answered, by the settings in `durability`. `durability_as_released`: those
-    settings are the ones with which the database comes, or stricter. `settings`: those given at its
-    start. `execution`: what decides how statements run (isolation, planner, background work), as
-    read back. `stand_in`: a program for tests plays the database. `not_read`: what could not be
-    read, and why. `leaders_moved`: whose copies answer was uneven when measuring began, or changed
-    since. `few_tablets`: table → its tablets, of tables that have fewer than the cluster has nodes.
-    `pooler`: how it shows that a connection pooler answers. `nodes_known`: how many nodes the
-    servers say that the cluster has; its profile may name fewer hosts. `since_reset`: counters
-    since measuring began, by the names above.
-    `checkpoints_s`: when each checkpoint was complete (Unix seconds), if it says so. Where a copy
-    is nothing but its bytes: `given_bytes`, of payload, that each node has been given since it was
-    started, and `bytes_of_copy`, that a byte of it takes on a disk."""
+    """A running database's own account."""
 
     version: str | None = None
+    # The version that the profile asks for.
     version_asked: str | None = None
     image: str | None = None
+    # A program for tests plays the database.
     stand_in: bool | None = None
+    # Whether commits are on the disk before they are answered, by the settings in `durability`.
     durable: bool | None = None
+    # Those settings are the ones with which the database comes, or stricter.
     durability_as_released: bool | None = None
     durability: Mapping[str, Any] | None = None
+    # Those given at its start.
     settings: Mapping[str, Any] | None = None
+    # What decides how statements run (isolation, planner, background work), as read back.
     execution: Mapping[str, Any] | None = None
+    # What could not be read, and why.
     not_read: str | None = None
+    # Whose copies answer was uneven when measuring began, or changed since.
     leaders_moved: str | None = None
+    # Table → its tablets, of tables that have fewer than the cluster has nodes.
     few_tablets: Mapping[str, Any] | None = None
+    # How it shows that a connection pooler answers.
     pooler: str | None = None
+    # How many nodes the servers say that the cluster has; its profile may name fewer hosts.
     nodes_known: int | None = None
+    # These two are of one node.
     data_bytes: float | None = None
     cache_bytes: float | None = None
+    # Counters since measuring began, by the names above.
     since_reset: Mapping[str, Any] = field(default_factory=dict)
+    # When each checkpoint was complete (Unix seconds), if it says so.
     checkpoints_s: Sequence[float] | None = None
+    # Where a copy is nothing but its bytes: node → payload that it has been given since its start,
+    # and how many bytes on a disk one of these takes.
     given_bytes: Mapping[str, Any] | None = None
     bytes_of_copy: float | None = None
 
@@ -231,41 +233,41 @@ class DatabaseFacts(_Group):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorFacts(_Group):
-    """Facts of a whole run from a load generator's raw files, beside its figures.
-
-    `recorded_…`: what was kept one by one. `sysbench_transactions`: its own total. `unstarted`:
-    transactions that were due and had not begun at the end. `woke_late_avg_s`, `woke_late_most_s`:
-    at a rate or with think time, by how much transactions began after their time though a thread
-    had been free and slept until then: the generator's own, in no latency. `served_of_asked`: the
-    share of `arrival_rate_per_s` that was served. `statements_batched`: whether statements
-    travelled together; None if the generator does not say. `warmup_s`, `warmup_steady`: of a
-    warm-up without a fixed time, how long it was and whether throughput had become steady.
-    `began_s`: when the last of its threads began, by the client's clock. `clients`: where there are
-    several, those, by name, with what `run/several_clients.py` notes of each, and
-    `start_skew_s`: how long after the first the last of them began. `bytes_per_transaction`: of the
-    rows that one carries, which are its `payload`: "written", "read" or "sorted"; `ends_with_work`:
-    whether the window ended with the last of them. `windows`: of one that measures in several, of
-    each `start_s`, `end_s` (Unix seconds), and all `read_bytes` and `written_bytes` that it counted
-    between these."""
+    """Facts of a whole run from a load generator's raw files, beside its figures."""
 
     version: str | None = None
+    # What was kept one by one.
     recorded_transactions: float | None = None
     recorded_failures: float | None = None
+    # Its own total.
     sysbench_transactions: float | None = None
+    # Transactions that were due and had not begun at the end.
     unstarted: float | None = None
+    # At a rate or with think time, by how much transactions began after their time though a thread
+    # had been free and slept until then: the generator's own, in no latency.
     woke_late_avg_s: float | None = None
     woke_late_most_s: float | None = None
     arrival_rate_per_s: float | None = None
+    # The share of that rate that was served.
     served_of_asked: float | None = None
+    # Whether statements travelled together; None if the generator does not say.
     statements_batched: bool | None = None
+    # Of a warm-up without a fixed time, how long it was and whether throughput had become steady.
     warmup_s: float | None = None
     warmup_steady: bool | None = None
+    # When the last of its threads began, by the client's clock.
     began_s: float | None = None
+    # How long after the first of several clients the last began.
     start_skew_s: float | None = None
+    # Of the rows that one carries, which are its `payload`: "written", "read" or "sorted".
     bytes_per_transaction: float | None = None
     payload: str | None = None
+    # Whether the window ended with the last of them.
     ends_with_work: bool | None = None
+    # Of one that measures in several: of each `start_s`, `end_s` (Unix seconds), and all
+    # `read_bytes` and `written_bytes` that it counted between these.
     windows: Sequence[Mapping[str, float]] | None = None
+    # Several clients by name, with what `run/several_clients.py` notes of each.
     clients: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -29,13 +29,15 @@ class GuardBeats:
         turn = threading.Lock()
 
         def once() -> None:
+            # `renew` may beat while the thread does.
             with turn:
                 try:
                     beat()
                 except GuardLostError as error:
                     self.lost = self.lost or error
                 except Exception as error:
-                    # Not delivered: the next one reads the guard first.
+                    # An engine that does not answer for a moment costs no campaign: the next one
+                    # reads the guard first.
                     self._undelivered = f"a sign of life was not delivered: {error}"
 
         def loop() -> None:
@@ -64,6 +66,7 @@ class GuardBeats:
 
     def renew(self) -> None:
         """Beats at once, after silence; raises as `require`."""
+        # A copy, because a guard may end on another thread meanwhile.
         for once in tuple(self._beats):
             once()
         self.require()

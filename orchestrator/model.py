@@ -86,18 +86,21 @@ class ClusterSpec:
 
 @dataclass(frozen=True)
 class Placing:
-    """Which machines run what. Of Kubernetes, in its terms: `context` None for the current one,
-    `namespace` None for one of the campaign's own, no `zones` for any. Of engines: that of each
-    node; the clients', None for the environment's."""
+    """Which machines run what: of Kubernetes, in its terms, or of engines."""
 
+    # None: the current one.
     context: str | None = None
+    # None: one of the campaign's own.
     namespace: str | None = None
     node_selector: Mapping[str, str] = field(default_factory=dict)
     client_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Mapping[str, str], ...] = ()
+    # None named: any.
     zones: tuple[str, ...] = ()
     image_pull_secrets: tuple[str, ...] = ()
+    # The engine of each node.
     machines: tuple[str, ...] = ()
+    # The engine of the clients; None: the environment's.
     client_machine: str | None = None
 
 
@@ -135,21 +138,7 @@ class Objective:
 
 @dataclass(frozen=True)
 class Workload:
-    """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`.
-
-    `database`: what it runs on instead of the profile's; `none` if it measures the disk alone.
-    `slo`: what a tier must be proven to reach. `varied`: the value of a factor, or its load,
-    where one was set. `writes`: whether it changes data.
-
-    Before the window: `warm`: whether caches are filled; `warmup_most_s`: how long a warm-up
-    until throughput is steady lasts at most, `warmup_s` at least.
-
-    In it: `lost_after_s`: how long after its begin the last node is lost, to be rebuilt; None:
-    none is. `slow`: disks that are slow for a time.
-
-    Behind it: `confirm_s`: for how long limits are changed; `settle`: whether it goes on until the
-    disks are quiet.
-    """
+    """Load generator, script, scale, concurrency and times; read from `workloads/*.yaml`."""
 
     name: str
     title: str
@@ -163,15 +152,25 @@ class Workload:
     measure_s: float
     statements_per_transaction: int | None = None
     options: Mapping[str, int | float | str] = field(default_factory=dict)
+    # What it runs on instead of the profile's; `none` if it measures the disk alone.
     database: str | None = None
+    # What a tier must be proven to reach.
     slo: tuple[Objective, ...] = ()
+    # The value of a factor, or its load, where one was set.
     varied: Varied | None = None
+    # How long a warm-up until throughput is steady lasts at most; `warmup_s` is then the least.
     warmup_most_s: float | None = None
+    # Whether it changes data.
     writes: bool = True
+    # For how long limits are changed behind the window.
     confirm_s: float = 0.0
+    # Whether caches are filled before it.
     warm: bool = True
+    # Whether it goes on behind the window until the disks are quiet.
     settle: bool = False
+    # How long after the window's begin the last node is lost, to be rebuilt; None: none is.
     lost_after_s: float | None = None
+    # Disks that are slow for a time of the window.
     slow: tuple[SlowDisk, ...] = ()
 
     @property
@@ -216,25 +215,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything decided before anything starts.
-
-    Disks: `gate_every`: runs after which real ones are checked again; `drain`: their burst credit
-    is used up before.
-
-    Runs: `twin`: the baseline's name when it is measured a second time; `retry_failed`: how often
-    a failed run is repeated; `looks`: if it grows until decided, repetitions → the share of the
-    usual chance of error; `estimate_s`, `most_s`: how long all takes, least and most.
-
-    Loads: `overrides`: keys of workloads, over their files'; `latency_at_pct`: of the slowest
-    tier's capacity, at which all follow.
-
-    Parts: `pauses` lie between them; in all of them together no more than `max_cost` may be spent,
-    as `5 USD`; `on_end`: the SHA-256 of the command that follows. "" for none.
-
-    Words: `question`: what is asked, in one sentence, for people; "" if nobody said.
-
-    `platform`: "" if old.
-    """
+    """Everything decided before anything starts."""
 
     name: str
     seed: int
@@ -245,25 +226,37 @@ class Plan:
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     runs: tuple[Run, ...]
+    # How long all takes at least; `most_s` at most.
     estimate_s: float
     notes: tuple[Note, ...] = ()
+    # Runs after which real disks are checked again; `drain`: their burst credit is used up before.
     gate_every: int | None = None
     drain: bool = False
+    # Of the slowest tier's capacity: the rate at which all tiers follow.
     latency_at_pct: float | None = None
+    # If it grows until decided: repetitions → the share of the usual chance of error.
     looks: Mapping[int, float] = field(default_factory=dict)
+    # The baseline's name when it is measured a second time.
     twin: str | None = None
+    # Keys of workloads, over their files'.
     overrides: tuple[str, ...] = ()
+    # "" in plans of earlier releases.
     platform: str = ""
     most_s: float | None = None
     p99_margin_pct: float = 20.0
+    # How often a failed run is repeated.
     retry_failed: int = 0
     # Of workloads, for the one answer.
     weights: Mapping[str, float] = field(default_factory=dict)
     # Measured once on each tier, and judged by nothing.
     probes: tuple[Workload, ...] = ()
+    # Between the parts of a campaign that was resumed.
     pauses: tuple[Pause, ...] = ()
+    # What all parts may cost together, as `5 USD`; "" for any amount.
     max_cost: str = ""
+    # The SHA-256 of the command that follows; "" for none.
     on_end: str = ""
+    # What is asked, in one sentence, for people; "" if nobody said.
     question: str = ""
     schema_version: int = RESULTS_FORMAT
 
@@ -302,25 +295,25 @@ PRESSURE = "node-exporter-pressure"
 
 @dataclass(frozen=True)
 class Node:
-    """One container (or machine) that is watched, on `machine` ("": not known); a "coordinator"
-    holds none of the data.
-
-    `device` as in /proc/diskstats, if it has one; `wal_device`: the one of its WAL, if that is
-    another. `sources`: what serves counters over HTTP → its base URL, and, as DISK_DEVICE, the
-    device of its data. `cards`: of its network → bytes/s, 0: not known.
-    """
+    """One container (or machine) that is watched."""
 
     name: str
+    # A "coordinator" holds none of the data.
     role: Literal["database", "coordinator", "client", "disk", "host"]
     container: str | None = None
     process_id: int | None = None
+    # As in /proc/diskstats, if it has one.
     device: str | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
+    # What serves counters over HTTP → its base URL; as DISK_DEVICE, the device of its data.
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
+    # The device of its WAL, if that is another one.
     wal_device: str | None = None
+    # "": not known.
     machine: str = ""
+    # Card of its network → bytes/s; 0: not known.
     cards: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -335,23 +328,26 @@ def sources(nodes: Iterable[Node], name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Volume:
-    """One node's disk: volume or host path, block device on the host ("" if none of its own),
-    and the container that serves it, if any.
+    """One node's disk.
 
-    `kept`: the disk is kept to start from, so its database is stopped cleanly. `wal`, `wal_device`,
-    `wal_server`: the same of the node's second disk, for its WAL; "" and None if it has none.
-    `placement`: that of the containers which use it, where it is not on any machine.
-    `bytes_per_s`: what its tier declares, None if nothing.
+    `wal`, `wal_device`, `wal_server`: name, device and server of the node's second disk, for its
+    WAL; "" and None if it has none.
     """
 
+    # A volume, or a path on the host.
     name: str
+    # The block device on the host; "" if it has none of its own.
     device: str
     restored: bool
+    # The container that serves it, if any.
     server: Node | None = None
+    # Whether later runs start from it, so that its database is stopped cleanly.
     kept: bool = True
     wal: str = ""
     wal_device: str = ""
+    # That of the containers which use it, where it is not on any machine.
     placement: str = ""
+    # What its tier declares; None if nothing.
     bytes_per_s: int | None = None
     wal_server: Node | None = None
 
@@ -361,12 +357,13 @@ TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 
 @dataclass(frozen=True)
 class Tls:
-    """How sessions are encrypted; modes as libpq's sslmode, whose "disable" is "off". `root`: the
-    authority that must have signed the server's certificate; `certificate` and `key`: the client's
-    own. All are files on this machine."""
+    """How sessions are encrypted. All names are of files on this machine."""
 
+    # As libpq's sslmode, whose "disable" is "off".
     mode: TlsMode = "prefer"
+    # The authority that must have signed the server's certificate.
     root: str | None = None
+    # The client's own.
     certificate: str | None = None
     key: str | None = None
 
@@ -376,10 +373,7 @@ TLS_IF_OFFERED = Tls()
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where SQL is spoken: `host` and `port` as seen from the client, `local_…` as seen from here.
-
-    `maintenance_database`: where its owner asks what the server does, if that is not `database`.
-    """
+    """Where SQL is spoken, as seen from the client; `local_…`: as seen from here."""
 
     host: str
     port: int
@@ -389,21 +383,23 @@ class Endpoint:
     database: str
     local_host: str = "127.0.0.1"
     tls: Tls = TLS_IF_OFFERED
+    # Where its owner asks what the server does, if that is not `database`.
     maintenance_database: str = ""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running cluster: its nodes, where to connect (one endpoint per node that takes SQL).
-    `handle` is its database's own, and its generators'. `analyze`: whether its planner gains if
-    loads analyze."""
+    """A running cluster."""
 
     database: str
     version: str
     nodes: tuple[Node, ...]
+    # One for each node that takes SQL.
     endpoints: tuple[Endpoint, ...]
     network: str
+    # What its database keeps of it for later calls, and its generators'.
     handle: Any = field(default=None, repr=False, compare=False)
+    # Whether its planner gains if loads analyze.
     analyze: bool = True
 
     @property
@@ -449,17 +445,15 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Doubt:
-    """A reason to distrust a number, with what to do about it and what it does to a verdict.
+    """A reason to distrust a number, with what to do about it and what it does to a verdict."""
 
-    `kind`: a `facts.DoubtKind`, unless another version or an extension raised it. `run`: its
-    number; None of a doubt about the campaign. `effect`: of a doubt that does not say it,
-    the strictest, because what is not understood must not pass.
-    """
-
+    # A `facts.DoubtKind`, unless another version or an extension raised it.
     kind: str
     text: str
     advice: str
+    # The number of the run; None of a doubt about the campaign.
     run: int | None = None
+    # Of a doubt that does not say it, the strictest: what is not understood must not pass.
     effect: DoubtEffect = "excludes"
 
 

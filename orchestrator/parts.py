@@ -78,15 +78,17 @@ class NodesData:
 
 @dataclass(frozen=True)
 class MarkedFolder:
-    """A folder that carries, or might carry, our mark. `foreign`: why it is not touched; `kept`:
-    what of it cannot be removed; `machine`: where it is, if not on this computer. `unmarked`: it
-    has no mark, or one that does not say whose it is."""
+    """A folder that carries, or might carry, our mark."""
 
     place: str
     size_bytes: int = 0
+    # Why it is not touched.
     foreign: str = ""
+    # What of it cannot be removed.
     kept: tuple[str, ...] = ()
+    # Where it is, if not on this computer.
     machine: str = ""
+    # It has no mark, or one that does not say whose it is.
     unmarked: bool = False
 
     def __str__(self) -> str:
@@ -132,32 +134,26 @@ def _no_further_look(_snapshots: Sequence[Path], _world: World) -> bool:
 
 @dataclass(frozen=True)
 class KeptData:
-    """How a tier mechanism keeps loaded disks as snapshots, and restores them for each run.
+    """How a tier mechanism keeps loaded disks as snapshots, and restores them for each run."""
 
-    `snapshots` (tier, bytes of each node's disk, name, world) says where the snapshots of the data
-    set of that name lie, one per node, in a folder whose name differs wherever they do; none if
-    every run loads. A snapshot that exists is whole.
-
-    `loading` attaches volumes without limits for loading. What is on them when the block has ended
-    well are the snapshots; of a cluster that others run the database makes them.
-
-    `are_there` says at once whether the snapshots are there, as far as that can be told; without
-    it they are files of this computer.
-    `are_on_nodes` makes sure, on the machines of their nodes, which may take seconds.
-
-    `discard` removes what lies on other machines and no later load can go on from.
-
-    `forget` (folders in which data sets lie, world, only list) removes, or only lists, all that the
-    mechanism has kept outside of the cache of this computer, as far as it carries our mark.
-    """
-
+    # (tier, bytes of each node's disk, name, world): where the snapshots of the data set of that
+    # name lie, one per node, in a folder whose name differs wherever they do; none if every run
+    # loads. A snapshot that exists is whole.
     snapshots: Callable[[Tier, Sequence[int], str, World], tuple[Path, ...]]
+    # Attaches volumes without limits for loading. What is on them when the block has ended well
+    # are the snapshots; of a cluster that others run the database makes them.
     loading: Callable[
         [Tier, NodesData, World], AbstractContextManager[tuple[Volume, ...]]
     ]
+    # Says at once whether the snapshots are there, as far as that can be told; without it they are
+    # files of this computer.
     are_there: Callable[[Sequence[Path], World], bool] = _all_exist
+    # Makes sure, on the machines of their nodes, which may take seconds.
     are_on_nodes: Callable[[Sequence[Path], World], bool] = _no_further_look
+    # Removes what lies on other machines and no later load can go on from.
     discard: Callable[[Sequence[Path], World], None] = _discards_nothing
+    # (folders in which data sets lie, world, only list): removes, or only lists, all that is kept
+    # outside of the cache of this computer, as far as it carries our mark.
     forget: Callable[[Collection[Path], World, bool], Iterable[MarkedFolder]] = (
         _keeps_nothing_elsewhere
     )
@@ -167,34 +163,31 @@ class KeptData:
 class ChangedLimits:
     """How the limits of attached disks are changed while they are used.
 
-    `lift` takes them away. `enforce` sets the tier's limits and burst credit again, and does
-    `require_enforced`, which reads all limits back: GateError if a disk enforces others than the
-    tier's. `levers` says what sets "IOPS", "bandwidth" and "disk latency", as far as the tier
-    declares them.
-
-    `slow` makes the disk of one node slow, and `restore` gives the disk of a node the tier's limits
-    again. Both return what that disk then enforces, by the names that it has for it; GateError if
-    that is something else.
+    `slow` and `restore` return what the disk then enforces, by the names that it has for it;
+    GateError if that is something else.
     """
 
+    # Takes them away.
     lift: Callable[[Tier, Disks, World], None]
+    # Sets the tier's limits and burst credit again, and does `require_enforced`.
     enforce: Callable[[Tier, Disks, World], None]
+    # Reads all limits back: GateError if a disk enforces others than the tier's.
     require_enforced: Callable[[Tier, Disks, World], None]
+    # What sets "IOPS", "bandwidth" and "disk latency", as far as the tier declares them.
     levers: Callable[[Tier, Disks, World], Levers]
+    # Makes the disk of one node slow; `restore` gives a node's disk the tier's limits again.
     slow: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]
     restore: Callable[[Tier, Disks, str, World], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class GatesOfMachines:
-    """How disks are gated that are made where their nodes run: each such machine has a gate.
+    """How disks are gated that are made where their nodes run: each such machine has a gate."""
 
-    `take` (placement, tier, world, thorough) is `TierMechanism.gate` of a disk on the machine that
-    runs the placement. `machines_of_nodes` (nodes, world) returns the machine that runs each node,
-    in their order.
-    """
-
+    # (placement, tier, world, thorough): `TierMechanism.gate` of a disk on the machine that runs
+    # the placement.
     take: Callable[[str, Tier, World, bool], Gate]
+    # (nodes, world): the machine that runs each node, in their order.
     machines_of_nodes: Callable[[int, World], Sequence[Machine]]
 
 
@@ -220,34 +213,26 @@ class ServedDisk(Protocol):
 
 @dataclass(frozen=True)
 class TierAbilities:
-    """What a tier mechanism can do beside making disks. None: it cannot.
+    """What a tier mechanism can do beside making disks. None: it cannot."""
 
-    `kept_data`: loaded disks are kept, and restored for each run. Without it every run loads.
-
-    `limits`: the limits of attached disks can be lifted while nothing is measured, and changed.
-
-    `kept_gate` (machine, world): a passed gate may be used again while all that this returns is
-    unchanged; the tier's limits and the machine itself are added to it. OSError or TierbenchError
-    if the disk of its files is not seen: then the gate is not kept.
-
-    `gates_of_machines`: its disks are as good as the machine of their node.
-
-    `drained_gate`: the gate of a disk whose burst credit was used up by load, which is held to its
-    base limits alone.
-
-    `places` (tier, nodes, world): its disks take space on the machines that run the nodes. Folder →
-    how many times it holds the data of one node.
-
-    `served_disks` (tier, volumes, world): servers of ours play its disks; their counters are read
-    around the window, and burst credit is set at its begin.
-    """
-
+    # Loaded disks are kept, and restored for each run. Without it every run loads.
     kept_data: KeptData | None = None
+    # The limits of attached disks can be lifted while nothing is measured, and changed.
     limits: ChangedLimits | None = None
+    # (machine, world): a passed gate may be used again while all that this returns is unchanged;
+    # the tier's limits and the machine itself are added to it. OSError or TierbenchError if the
+    # disk of its files is not seen: then the gate is not kept.
     kept_gate: Callable[[Machine, World], Mapping[str, Any]] | None = None
+    # Its disks are as good as the machine of their node.
     gates_of_machines: GatesOfMachines | None = None
+    # The gate of a disk whose burst credit was used up by load, which is held to its base limits
+    # alone.
     drained_gate: Callable[[Tier, World, bool], Gate] | None = None
+    # (tier, nodes, world): its disks take space on the machines that run the nodes. Folder → how
+    # many times it holds the data of one node.
     places: Callable[[Tier, int, World], Mapping[Path, int]] | None = None
+    # (tier, volumes, world): servers of ours play its disks; their counters are read around the
+    # window, and burst credit is set at its begin.
     served_disks: (
         Callable[[Tier, Sequence[Volume], World], Sequence[ServedDisk]] | None
     ) = None
@@ -283,14 +268,15 @@ class TierMechanism(Protocol):
 @dataclass(frozen=True)
 class SessionLimit:
     """How many `sessions` of the load's user each of the `hosts` takes over which clients are
-    spread, by its `setting`. `is_certain`: whether no pooler or balancer may change that.
-    `sampling`: sessions that this program has open on a host while the load runs."""
+    spread, by its `setting`."""
 
     sessions: int
     hosts: int
     setting: str
     advice: str
+    # Whether no pooler or balancer may change that.
     is_certain: bool = True
+    # Sessions that this program has open on a host while the load runs.
     sampling: int = 0
 
 
@@ -305,16 +291,13 @@ class Collector(Protocol):
 
 @dataclass(frozen=True)
 class RebuiltNodes:
-    """How the last node of three or more is lost under load, and rebuilt.
+    """How the last node of three or more is lost under load, and rebuilt."""
 
-    `start_anew` (node, cluster, world) kills it, empties its disk and starts it; returns it as it
-    is now. RunError.
-
-    `await_rebuilt` (cluster, world, deadline in s) returns when it does its share as before.
-    NodeError if it ends, or past the deadline.
-    """
-
+    # (node, cluster, world): kills it, empties its disk and starts it; returns it as it is now.
+    # RunError.
     start_anew: Callable[[Node, Cluster, World], Node]
+    # (cluster, world, deadline in s): returns when it does its share as before. NodeError if it
+    # ends, or past the deadline.
     await_rebuilt: Callable[[Cluster, World, float], None]
 
 
@@ -335,44 +318,34 @@ class CheckedFact:
 
 @dataclass(frozen=True)
 class FirstRun:
-    """A checklist of all that a database's member relies on.
+    """A checklist of all that a database's member relies on."""
 
-    `spec` (release, settings): the cluster that it starts.
-
-    `look` (spec, world, listen) yields each finding as it is made, and lets `listen` read the nodes
-    while they are up. UnavailableError if it cannot run there.
-
-    `kept` (findings, spec, world, results folder) yields the findings, then keeps them and whether
-    all that `auto` waits for was confirmed.
-
-    `passed` (spec, platform, cache): a sentence with the day on which it passed here; empty if it
-    did not.
-    """
-
+    # (release, settings): the cluster that it starts.
     spec: Callable[[str | None, Mapping[str, str]], ClusterSpec]
+    # (spec, world, listen): yields each finding as it is made, and lets `listen` read the nodes
+    # while they are up. UnavailableError if it cannot run there.
     look: Callable[
         [ClusterSpec, World, Callable[[Cluster], None]], Iterator[CheckedFact]
     ]
+    # (findings, spec, world, results folder): yields the findings, then keeps them and whether all
+    # that `auto` waits for was confirmed.
     kept: Callable[
         [Iterable[CheckedFact], ClusterSpec, World, Path | None], Iterator[CheckedFact]
     ]
+    # (spec, platform, cache): a sentence with the day on which it passed here; empty if it did not.
     passed: Callable[[ClusterSpec, Platform, Path], str]
 
 
 @dataclass(frozen=True)
 class ImageSupply:
-    """How the image of a database's nodes is got where it is not built here.
+    """How the image of a database's nodes is got where it is not built here."""
 
-    `obtain` (spec, platform): its tag, pulled if it was not here; None if it cannot be.
-
-    `pack` (downloaded distribution, project folder, platform, what is told each line): builds an
-    image of ours around it; returns the tag.
-
-    `end_of_support` (spec, day): that its release is out of support, or soon will be; else empty.
-    """
-
+    # (spec, platform): its tag, pulled if it was not here; None if it cannot be.
     obtain: Callable[[ClusterSpec, Platform], str | None]
+    # (downloaded distribution, project folder, platform, what is told each line): builds an image
+    # of ours around it; returns the tag.
     pack: Callable[[Path, Path, Platform, Callable[[str], None]], str]
+    # (spec, day): that its release is out of support, or soon will be; else empty.
     end_of_support: Callable[[ClusterSpec, datetime.date], str]
 
 
@@ -390,43 +363,32 @@ class HelmChart:
 
 @dataclass(frozen=True)
 class DatabaseAbilities:
-    """What a database can do beside being started and asked. None: it cannot, or has none.
+    """What a database can do beside being started and asked. None: it cannot, or has none."""
 
-    `checkpoint_interval_s` (spec): it writes back what it has put off at intervals that its
-    settings say. UsageError if the profile's cannot be read.
-
-    `session_limit` (spec, world): its hosts take no more than a set number of sessions; None if it
-    is not known how many. UnavailableError as `check`.
-
-    `reserved` (spec, world): others may be measuring its cluster at the same time; this keeps them
-    off it during the block. UnavailableError if one is measuring it, or if that cannot be seen.
-
-    `certificates` (spec): its sessions may need certificates of this computer. Those that the
-    profile names; none for a declaration with mistakes.
-
-    `rebuilt_nodes`: a node can be lost under load.
-
-    `first_run`: a checklist tells whether it works here.
-
-    `image_supply`: its image is not one of ours.
-
-    `helm_chart`: its makers have one.
-
-    `collectors`: what reads the counters of its own servers, also in clusters that others run.
-
-    `session_history` (cluster, seconds): what sessions waited for in the last seconds, as its nodes
-    keep it themselves. RunError if a node does not tell it.
-    """
-
+    # (spec): it writes back what it has put off at intervals that its settings say. UsageError if
+    # the profile's cannot be read.
     checkpoint_interval_s: Callable[[ClusterSpec], float] | None = None
+    # (spec, world): its hosts take no more than a set number of sessions; None if it is not known
+    # how many. UnavailableError as `check`.
     session_limit: Callable[[ClusterSpec, World], SessionLimit | None] | None = None
+    # (spec, world): others may be measuring its cluster at the same time; this keeps them off it
+    # during the block. UnavailableError if one is measuring it, or if that cannot be seen.
     reserved: Callable[[ClusterSpec, World], AbstractContextManager[None]] | None = None
+    # (spec): its sessions may need certificates of this computer. Those that the profile names;
+    # none for a declaration with mistakes.
     certificates: Callable[[ClusterSpec], Sequence[CertificateFile]] | None = None
+    # A node can be lost under load.
     rebuilt_nodes: RebuiltNodes | None = None
+    # A checklist tells whether it works here.
     first_run: FirstRun | None = None
+    # Its image is not one of ours.
     image_supply: ImageSupply | None = None
+    # Its makers have one.
     helm_chart: HelmChart | None = None
+    # What reads the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None
+    # (cluster, seconds): what sessions waited for in the last seconds, as its nodes keep it
+    # themselves. RunError if a node does not tell it.
     session_history: Callable[[Cluster, float], Mapping[str, Any]] | None = None
 
 
@@ -496,24 +458,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Share:
-    """What one of several clients carries of a workload's load.
+    """What one of several clients carries of a workload's load."""
 
-    `number`: of this client, from 1. `clients`: how many there are. `first_thread`: how many
-    threads the clients before it have.
-
-    `begin` is called when all is ready for the first transaction: it waits for the other clients,
-    and returns the moment at which all begin, a second or so ahead (Unix seconds by the client's
-    own clock). RunError if one of the others has failed.
-
-    `agree` is called once a second of a warm-up without a fixed time, with whether this client
-    would begin its window: it returns the moment at which all do, if all of them would at once,
-    else None.
-    """
-
+    # Of this client, from 1.
     number: int
     clients: int
+    # How many threads the clients before it have.
     first_thread: int
+    # Called when all is ready for the first transaction: waits for the other clients, and returns
+    # the moment at which all begin, a second or so ahead (Unix seconds by the client's own clock).
+    # RunError if one of the others has failed.
     begin: Callable[[], float]
+    # Called once a second of a warm-up without a fixed time, with whether this client would begin
+    # its window: returns the moment at which all do, if all of them would at once, else None.
     agree: Callable[[bool], float | None]
 
 
@@ -537,47 +494,39 @@ Recorded = tuple[Any, GeneratorFacts]
 
 @dataclass(frozen=True)
 class SplitLoad:
-    """How several clients carry a load, each its share, and are read as one.
+    """How several clients carry a load, each its share, and are read as one."""
 
-    `records` (folder) reads what one client left. `merged` (transactions of several clients, what
-    to take off the times of each) returns them as of one. `result` (workload, what `records`
-    returned, of one client or of several together, window) returns the figures of the window.
-    """
-
+    # (folder): reads what one client left.
     records: Callable[[Path], Recorded]
+    # (transactions of several clients, what to take off the times of each): these as of one.
     merged: Callable[[Sequence[Any], Sequence[float]], Any]
+    # (workload, what `records` returned, of one client or of several together, window): the figures
+    # of the window.
     result: Callable[[Workload, Recorded, float, float], Result]
 
 
 @dataclass(frozen=True)
 class MeasuredPoints:
-    """How a run is measured in turn, point by point, each whole in a file of its own.
+    """How a run is measured in turn, point by point, each whole in a file of its own."""
 
-    `folder`: of raw files, where they are; points whose files are there are passed over. `so_far`
-    (workload, raw folder) returns the figures of those that are there.
-    """
-
+    # Of raw files, where they are; points whose files are there are passed over.
     folder: str
+    # (workload, raw folder): the figures of those that are there.
     so_far: Callable[[Workload, Path], tuple[Measurement, ...]]
 
 
 @dataclass(frozen=True)
 class LoadAbilities:
-    """What a load generator can do beside loading and running. None, False: it cannot.
+    """What a load generator can do beside loading and running. None, False: it cannot."""
 
-    `loading_goes_on`: `load` goes on where an earlier call was ended, at any moment.
-
-    `points`: a run that was ended goes on with the points that it has.
-
-    `split_load`: several clients can carry its load, because it keeps a record of each transaction.
-
-    `limit_sessions` (number, clients, world): so many threads of all clients go on, until it is
-    told again; not for a load that has a pace of its own.
-    """
-
+    # `load` goes on where an earlier call was ended, at any moment.
     loading_goes_on: bool = False
+    # A run that was ended goes on with the points that it has.
     points: MeasuredPoints | None = None
+    # Several clients can carry its load, because it keeps a record of each transaction.
     split_load: SplitLoad | None = None
+    # (number, clients, world): so many threads of all clients go on, until it is told again; not
+    # for a load that has a pace of its own.
     limit_sessions: Callable[[int, Sequence[Node], World], None] | None = None
 
 
@@ -657,6 +606,7 @@ class Members(Mapping[str, Member]):
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
+        # Without this a mapping would make the member only to say that it is there.
         return name in self._makers
 
     def __iter__(self) -> Iterator[str]:
@@ -684,16 +634,17 @@ def _no_statements(_: Cluster) -> Iterable[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Parts:
-    """The members of each family, by their names in profiles and workloads. `connected`: collectors
-    with a session, for the block; `statements`: what servers counted of each, or RunError;
-    `waits`: what sessions waited for in the last seconds, or RunError; `packages`: those of our
-    images and of these databases'."""
+    """The members of each family, by their names in profiles and workloads."""
 
     databases: Mapping[str, Database]
     load_generators: Mapping[str, LoadGenerator]
     tiers: Mapping[str, TierMechanism]
     collectors: Sequence[Collector]
+    # Collectors with a session, for the block.
     connected: Callable[[Cluster], Collectors] = _no_collectors
+    # What servers counted of each statement, or RunError.
     statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = _no_statements
+    # What sessions waited for in the last seconds, or RunError.
     waits: Callable[[Cluster, float], Mapping[str, Any]] = _no_waits
+    # Those of our images and of these databases'.
     packages: Callable[[Iterable[str], World], Packages] = _no_packages

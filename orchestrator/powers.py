@@ -37,6 +37,7 @@ class Completed:
 
     def tail(self) -> str:
         """Returns the end of both streams, as evidence of an error."""
+        # The end tells why a command failed, and before it there may be megabytes.
         return (self.out + self.err)[-4000:]
 
 
@@ -71,17 +72,7 @@ UNLIMITED = "unlimited"  # a limit of a container's processes, as the kernel wri
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """One container to start. `ports`: container port → port on 127.0.0.1, None for any free one.
-
-    `folders` (path → name → content) are its own, and there before its command begins: for a few
-    small files, as any other can be `put` into it later. It may write into one without any.
-    `ulimits` (`nofile`, `nproc`) are wishes: an engine may refuse to set them. `note` is only for
-    containers that stand (`Platform.stand`) and is kept with them. Containers of one `placement`
-    run on one machine; those of a node and of its disk's server have the same ("node-1"), and
-    nodes are spread over the machines; "" runs on any.
-
-    `capabilities`: all that it has of root's (without CAP_), and it gains no others; it is in no
-    network then unless `network` names one, as far as the platform can. None: the engine's own."""
+    """One container to start."""
 
     name: str
     image: str
@@ -90,20 +81,29 @@ class ContainerSpec:
     entrypoint: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     mounts: tuple[Mount, ...] = ()
+    # Path → name → content: its own, and there before its command begins. For a few small files:
+    # any other can be `put` into it later. It may write into a folder without any.
     folders: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict, repr=False)
     network: str | None = None
     address: str | None = None
+    # Container port → port on 127.0.0.1; None for any free one.
     ports: Mapping[int, int | None] = field(default_factory=dict)
     cpus: float | None = None
     cpu_shares: int | None = None
     memory_bytes: int | None = None
     shared_memory_bytes: int | None = None
+    # `nofile`, `nproc`: wishes, which an engine may refuse.
     ulimits: Mapping[str, int] = field(default_factory=dict)
     init: bool = False
     host_devices: bool = False
+    # All that it has of root's (without CAP_), and it gains no others; None: the engine's own.
+    # With these it is in no network unless `network` names one, as far as the platform can.
     capabilities: tuple[str, ...] | None = None
     stop_timeout_s: int = 20
+    # Kept with a container that stands (`Platform.stand`).
     note: str = ""
+    # Containers of one placement run on one machine, as those of a node and of its disk's server
+    # ("node-1"). Nodes are spread over the machines; "" runs on any.
     placement: str = ""
 
 
@@ -148,6 +148,7 @@ class ClockOffset:
     @property
     def shift_s(self) -> float:
         """What to take off the machine's times: nothing where the clocks may well be equal."""
+        # A shift that may be wrong by more than itself would make times worse.
         if abs(self.offset_s) > self.within_s:
             return self.offset_s
         return 0.0
@@ -232,15 +233,17 @@ class ContainerLimits:
 
 class Container(Protocol):
     """A container by its name, and what can be done with it; to have one asks nothing. All but the
-    name is known only if this program has started it. `address`: its spec's, or what a pod got.
-    `ports`: container port → port on `host`, as seen from here. `ulimits`: those in force of its
-    spec's, a number or UNLIMITED; empty if unread. `process_id`: None if only its machine knows."""
+    name is known only if this program has started it."""
 
     name: str
     id: str
+    # None if only its machine knows.
     process_id: int | None
+    # Its spec's, or what a pod got.
     address: str | None
+    # Container port → port on `host`, as seen from here.
     ports: Mapping[int, int]
+    # Those in force of its spec's, a number or UNLIMITED; empty if unread.
     ulimits: Mapping[str, str]
     host: str
 
@@ -323,32 +326,35 @@ class VolumeSource:
 
 @dataclass(frozen=True)
 class RentedVolume:
-    """What a claim got, as the platform says. `size_bytes`: as the provider rounded it. `handle`:
-    the provider's name of the disk; `attributes`: what its driver noted. `machines`: labels that a
-    machine must have to use it, `key=value`."""
+    """What a claim got, as the platform says."""
 
     name: str
     storage_class: str
     driver: str
+    # As the provider rounded it.
     size_bytes: int
+    # The provider's name of the disk.
     handle: str = ""
     fstype: str = ""
     mount_options: tuple[str, ...] = ()
+    # What its driver noted.
     attributes: Mapping[str, str] = field(default_factory=dict)
+    # Labels that a machine must have to use it, `key=value`.
     machines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class StorageClass:
-    """A class that exists. `waits`: a claim gets its volume only when a container uses it.
-    `retains`: its volumes stay, and cost money, when their claims are gone."""
+    """A class that exists."""
 
     name: str
     provisioner: str
     parameters: Mapping[str, str]
+    # A claim gets its volume only when a container uses it.
     waits: bool
     is_default: bool = False
     mount_options: tuple[str, ...] = ()
+    # Its volumes stay, and cost money, when their claims are gone.
     retains: bool = False
 
 
@@ -443,36 +449,28 @@ def _brings_nothing(_images: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class PlatformAbilities:
-    """What only some platforms can do. None, False: it cannot.
+    """What only some platforms can do. None: it cannot."""
 
-    `engine_of` (placement): its machines are platforms themselves, each with a node in a known
-    place. `bring_only` (images) then says which images of ours all machines get when its guard is
-    held; without that they get all of ours.
-
-    `open_to`: other computers may reach the ports of its containers. Returns where; "" if only this
-    computer does.
-
-    `free_cpus` (nodes): a container starts only if all that it asks for is free for it. Returns how
-    many CPUs each of so many nodes of a database may ask for now.
-
-    `claims`: volumes can be rented. `sweep_between_runs` is then `Platform.sweep` without what
-    stays until the end of the campaign.
-
-    `certificates`: those by which it is reached now; none where it is reached by other means.
-
-    `examine`: what it offers and lacks; makes nothing.
-
-    `shared_network`: a container can be in the network of another (`NETWORK_OF`).
-    """
-
+    # (placement): its machines are platforms themselves, each with a node in a known place.
     engine_of: Callable[[str], Platform] | None = None
+    # (images): of these, which images of ours all machines get when its guard is held; without
+    # that they get all of ours.
     bring_only: Callable[[Sequence[str]], None] = _brings_nothing
+    # Other computers may reach the ports of its containers. Returns where; "" if only this
+    # computer does.
     open_to: Callable[[], str] | None = None
+    # (nodes): a container starts only if all that it asks for is free for it. Returns how many
+    # CPUs each of so many nodes of a database may ask for now.
     free_cpus: Callable[[int], float] | None = None
+    # Volumes can be rented.
     claims: Claims | None = None
+    # `Platform.sweep` without what is rented until the end of the campaign.
     sweep_between_runs: Callable[[], tuple[str, ...]] | None = None
+    # Those by which it is reached now; none where it is reached by other means.
     certificates: Callable[[], Sequence[CertificateFile]] | None = None
+    # What it offers and lacks; makes nothing.
     examine: Callable[[], tuple[Finding, ...]] | None = None
+    # A container can be in the network of another (`NETWORK_OF`).
     shared_network: SharedNetwork | None = None
 
 
@@ -565,29 +563,27 @@ def _heard_by_nobody(_number: float) -> None:
 
 @dataclass(frozen=True)
 class World:
-    """The outside powers.
-
-    `cache` holds what is expensive to rebuild (loaded data sets); `root` is the project folder,
-    with `workloads/`, `profiles/` and the images' folders. Names of containers, volumes and
-    networks begin with `scope`, which names campaign and run: a leftover of one run is not in the
-    way of the next. `seed`: of what disks draw at random.
-
-    A load generator calls `window_begins` as soon as it knows when its measured window begins (Unix
-    seconds, now or soon), and `throughput_seen` at the end of each second with its transactions per
-    second, for who looks on. `carrying_given_up` is set when what is only brought here is no longer
-    waited for.
-    """
+    """The outside powers."""
 
     clock: Clock
     shell: Shell
     platform: Platform
     progress: Progress
+    # Holds what is expensive to rebuild (loaded data sets).
     cache: Path
+    # The project folder, with `workloads/`, `profiles/` and the images' folders.
     root: Path
+    # Names of containers, volumes and networks begin with it. It names campaign and run, so that a
+    # leftover of one run is not in the way of the next.
     scope: str = "tierbench"
+    # Of what disks draw at random.
     seed: int = 0
+    # A load generator calls it as soon as it knows when its measured window begins (Unix seconds,
+    # now or soon).
     window_begins: Callable[[float], None] = _heard_by_nobody
+    # It calls this at the end of each second with its transactions per second, for who looks on.
     throughput_seen: Callable[[float], None] = _heard_by_nobody
+    # Set when what is only brought here is no longer waited for.
     carrying_given_up: threading.Event = field(default_factory=threading.Event)
 
     @property

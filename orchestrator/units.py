@@ -68,6 +68,7 @@ def as_text(value: object) -> str:
 def _split(text: object, example: str) -> tuple[float, str]:
     """Number and unit; the unit is empty if there is none. ValueError for what is no quantity."""
     match = None
+    # `iops: yes` is True to YAML, and 1 to Python.
     if isinstance(text, (int, float, str)) and not isinstance(text, bool):
         match = _NUMBER.match(str(text))
     if match is None:
@@ -85,6 +86,7 @@ def _refuse_decimal_comma(text: object) -> None:
 
 
 def _possible(quantity: float, text: object) -> float:
+    # Written so that NaN, which is not below anything, is refused too.
     if not quantity < MOST:
         raise ValueError(f"this is too large: {short(text)}")
     return quantity
@@ -102,6 +104,7 @@ def parse_bytes(text: object) -> int:
 
 def parse_size(text: object) -> int:
     """A size as `parse_bytes` reads it. A bare number is refused: 250 would be 250 bytes."""
+    # YAML reads `250` as a number, and `"250"` as a text.
     is_number = isinstance(text, (int, float))
     if is_number or (isinstance(text, str) and text.strip().isdigit()):
         raise ValueError("give the size with its unit, such as 250GiB")
@@ -194,6 +197,7 @@ def format_seconds(value: float) -> str:
 
 def format_number(value: float) -> str:
     """Three significant digits below a thousand, thousands separated above."""
+    # What rounds to a thousand is written as one.
     if abs(value) >= 999.5:
         return f"{value:,.0f}"
     return _three(value)
@@ -204,6 +208,7 @@ def _three(value: float) -> str:
     if value == round(value):
         return f"{value:.0f}"
     text = f"{value:#.3g}"
+    # From 999.5 on three digits would be written as 1.00e+03.
     if "e+" in text:
         return f"{value:.0f}"
     return text.rstrip(".")
@@ -241,6 +246,7 @@ def format_moment(unix_s: float) -> str:
 
 def shortened(name: str, most_bytes: int) -> str:
     """A name that still fits into a file's name, which has 255 bytes: cut, where it must be."""
+    # A cut within a character leaves bytes that are none.
     return name.encode()[:most_bytes].decode(errors="ignore")
 
 
@@ -321,6 +327,7 @@ def _is_formula(text: str) -> bool:
     if not text.startswith(_BEGIN_FORMULAS):
         return False
     try:
+        # `-5` and `+3` begin like formulas, and are numbers.
         float(text)
     except ValueError:
         return True

@@ -47,7 +47,9 @@ def least_s(profile: Profile, load: Workload) -> float:
     share_bytes = _payload_bytes(load) / nodes
     read_bytes = moved.reads * share_bytes
     if load.warm and cluster.node is not None:
+        # What is in memory is not read from the disk, if caches are warm.
         read_bytes = max(0.0, read_bytes - cluster.node.memory_bytes)
+    # Each copy is written; one of them is read.
     written_bytes = moved.writes * share_bytes * cluster.replication_factor
     return (read_bytes + written_bytes) / _fastest_per_s(profile.tier.limits)
 

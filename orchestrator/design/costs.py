@@ -41,6 +41,7 @@ class RentedItem:
         """What they cost, in the currency of the price; None if that is not known."""
         if self.price is None:
             return None
+        # Clouds bill by the hour; lists give the price of a month of 730 hours.
         return self.count * self.price.monthly / prices.HOURS_PER_MONTH * self.hours
 
     @property
@@ -55,6 +56,7 @@ def rented(plan: Plan) -> tuple[RentedItem, ...]:
     turn on the same ones.
     """
     real = [profile for profile in plan.tiers if is_rented(profile)]
+    # At most: a limit on cost must hold also for the longest campaign.
     hours = most_s(plan) / 3600
     items: list[RentedItem] = []
     for profile in real:
@@ -99,6 +101,7 @@ def log_disks_to_buy(profile: Profile) -> int:
     if node_disks.is_made_for_logs(profile.tier):
         return cluster.nodes_to_buy
     measured = len(node_disks.log_disks(profile.tier))
+    # Fewer nodes may be measured than are bought.
     return math.ceil(measured * cluster.nodes_to_buy / max(1, cluster.nodes))
 
 
@@ -106,7 +109,9 @@ def disks_monthly(profile: Profile) -> float | None:
     """List price of all these disks; None if a part is not known, or in another currency."""
     tier = profile.tier
     price = tier.price
+    # Without a tier of its own the disk of the WAL costs as another one of the data.
     log_price = (tier.wal or tier).price
+    # A sum without one part would make the tier look cheaper than it is.
     if price is None or log_price is None or price.currency != log_price.currency:
         return None
     data_cost = price.monthly * profile.cluster.nodes_to_buy
@@ -141,6 +146,7 @@ def _disks(profile: Profile) -> int:
         return max(1, node_disks.count(profile.tier))
     if disk.snapshots and disk.snapshots.way == "none":
         return nodes
+    # Volumes of a run stand beside those from which they were copied.
     return 2 * nodes
 
 
@@ -158,6 +164,7 @@ def _machines(profiles: Sequence[Profile], hours: float) -> Iterator[RentedItem]
         count = 1  # on which all disks are mounted
         if profile.tier.disk.storage_class or machines.named(profile):
             count = cluster.nodes
+        # Tiers are measured in turn, so the one with most nodes says how many are rented.
         shared[machine] = max(shared.get(machine, 0), count)
     for machine, count in shared.items():
         yield RentedItem(machine.what, count, hours, machine.price)
@@ -206,24 +213,27 @@ def compare_prices(profiles: Sequence[Profile]) -> PriceComparison:
     Unlike machines count, such as larger ones whose caps let a tier through.
     """
     disks = _disk_prices(profiles)
-    vms: dict[str, Price | None] = {}
-    for profile in profiles:
-        vms[profile.cluster.vm or "machines"] = profile.cluster.vm_price
-    unlike_vms = len({profile.cluster.vm for profile in profiles}) > 1
-    unpriced_vms: list[str] = []
-    if unlike_vms:
-        unpriced_vms = _unpriced(vms)
-    compared = _known(disks)
-    if unlike_vms:
-        compared += _known(vms)
+    vms = _unlike_vm_prices(profiles)
+    compared = [*_known(disks), *_known(vms)]
+    unpriced_vms = _unpriced(vms)
     obstacle = _obstacle(compared, _unpriced(disks), unpriced_vms)
     doubt = ""
     if not obstacle:
         doubt = prices.unlike(compared)
     # Currencies are never added: machines are then told beside the disks.
     is_one_currency = len(_currencies(compared)) == 1
-    with_vms = unlike_vms and not unpriced_vms and is_one_currency
+    with_vms = bool(vms) and not unpriced_vms and is_one_currency
     return PriceComparison(with_vms, obstacle, doubt)
+
+
+def _unlike_vm_prices(profiles: Sequence[Profile]) -> dict[str, Price | None]:
+    """Kind of machine → its price; empty if all tiers are on machines of one kind."""
+    kinds = {profile.cluster.vm for profile in profiles}
+    vms: dict[str, Price | None] = {}
+    if len(kinds) > 1:
+        for profile in profiles:
+            vms[profile.cluster.vm or "machines"] = profile.cluster.vm_price
+    return vms
 
 
 def _disk_prices(profiles: Sequence[Profile]) -> dict[str, Price | None]:
@@ -254,6 +264,7 @@ def _obstacle(
         names = units.listed(unpriced_vms)
         return f"tiers are on unlike machines, and no price is known for {names}"
     currencies = _currencies(compared)
+    # Rates of exchange change daily, and tierbench has none.
     if len(currencies) > 1:
         return f"prices are in {units.listed(currencies)}"
     return ""
@@ -351,6 +362,7 @@ def check(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> None:
     unpriced = [item.title for item in things if item.price is None]
     if unpriced:
         raise _cost_unknown(limit, units.listed(unpriced))
+    # Parts before this one cost what their time cost, whatever was estimated.
     spent = _hourly(things) * elapsed_s / 3600
     amount = spent + _total_in(currency, things)
     if amount > most:

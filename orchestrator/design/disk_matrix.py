@@ -132,17 +132,23 @@ def _product(line: str) -> Iterator[MatrixCell]:
     pattern, _, rest = line.partition(" ")
     if pattern not in ("random", "sequential"):
         raise ValueError(f"begin with `random` or `sequential`, not {pattern!r}")
-    texts = {"threads": "1", **dict(_AXIS.findall(rest))}
-    if texts.keys() != _AXES.keys() or _AXIS.sub("", rest).strip():
-        raise ValueError(
-            "give `read`, `block` and `depth` (and `threads`), each with its values"
-        )
-    values = {name: _values(name, texts[name]) for name in _AXES}
+    values = _values_of_axes(rest)
+    # The depth changes fastest, so the cells of one series follow each other.
     combined = product(
         values["block"], values["read"], values["threads"], values["depth"]
     )
     for block, read, threads, depth in combined:
         yield MatrixCell(cast(Pattern, pattern), read, block, depth, threads)
+
+
+def _values_of_axes(text: str) -> dict[str, list[int]]:
+    texts = {"threads": "1", **dict(_AXIS.findall(text))}
+    # What is left beside names and values is a mistake, such as a value with a space in it.
+    if texts.keys() != _AXES.keys() or _AXIS.sub("", text).strip():
+        raise ValueError(
+            "give `read`, `block` and `depth` (and `threads`), each with its values"
+        )
+    return {name: _values(name, texts[name]) for name in _AXES}
 
 
 def _values(name: str, text: str) -> list[int]:

@@ -9,7 +9,7 @@ closed loop; a rate is an open one, by the built-in scripts' Poisson arrivals, w
 from when a transaction was due."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, get_args
@@ -195,6 +195,7 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
     name, _, words = text.partition("=")
     try:
         values = _values(_factor_named(name.strip()), words.strip(), question)
+        # By their words, because `1` and `1.0` are one value.
         different = {in_words(value) for value in values}
         if len(different) < max(2, len(values)):
             raise ValueError(_NO_VALUES)
@@ -218,6 +219,7 @@ def _factor_named(word: str) -> str:
 def _values(factor: str, text: str, question: Question) -> list[Varied]:
     """Each of the values, read. ValueError for what is no factor with its values."""
     rows = _COUNTED.fullmatch(text)
+    # `data=20,30 tables` is the parameter `tables` of the data set.
     if factor == DATA and rows:
         text = rows[1]
         factor = rows[2]
@@ -236,6 +238,7 @@ def _values(factor: str, text: str, question: Question) -> list[Varied]:
         words = [NOTHING, *words]
     if not factor or not all(words):
         raise ValueError(_NO_VALUES)
+    # Any other factor is a key of the workload, whose values are checked as in its file.
     read = (READERS | _LOADS).get(factor, _number_or_word)
     values = []
     for word in words:
@@ -283,6 +286,7 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
         raise _neither_share_nor_rate(text)
     value = float(match[1])
     has_unit = words != match[1]
+    # `0.7` is a share to some and a rate to others, and the answers are far apart.
     if not has_unit and 0 < value < 1:
         raise _share_or_rate(text, value * 100, words)
     if is_share and (value >= 100 or words.endswith("/s%")):
@@ -342,6 +346,7 @@ def at(workload: Workload, value: Varied) -> Workload:
     if value.factor != CACHE:
         return load
     if value.value == _COLD:
+        # A warm-up would fill the caches that are to be cold.
         return replace(load, warm=False, warmup_s=0.0, warmup_most_s=None)
     return replace(load, warm=True)
 
@@ -369,25 +374,25 @@ def at_loads(
     if latency_at:
         number, is_share = parse_latency_at(latency_at)
         loads = [same_rate(number)]
-        share_pct = None
         if is_share:
             share_pct = number
     if not loads:
         return tuple(workloads), None
-    first = loads[0]
-    misfits = []
-    for workload in workloads:
-        reason = _misfit_of_load(workload, first.factor)
-        if reason:
-            place = f"{option(first)}: {workload.name}"
-            misfits.append(Mistake(place, reason))
-    raise_all(misfits)
+    raise_all(list(_misfits_of_load(workloads, loads[0])))
+    # The rate follows from capacities that are not known yet, so workloads stay as they are.
     if share_pct is not None:
         return tuple(workloads), share_pct
-    at_each = []
+    at_each: list[Workload] = []
     for workload in workloads:
         at_each += [at_load(workload, load) for load in loads]
     return tuple(at_each), None
+
+
+def _misfits_of_load(workloads: Sequence[Workload], load: Varied) -> Iterator[Mistake]:
+    for workload in workloads:
+        reason = _misfit_of_load(workload, load.factor)
+        if reason:
+            yield Mistake(f"{option(load)}: {workload.name}", reason)
 
 
 def _misfit_of_load(workload: Workload, factor: str) -> str:

@@ -22,13 +22,15 @@ _PROBABILITIES = (
     *(percent / 100 for percent in range(100)),
     *(0.992, 0.994, 0.995, 0.996, 0.998, 0.999, 0.9995, 0.9999),
 )
-_BEYOND = 10  # a percentile is known if so many lie beyond it
+# A percentile is known if so many lie beyond it, as everywhere here (docs/METHOD.md).
+_BEYOND = 10
 
 
 def mistakes(table: Quantiles) -> Iterator[str]:
     """What is wrong with a table; nothing if it can be drawn from."""
     probabilities = [probability for probability, _ in table]
     latencies_s = [latency_s for _, latency_s in table]
+    # What is said further down needs a first and a last point.
     if not 2 <= len(table) <= MOST_POINTS:
         yield f"has {len(table)} points; 2 to {MOST_POINTS} work"
         return
@@ -45,6 +47,7 @@ def mistakes(table: Quantiles) -> Iterator[str]:
 def quantile_s(table: Quantiles, probability: float) -> float:
     """The latency that requests do not exceed with this probability."""
     beyond = bisect_right(table, probability, key=itemgetter(0))
+    # At probability 1 nothing lies beyond, and the last stretch ends there.
     above = min(beyond, len(table) - 1)
     left, low_s = table[above - 1]
     right, high_s = table[above]
@@ -56,6 +59,7 @@ def mean_s(table: Quantiles) -> float:
     areas: list[float] = []
     for (left, low_s), (right, high_s) in itertools.pairwise(table):
         areas.append((right - left) * (low_s + high_s) / 2)
+    # Exact: a thousand small areas would lose digits one by one.
     return math.fsum(areas)
 
 

@@ -64,6 +64,7 @@ def _mistakes_of_addresses(read: schema.NamedTierYaml) -> Iterator[tuple[str, st
     if read.client_machine:
         engines.append(("client_machine", read.client_machine))
     for key, engine in engines:
+        # `user@host` has a sign that no context has, and lacks the scheme.
         if "://" not in engine and not _CONTEXT.fullmatch(engine):
             host = engine.rpartition("@")[2]
             yield key, f"{engine!r} is no engine: write ssh://user@{host}"

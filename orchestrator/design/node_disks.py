@@ -37,6 +37,7 @@ def mistakes(tier: Tier, nodes: int, shared: bool = True) -> Iterator[tuple[str,
     for name, place in disk.of_nodes.items():
         for what in _mistakes_in_log(tier, place):
             yield f"disks.{name}.wal", what
+        # On machines of their own one path is a disk of each.
         if name == PATTERN and nodes > 1 and shared:
             yield from _same_for_all(place)
     if disk.of_nodes and PATTERN not in disk.of_nodes:
@@ -105,6 +106,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     if missing:
         raise _no_disk_for(missing, tier.name, len(disks))
     placed: dict[str, NodeDisks] = {}
+    # More machines may be named than there are nodes.
     for name, machine in zip(names, machines or [""] * nodes, strict=False):
         placed[name] = replace(disks[name], machine=machine)
     return _with_disks(tier, placed)
@@ -146,13 +148,15 @@ def count(tier: Tier) -> int:
     if tier.disk.storage_class:
         return tier.disk.storage_class.nodes
     data = {(disks.machine, disks.data) for disks in tier.disk.of_nodes.values()}
+    # A set, because a log may lie on a disk that holds another node's data.
     return len(data | log_disks(tier))
 
 
 def gated(tier: Tier) -> int:
     """How many disks a gate measures on a machine."""
+    # Disks that are made are alike: one of the data is checked, and one of the WAL.
     if is_made_for_logs(tier):
-        return 2  # one of the data, and one of the WAL
+        return 2
     return max(1, count(tier))
 
 

@@ -32,11 +32,14 @@ def rehearsed(plan: Plan) -> Plan:
         raise _needs_a_disk(alone)
     # Nothing is rented.
     notes = [note for note in plan.notes if note.kind != "campaign cost"]
+    profiles = tuple(_without_parts(profile) for profile in plan.profiles)
+    workloads = tuple(replace(load, generator=DRY) for load in plan.workloads)
+    probes = tuple(replace(load, generator=DRY) for load in plan.probes)
     return replace(
         plan,
-        profiles=tuple(_without_parts(profile) for profile in plan.profiles),
-        workloads=tuple(replace(load, generator=DRY) for load in plan.workloads),
-        probes=tuple(replace(load, generator=DRY) for load in plan.probes),
+        profiles=profiles,
+        workloads=workloads,
+        probes=probes,
         notes=(NOTE, *notes),
     )
 

@@ -29,6 +29,7 @@ WORDS: Mapping[str, str] = {
     "nopm": "nopm",
     "failures": "failed_pct",
 }
+# A metric that has two words is shown by the longer one.
 _SHOWN = {metric: word for word, metric in WORDS.items() if word != "avg"}
 _METRICS = {**WORDS, **{metric: metric for metric in WORDS.values()}}
 _CLAUSE = re.compile(
@@ -72,10 +73,12 @@ def _parsed(clause: str) -> Objective:
     scope = "all"
     if words[0] in TYPES:
         scope = words.pop(0)
+    # `p99 latency` says no more than `p99`.
     if len(words) > 1 and words[-1] == "latency":
         words.pop()
     metric = _metric(" ".join(words))
     unit = metrics.METRICS[metric].unit
+    # Only latencies are kept for each transaction type.
     if scope != "all" and unit != "s":
         raise ValueError(f"{metric} is not measured of one transaction type")
     _check_sign(metric, match["sign"])
@@ -144,6 +147,7 @@ def _limit_in_words(objective: Objective) -> str:
         if metric.unit == "1/s":
             unit = "/s"
         return f"> {limit:.12g}{unit}"
+    # Below a second in milliseconds, as people write latencies.
     if limit < 1:
         return f"< {limit * 1e3:.9g} ms"
     return f"< {limit:.9g} s"
@@ -215,6 +219,7 @@ def text_of(workloads: Sequence[Workload]) -> str:
         shown = format_objective(clause)
         having = [load.name for load in workloads if clause in load.slo]
         fitting = sum(fits(clause, load) for load in workloads)
+        # All that can have it do, so it needs no workload's name.
         if len(having) == fitting:
             texts.append(shown)
         else:

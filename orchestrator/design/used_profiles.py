@@ -31,7 +31,8 @@ def _at_value(profile: Profile, workload: Workload) -> Profile:
         return profile
     tier = profile.tier_of.get(value.value)
     if tier is not None:
-        name = f"{tier.name}, {factors.in_words(value)}"  # each has a gate
+        # A name of its own, because each value is another disk with its own gate.
+        name = f"{tier.name}, {factors.in_words(value)}"
         return replace(profile, tier=replace(tier, name=name), tier_of={})
     if value.factor == factors.WITHOUT:
         return varied_profiles.taken_away(profile, factors.STAGES[value.value])

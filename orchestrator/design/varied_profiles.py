@@ -15,6 +15,7 @@ def on_cluster(cluster: ClusterSpec, value: Varied) -> ClusterSpec:
     it is at any other."""
     match value.factor:
         case "nodes":
+            # The number is asked for, so it is no smaller cluster than the profile's.
             return replace(cluster, nodes=value.count, profile_nodes=None)
         case "replication_factor":
             return replace(cluster, replication_factor=value.count)
@@ -87,6 +88,7 @@ def misfit(
                 return reason
         return ""
     most = values[-1].count
+    # Each copy is on a node of its own.
     if factor == factors.COPIES and most > nodes:
         return f"{most} copies on {counted(nodes, 'node')}: say --nodes {most}"
     if factor == factors.CACHE and not _keeps_data(profile):
@@ -104,6 +106,7 @@ def misfit(
 def _keeps_data(profile: Profile) -> bool:
     """Whether loaded data are kept for the next run, which starts from a copy."""
     disk = profile.tier.disk
+    # A plain volume has no copies, and what others keep is not ours to restore.
     if isinstance(disk, (Unlimited, OthersDisks)):
         return False
     return disk.snapshots is None or disk.snapshots.way != "none"
@@ -124,6 +127,7 @@ def with_common_copies(
     """The profile with as many copies as each number of nodes can hold, so that nodes differ
     alone, and what must be said of it."""
     copies = profile.cluster.replication_factor
+    # Values are in rising order, so the first has the fewest nodes.
     least = values[0].count
     if values[0].factor != factors.NODES or copies <= least:
         return profile, ""

@@ -68,6 +68,7 @@ def read(text: str) -> Hosts:
         servers += hosts.servers
         wrong += hosts.wrong
         for key, value in hosts.options.items():
+            # A session has one user and one database, whichever host it reaches.
             if options.setdefault(key, value) != value:
                 wrong.append(f"they differ in `{key}`: one is used for all hosts")
     return Hosts(tuple(servers), options, tuple(wrong))
@@ -80,6 +81,7 @@ def _entries(text: str) -> Iterator[str]:
         yield text
         return
     for word in text.split():
+        # A comma within a URI stands between its hosts.
         for entry in re.split(r",(?=[a-z]+://)", word.strip(",")):
             if "://" in entry:
                 yield entry
@@ -102,6 +104,7 @@ def _hosts(entry: str) -> Hosts:
     if "://" in entry:
         return _read_by_libpq(entry)
     # A host alone is a URI without its scheme, and has none of a URI's signs.
+    # libpq decodes percent signs in a URI, and refuses those that encode nothing.
     quoted = entry.replace("%", "%25")
     hosts = _read_by_libpq(f"postgresql://{quoted}")
     if hosts.options:
@@ -118,6 +121,7 @@ def _read_by_libpq(text: str) -> Hosts:
         given = conninfo.conninfo_to_dict(text)
     except (ProgrammingError, UnicodeError) as error:
         unknown = _UNKNOWN.match(str(error))
+        # The name of an option is no secret, unlike all else that libpq may quote.
         if unknown:
             return _wrong(f"has `{unknown[1]}`, which libpq does not know")
         return _wrong(_UNREADABLE)

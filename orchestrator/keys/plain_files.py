@@ -31,8 +31,9 @@ def read(
     with os.fdopen(number, "rb") as opened:
         is_larger = os.fstat(number).st_size > most_bytes
         if not is_larger:
+            # One byte more than allowed tells a file that has grown since.
             content = opened.read(most_bytes + 1)
-            is_larger = len(content) > most_bytes  # it grows
+            is_larger = len(content) > most_bytes
     if is_larger:
         raise CutError(
             f"{file} is larger than {format_bytes(most_bytes)}",
@@ -43,6 +44,7 @@ def read(
 
 def open_plain(file: Path, *, through_links: bool = False) -> int:
     """A descriptor to read a plain file by; raises as `read` does."""
+    # To open a pipe without O_NONBLOCK waits until somebody writes to it.
     how = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     if not through_links:
         how |= os.O_NOFOLLOW
@@ -54,6 +56,7 @@ def open_plain(file: Path, *, through_links: bool = False) -> int:
         if isinstance(error, PermissionError):
             raise _not_readable(file) from error
         raise
+    # Of what is open: between a look at the path and the opening it could be replaced.
     if not stat.S_ISREG(os.fstat(number).st_mode):
         os.close(number)
         place = file
@@ -135,6 +138,7 @@ def others_below(folder: Path) -> Iterator[Path]:
     """What is neither a plain file nor a folder, at any depth. OSError if a folder cannot be
     read."""
     folders = [folder]
+    # A list and no recursion: folders of others may be nested without end.
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:

@@ -71,6 +71,7 @@ def bucket_pct(value: object, *others: str) -> object:
     try:
         pct = float(str(value).rstrip(" %"))
     except ValueError:
+        # NaN fails the comparison below, as any other number that is no percentage.
         pct = math.nan
     if 0 <= pct <= 100:
         return pct
@@ -78,7 +79,6 @@ def bucket_pct(value: object, *others: str) -> object:
     raise ValueError(f"use {words} or a percentage of the bucket")
 
 
-Percentage = Annotated[float, Field(ge=0, le=100)]
 # The form of a name that Kubernetes accepts for a class.
 ClassName = Annotated[
     str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", max_length=253)
@@ -102,6 +102,7 @@ def _mechanism(name: object, info: ValidationInfo) -> Mechanism:
 
     `info.context` has the mechanisms that may be named, each with its kind.
     """
+    # Mechanisms of extensions are only known to who reads the profile.
     kinds: Kinds = info.context or KINDS
     if name == DRY:
         raise ValueError(
@@ -175,6 +176,7 @@ class AnyTierYaml(tier_keys.RealDiskYaml):
         if self.snapshots:
             given["snapshots"] = self.snapshots.build()
         kind = tier.DISKS[self.enforcement.kind]
+        # `path` and `disks` mean nothing to an emulated disk, whose record has no such field.
         names = [field.name for field in fields(kind)]
         return kind(**{name: given[name] for name in names if name in given})
 
@@ -203,6 +205,7 @@ class TierYaml(AnyTierYaml):
                 "a mounted tier needs `disks`, or one `path`: where it is mounted"
             )
         has_rates = self.iops and self.throughput
+        # With a real disk's path it was meant to be `mounted`, which another check says.
         if kind == "emulated" and not has_rates and not self.on_real_disks:
             raise ValueError("an emulated tier needs `iops` and `throughput`")
         if kind == "storage-class" and not self.storage_class:
@@ -217,6 +220,7 @@ class TierYaml(AnyTierYaml):
         burst = self.burst
         if burst is None:
             return
+        # The bucket is (peak - base) x duration, and must hold something.
         if burst.iops and self.iops and burst.iops <= self.iops:
             raise ValueError(
                 "`burst.iops` is not above `iops`: a burst is the higher of the two"
@@ -234,6 +238,8 @@ class TierYaml(AnyTierYaml):
         limits = tier.Limits(
             self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit
         )
+        latency = tier.Latencies(self.read_latency, self.write_latency)
+        origin = tier.Origin(source=self.source, as_of=self.as_of, notes=self.notes)
         return tier.Tier(
             name=name,
             title=title,
@@ -241,9 +247,9 @@ class TierYaml(AnyTierYaml):
             shared=self.shared_limit,
             limits=limits,
             disk=self.disk(wanted),
-            latency=tier.Latencies(self.read_latency, self.write_latency),
+            latency=latency,
             price=self.price,
-            origin=tier.Origin(source=self.source, as_of=self.as_of, notes=self.notes),
+            origin=origin,
         )
 
 
@@ -292,6 +298,7 @@ class ClusterYaml(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # Each without the other would measure another cluster than was meant.
         if bool(self.existing) != (self.database == "existing"):
             raise ValueError("`existing` and `database: existing` belong together")
         if self.existing:

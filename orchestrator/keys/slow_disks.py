@@ -37,18 +37,27 @@ def slow_disk_in(text: object) -> SlowDisk:
     if how == _STALL:
         return SlowDisk(node, "stall", 0.0, lasts_s, after_s)
     if how.endswith("%"):
-        share_pct = _number(how, "%")
-        if not 0 < share_pct < 100:
-            raise ValueError(f"a share is above 0 % and below 100 %, not {short(how)}")
-        return SlowDisk(node, "share", share_pct, lasts_s, after_s)
+        return SlowDisk(node, "share", _share_pct(how), lasts_s, after_s)
     if how.endswith("x"):
-        times_latency = _number(how, "x")
-        if not 1 < times_latency < MOST:
-            raise ValueError(f"a slower latency is more than 1x, not {short(how)}")
-        return SlowDisk(node, "latency", times_latency, lasts_s, after_s)
+        return SlowDisk(node, "latency", _times_latency(how), lasts_s, after_s)
     raise ValueError(
         f"a disk is slow by a share (10%), a latency (10x) or stall, not {short(how)}"
     )
+
+
+def _share_pct(how: str) -> float:
+    share_pct = _number(how, "%")
+    # A share of 0 would be a stall, and one of 100 the disk as it is.
+    if not 0 < share_pct < 100:
+        raise ValueError(f"a share is above 0 % and below 100 %, not {short(how)}")
+    return share_pct
+
+
+def _times_latency(how: str) -> float:
+    times_latency = _number(how, "x")
+    if not 1 < times_latency < MOST:
+        raise ValueError(f"a slower latency is more than 1x, not {short(how)}")
+    return times_latency
 
 
 def _number(how: str, unit: str) -> float:

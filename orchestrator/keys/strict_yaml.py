@@ -107,6 +107,7 @@ def _at(node: yaml.Node, problem: str) -> yaml.MarkedYAMLError:
 
 def parse(where: str, text: str) -> dict[str, Any]:
     """Parses `text` (of the file `where`) into a mapping. Raises UsageError."""
+    # A copy, because callers change what they get, and the next one gets the same.
     return deepcopy(_parsed(where, text))
 
 
@@ -173,6 +174,7 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
 
 def _in_our_words(problem: str) -> str:
     """What PyYAML says. Of an alias and an anchor not their names: a password may begin so."""
+    # PyYAML speaks of a character that cannot start any token.
     if "'\\t'" in problem:
         return "a tab: indent with spaces"
     if problem.startswith("found undefined alias"):
@@ -202,6 +204,7 @@ def _mistakes(
     meant = {error["loc"]: _meant(record, error, wrong) for error in wrong}
     for error in wrong:
         place = error["loc"]
+        # One slip of the pen is told once: as the unknown key, with the one that was meant.
         if error["type"] == "missing" and place in meant.values():
             continue
         kind: MistakeKind = ""
@@ -276,6 +279,7 @@ def with_line(mistake: Mistake, texts: Mapping[str, str]) -> Mistake:
     if not path or file not in texts:
         return mistake
     line = None
+    # Only now, where there is a mistake: reading each file twice would take twice as long.
     node: yaml.Node | None = yaml.compose(texts[file], yaml.SafeLoader)
     for part in path.split("."):
         entry = _entry(node, part)
@@ -316,6 +320,7 @@ def unknown_name(
 
 def near_names(name: str, options: Sequence[str]) -> list[str]:
     """The options for which the name may be a slip of the pen."""
+    # Another case alone is surely meant; `difflib` takes it for another letter.
     near = [option for option in options if option.lower() == name.lower()]
     return near or difflib.get_close_matches(name, options, n=3, cutoff=0.5)
 
@@ -350,6 +355,7 @@ def _say(error: Mapping[str, Any], meant: _Place) -> str:
     text = _plain(error["type"], error.get("ctx", {}))
     text = text or error["msg"].removeprefix("Value error, ")
     if _is_of_a_secret(error):
+        # What was given stands behind `got`, and may be the secret.
         expected, _, _ = text.partition(", got ")
         return expected
     # Of a mapping nobody needs to be told all that is in it; some texts say it themselves.

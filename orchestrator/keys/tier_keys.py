@@ -177,7 +177,8 @@ def mistakes(
         if value is None or key not in unused:
             continue
         if key == "size" and "type" in tier:
-            continue  # the size of a row is what is bought
+            # Of a row it says which size is bought, whatever makes the disk here.
+            continue
         advice = "leave it out"
         if key in ("path", "disks") and kind != "existing":
             advice = "write `enforcement: mounted` to measure the disk there, or leave it out"
@@ -216,7 +217,8 @@ def of_logs(
             wrong.append((f"wal.{key}", "is set for both disks, in the tier"))
     keys["enforcement"] = kind
     if kind == "mounted":
-        keys["disks"] = "/{node}"  # where they are is said once, for both
+        # Where they are is said once, in `disks` of the tier; this only passes the checks.
+        keys["disks"] = "/{node}"
     return keys, wrong
 
 

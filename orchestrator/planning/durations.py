@@ -15,7 +15,6 @@ from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.planning import paces
 from orchestrator.planning.paces import Learnt, Pace, Span
-from orchestrator.planning.plan import run_s
 from orchestrator.planning.planned_loads import (
     Load,
     cells,
@@ -24,6 +23,7 @@ from orchestrator.planning.planned_loads import (
     spoken,
     stages,
 )
+from orchestrator.planning.time_left import run_s
 from orchestrator.tier import Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
@@ -76,12 +76,9 @@ def steps(
     if data_sets is None:
         data_sets = loads(plan)
     restored = [data for data in data_sets if data.restores]
-    return (
-        *_run_steps(plan, learnt),
-        *(_loading(plan, data, learnt) for data in data_sets),
-        *(_restoring(plan, data, learnt) for data in restored),
-        _gates(plan, learnt),
-    )
+    loading = [_loading(plan, data, learnt) for data in data_sets]
+    restoring = [_restoring(plan, data, learnt) for data in restored]
+    return (*_run_steps(plan, learnt), *loading, *restoring, _gates(plan, learnt))
 
 
 # ------------------------------------------------------------------ bytes
@@ -342,6 +339,7 @@ def _gates(plan: Plan, learnt: Learnt) -> TimedStep:
     """Disk after disk."""
     total = Span()
     sources: dict[str, None] = {}
+    # Profiles with one tier share its gate.
     by_tier = {profile.tier.name: profile for profile in plan.tiers}
     for profile in by_tier.values():
         tier = profile.tier

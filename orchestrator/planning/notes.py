@@ -1,7 +1,8 @@
 """What a plan says about itself beforehand: where it differs from what one buys or asks. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator.design import costs, enforcement, node_disks, used_profiles
 from orchestrator.design.factors import EXISTING
@@ -101,18 +102,20 @@ def of_options(
     for rule in _rules(profiles, workloads, unpriced):
         if rule.field not in given:
             continue
-        names_by_reason = gathered(
-            (reason, name) for name, reason in rule.reasons.items()
-        )
-        with_effect = names_by_reason.pop("", [])
-        texts = [
-            f"{rule.option} has no effect on {listed(names)}: {reason}"
-            for reason, names in names_by_reason.items()
-        ]
-        if texts and rule.is_refused and not with_effect:
+        texts = list(_without_effect(rule))
+        has_effect = "" in rule.reasons.values()
+        if texts and rule.is_refused and not has_effect:
             raise _has_no_effect(rule.option, texts)
         for text in texts:
             yield Note("no effect", text)
+
+
+def _without_effect(rule: _Rule) -> Iterator[str]:
+    """On what the option has no effect: a text for each reason."""
+    names_by_reason = gathered((reason, name) for name, reason in rule.reasons.items())
+    for reason, names in names_by_reason.items():
+        if reason:
+            yield f"{rule.option} has no effect on {listed(names)}: {reason}"
 
 
 def _has_no_effect(option: str, texts: Sequence[str]) -> UsageError:
@@ -124,33 +127,39 @@ def _rules(
     profiles: Sequence[Profile],
     workloads: Sequence[Workload],
     unpriced: Sequence[Profile],
-) -> tuple[_Rule, ...]:
+) -> Iterator[_Rule]:
     """The rules, in the order in which they are shown."""
-    alone = {load.name: _alone(load) for load in workloads}
-    reasons_of_existing = {profile.name: _why_existing(profile) for profile in profiles}
-    windows_kept = {load.name: _window_stays(load) for load in workloads}
-    many_windows = {load.name: _no_many_windows(load) for load in workloads}
-    not_checked = {profile.name: _not_checked(profile) for profile in profiles}
-    not_drained = {profile.name: _not_drained(profile) for profile in profiles}
-    unchanged = {profile.name: _nothing_to_change(profile) for profile in profiles}
-    not_rented = {profile.name: _not_rented(profile) for profile in profiles}
-    return (
-        _Rule("database", "--db", alone),
-        _Rule("nodes", "--nodes", reasons_of_existing, is_refused=True),
-        _Rule("nodes", "--nodes", alone),
-        _Rule("node_size", "--node-size", reasons_of_existing, is_refused=True),
-        _Rule("node_size", "--node-size", alone),
-        _Rule("data", "--data", alone),
-        _Rule("weights", "--weights", _not_weighed(workloads)),
-        _Rule("clients", "--clients", alone),
-        _Rule("windows", "--windows", windows_kept),
-        _Rule(MANY_WINDOWS, "--windows many", many_windows),
-        _Rule("gate_every", "--gate-every", not_checked, is_refused=True),
-        _Rule("drain", "--drain", not_drained, is_refused=True),
-        _Rule("confirm", "--confirm", unchanged, is_refused=True),
-        _Rule("price_list", "--prices", _same_prices(profiles, unpriced)),
-        _Rule("max_cost", costs.MAX_COST, not_rented),
-    )
+    alone = _reasons(workloads, _alone)
+    existing = _reasons(profiles, _why_existing)
+    yield _Rule("database", "--db", alone)
+    yield _Rule("nodes", "--nodes", existing, is_refused=True)
+    yield _Rule("nodes", "--nodes", alone)
+    yield _Rule("node_size", "--node-size", existing, is_refused=True)
+    yield _Rule("node_size", "--node-size", alone)
+    yield _Rule("data", "--data", alone)
+    yield _Rule("weights", "--weights", _not_weighed(workloads))
+    yield _Rule("clients", "--clients", alone)
+    yield _Rule("windows", "--windows", _reasons(workloads, _window_stays))
+    not_many = _reasons(workloads, _no_many_windows)
+    yield _Rule(MANY_WINDOWS, "--windows many", not_many)
+    # Refused, because who asks for more of the disks and gets nothing meant other disks.
+    not_checked = _reasons(profiles, _not_checked)
+    yield _Rule("gate_every", "--gate-every", not_checked, is_refused=True)
+    not_drained = _reasons(profiles, _not_drained)
+    yield _Rule("drain", "--drain", not_drained, is_refused=True)
+    unchanged = _reasons(profiles, _nothing_to_change)
+    yield _Rule("confirm", "--confirm", unchanged, is_refused=True)
+    yield _Rule("price_list", "--prices", _same_prices(profiles, unpriced))
+    yield _Rule("max_cost", costs.MAX_COST, _reasons(profiles, _not_rented))
+
+
+Planned = TypeVar("Planned", Profile, Workload)
+
+
+def _reasons(
+    things: Sequence[Planned], why: Callable[[Planned], str]
+) -> dict[str, str]:
+    return {thing.name: why(thing) for thing in things}
 
 
 # Why an option has no effect on a profile or workload; an empty text where it has one.
@@ -170,6 +179,7 @@ def _not_weighed(workloads: Sequence[Workload]) -> dict[str, str]:
 
 
 def _window_stays(load: Workload) -> str:
+    # Checkpoints are of what was written; without any a longer window shows no more.
     if not load.database and not load.writes:
         return "it writes nothing"
     return _alone(load)

@@ -83,8 +83,9 @@ class Overrides:
         for name, content in contents.items():
             if facts.group(content, "scales", self.scale):
                 at_scale[name] = content
+        # No workload has the scale: that is the mistake, and is told where it is read.
         if not at_scale:
-            return  # the scale is the mistake
+            return
         mistakes: list[Mistake] = []
         for override in self.given:
             if not self._fits(override, at_scale):
@@ -141,11 +142,10 @@ class Overrides:
         for key in taken.get("scale", OF_SCALE):
             paths[key] = (*size, key)
         for group in GROUPS:
-            in_file = {
-                **facts.group(content, group),
-                **facts.group(content, *size, group),
-            }
-            for key in (*in_file, *taken.get(group, ())):
+            of_workload = facts.group(content, group)
+            of_scale = facts.group(content, *size, group)
+            for key in (*of_workload, *of_scale, *taken.get(group, ())):
+                # What two groups have is of the first: `dataset.` or `options.` says otherwise.
                 paths.setdefault(key, (*size, group, key))
         return paths
 
@@ -183,6 +183,7 @@ def read(
     given: dict[tuple[str | None, str], Override] = {}
 
     def add(override: Override) -> None:
+        # The same key of one workload and of all is no mistake: the former wins.
         first = given.setdefault((override.workload, override.key), override)
         if first is not override:
             raise_all([Mistake(override.place, "this key is set twice")])
@@ -197,7 +198,7 @@ def read(
             override = _override("--vary", text, key, varied.value, workloads)
             add(replace(override, hint=hint))
     raise_all(mistakes)
-    # What names a workload wins.
+    # What names a workload is applied last, and so wins.
     ordered = sorted(given.values(), key=_names_a_workload)
     return Overrides(tuple(ordered), scale, keys_taken)
 
@@ -226,6 +227,7 @@ def _override(
     named = [name for name in workloads if path.startswith(f"{name}.")]
     workload = None
     if named:
+        # A name may begin with another and a dot, so the longest is meant.
         workload = max(named, key=len)
     key = path.strip()
     if workload is not None:
@@ -284,6 +286,7 @@ def _placed(mistake: Mistake, overrides: Overrides) -> Mistake:
     file, _, place = mistake.where.rpartition(": ")
     key = _key_at(place, overrides.scale)
     workload = file.rpartition("/")[2].rpartition(".")[0]
+    # The last that was applied is the one whose value was read.
     for override in reversed(overrides.given):
         if override.is_of(workload) and override.key.split(".")[-1] == key:
             return replace(mistake, where=override.place)

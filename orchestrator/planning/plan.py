@@ -1,35 +1,24 @@
 """Profiles and workloads → an ordered, seeded plan of runs with a time estimate. Pure.
 
-Order: repetition by repetition, so that an interrupted campaign has whole rounds; within a
-round the tiers of one workload follow each other in an order that is balanced over the rounds
-(`balanced_orders`), and so do the values of a factor, so that neither their places nor a slow
-drift of the machine favour any.
+`orders` has the order of the runs.
 """
 
-import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 
-from orchestrator.design import (
-    boxed_work,
-    disk_matrix,
-    machines,
-)
-from orchestrator.design.factors import EXISTING
 from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import UsageError
 from orchestrator.facts import NoteKind
 from orchestrator.model import (
-    ClusterSpec,
     Note,
     Plan,
     Profile,
     Run,
     Workload,
 )
-from orchestrator.planning.files_or_rows import FileMembers
-from orchestrator.units import counted, gathered
+from orchestrator.planning.orders import in_order
+from orchestrator.planning.owners import is_of_others
+from orchestrator.units import counted
 
 CORES_PER_NODE = 2
 
@@ -49,15 +38,19 @@ def fit_to_machines(
     for profile in profiles:
         cluster = profile.cluster
         if is_of_others(cluster):
-            fitted.append(profile)  # not this machine's nodes
+            # Its nodes run elsewhere already, whatever this machine has.
+            fitted.append(profile)
             continue
         wanted = nodes or cluster.nodes
+        # Who asks for a number gets it, however small the machine is.
         if nodes is None:
             wanted = _nodes_that_fit(wanted, cores)
         if wanted != cluster.nodes:
             notes.append(_other_nodes(profile, wanted, bool(nodes), cores))
+        # Each copy is on a node of its own.
         copies = min(cluster.replication_factor, wanted)
         if wanted != cluster.nodes:
+            # What is bought is the profile's number of nodes, however few were measured.
             cluster = replace(cluster, profile_nodes=cluster.nodes)
         cluster = replace(cluster, nodes=wanted, replication_factor=copies)
         fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
@@ -123,8 +116,10 @@ def make_plan(
         raise _unknown_baseline(baseline, names)
     baseline = baseline or names[0]
     runs: list[Run] = []
+    # Before the second of the baseline has a name here: it needs no probe of its own.
     for probe in probes:
-        runs += [Run(0, name, probe.name, 1) for name in names]
+        for profile in names:
+            runs.append(Run(0, profile, probe.name, 1))
     all_profiles = list(profiles)
     twin: str | None = None
     if aa:
@@ -132,7 +127,7 @@ def make_plan(
         twin = second.name
         all_profiles.append(second)
         names.append(twin)
-    runs += _runs(names, workloads, repetitions, seed)
+    runs += in_order(names, workloads, repetitions, seed)
     return Plan(
         name=name,
         seed=seed,
@@ -142,7 +137,7 @@ def make_plan(
         workloads=tuple(workloads),
         probes=tuple(probes),
         runs=numbered(runs),
-        estimate_s=0.0,  # `durations.timed` says it
+        estimate_s=0.0,  # until `durations.timed` says it
         twin=twin,
         scale=scale,
         margin_pct=margin_pct,
@@ -189,12 +184,14 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     """The plan with one more repetition of these workloads on every tier behind its runs, in
     the order in which it would have been planned at once."""
     done = _repetitions_done(plan)
-    most = max(done.values(), default=0) + 1
     profiles = [profile.name for profile in plan.profiles]
     runs = list(plan.runs)
-    for run in _runs(profiles, plan.workloads, most, plan.seed):
+    repetitions = max(done.values(), default=0) + 1
+    # Planned anew as a whole, because its place in the order follows from all rounds.
+    for run in in_order(profiles, plan.workloads, repetitions, plan.seed):
         if run.workload in workloads and run.repetition == done[run.workload] + 1:
             runs.append(run)
+    # What was just added may be less: workloads may have unlike numbers of repetitions.
     repetitions = max(run.repetition for run in runs)
     return replace(plan, repetitions=repetitions, runs=numbered(runs))
 
@@ -219,7 +216,7 @@ def followed_by(
     added = [workload for workload, _ in cells]
     wanted = _names_of(cells)
     runs = list(plan.runs)
-    for run in _runs(names, added, plan.repetitions, plan.seed):
+    for run in in_order(names, added, plan.repetitions, plan.seed):
         if (run.workload, run.profile) in wanted:
             runs.append(run)
     return replace(
@@ -240,140 +237,6 @@ def _names_of(
     return names
 
 
-def is_of_others(cluster: ClusterSpec) -> bool:
-    """Whether others run it: then no option changes what its nodes run."""
-    return cluster.database == EXISTING
-
-
-def check_owners(
-    profiles: Sequence[Profile],
-    workloads: Sequence[Workload],
-    database: str,
-    on_files: FileMembers,
-) -> None:
-    """UsageError where something is asked of a cluster that others run which it cannot give,
-    or of a cluster of ours which only theirs can.
-
-    `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
-    members that take no rows.
-    """
-    alone = [load.name for load in workloads if load.database is not None]
-    if database not in ("auto", EXISTING) and not _started(profiles):
-        raise _not_started_here(profiles[0].name, database)
-    for profile in profiles:
-        is_others = is_of_others(profile.cluster)
-        if database == EXISTING and not is_others:
-            raise _no_running_cluster(profile.name)
-        if is_others and alone:
-            raise _disks_elsewhere(alone, profile.name)
-        runs_on = database
-        if is_others or database == "auto":
-            runs_on = profile.cluster.member
-        unfit = _unfit(workloads, runs_on in on_files.databases, on_files)
-        if unfit:
-            raise _not_for_this_database(unfit, runs_on, on_files)
-        if runs_on in on_files.on_one_engine and machines.named(profile):
-            raise _not_on_several_engines(profile.name, runs_on)
-
-
-def _started(profiles: Sequence[Profile]) -> int:
-    """How many of them have nodes that are started here."""
-    count = 0
-    for profile in profiles:
-        if not is_of_others(profile.cluster):
-            count += 1
-    return count
-
-
-def _unfit(
-    workloads: Sequence[Workload], takes_files: bool, on_files: FileMembers
-) -> list[str]:
-    """Workloads on files where a database takes rows, or on rows where it takes files."""
-    names: list[str] = []
-    for load in workloads:
-        loads_files = load.generator in on_files.load_generators
-        if load.database is None and loads_files != takes_files:
-            names.append(load.name)
-    return names
-
-
-def _no_running_cluster(profile: str) -> UsageError:
-    return UsageError(
-        f"{profile} names no running cluster to attach to",
-        advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
-    )
-
-
-def _not_started_here(profile: str, database: str) -> UsageError:
-    return UsageError(
-        f"{profile} is an existing cluster: it cannot be started as {database}",
-        advice="leave out --db: tierbench finds out which database answers there",
-    )
-
-
-def _disks_elsewhere(workloads: Sequence[str], profile: str) -> UsageError:
-    return UsageError(
-        f"{', '.join(workloads)} measures a disk by itself, and those of {profile} are "
-        "not here",
-        advice="name workloads on a database, or run fio on the cluster's nodes",
-    )
-
-
-def _not_for_this_database(
-    workloads: Sequence[str], database: str, on_files: FileMembers
-) -> UsageError:
-    databases = " and ".join(sorted(on_files.databases))
-    what = f"{', '.join(workloads)} cannot run on {database}"
-    if not on_files.databases:
-        return UsageError(what, advice="name workloads that load rows")
-    return UsageError(
-        what,
-        advice=(
-            f"loads of files (hdfs-…) run on {databases} alone, and these take "
-            "no other loads. Give --db hdfs (DB=hdfs) with such loads, and "
-            "leave it out with others. It can also be given with stores, which "
-            "stay what they are"
-        ),
-    )
-
-
-def _not_on_several_engines(profile: str, database: str) -> UsageError:
-    return UsageError(
-        f"{database} runs on one Docker engine or on Kubernetes, and "
-        f"{profile} names `machines`",
-        advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
-    )
-
-
-def _runs(
-    profiles: Sequence[str], workloads: Sequence[Workload], repetitions: int, seed: int
-) -> list[Run]:
-    """The runs in their order, without numbers."""
-    dice = random.Random(seed)
-
-    def balanced(names: Sequence[str]) -> list[list[str]]:
-        return balanced_orders(dice.sample(names, len(names)), repetitions)
-
-    # The dice are thrown for all tiers first, then for all values: results repeat a plan.
-    tiers = {workload.name: balanced(profiles) for workload in workloads}
-    groups = gathered((_file_of(workload), workload.name) for workload in workloads)
-    values = [balanced(names) for names in groups.values()]
-    runs: list[Run] = []
-    for round_ in range(repetitions):
-        for rounds in values:
-            for workload in rounds[round_]:
-                for profile in tiers[workload][round_]:
-                    runs.append(Run(0, profile, workload, round_ + 1))
-    return runs
-
-
-def _file_of(workload: Workload) -> str:
-    """The name of its file, which all values of a factor have together."""
-    if workload.varied:
-        return workload.varied.of
-    return workload.name
-
-
 def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
     """The runs of a plan, counted from 1 in their order."""
     in_order: list[Run] = []
@@ -385,80 +248,3 @@ def numbered(runs: Iterable[Run]) -> tuple[Run, ...]:
 def interruptions(plan: Plan) -> int:
     """How often a campaign with this plan was ended and resumed."""
     return sum(note.kind == "interrupted" for note in plan.notes)
-
-
-def run_s(workload: Workload) -> float:
-    """The windows of one run, at least."""
-    each_s = workload.warmup_s + workload.measure_s + workload.confirm_s
-    return each_s * disk_matrix.stretches(workload.options)
-
-
-class TimeLeft:
-    """How long the rest will take: the windows planned, and what a run was seen to take beside."""
-
-    def __init__(self) -> None:
-        self._seen_s: list[float] = []
-        # Workload that ends with its work → what its runs took, windows included.
-        self._whole_s: dict[str, list[float]] = {}
-
-    def before(self, runs: Sequence[Run], plan: Plan) -> float:
-        """Seconds that the `runs` take which are not made yet."""
-        if not self._seen_s and not self._whole_s:
-            return plan.estimate_s * len(runs) / len(plan.runs)
-        left_s = 0.0
-        for run in runs:
-            left_s += self._run_s(plan.workload(run.workload))
-        return left_s
-
-    def _run_s(self, workload: Workload) -> float:
-        """The median of what was seen, because first runs also load data and take the gates."""
-        whole_s = self._whole_s.get(workload.name)
-        if whole_s:
-            return median(whole_s)
-        around_s = 0.0
-        if self._seen_s:
-            around_s = median(self._seen_s)
-        return run_s(workload) + around_s
-
-    def took(self, workload: Workload, seconds: float) -> None:
-        if boxed_work.ends_with_work(workload):
-            self._whole_s.setdefault(workload.name, []).append(seconds)
-            return
-        self._seen_s.append(max(0.0, seconds - run_s(workload)))
-
-
-# ------------------------------------------------------------------ orders
-
-
-def balanced_orders(names: Sequence[str], rounds: int) -> list[list[str]]:
-    """The order of each round.
-
-    The first run of a round may meet another machine than those behind it: caches, clock
-    speed, what the round before left. So rounds go through a Williams design: each tier
-    stands at each place, and follows each other tier, equally often (E. J. Williams, Aust.
-    J. Sci. Res. A 2, 149-168, 1949); each order is turned round in the next round, so that
-    a steady drift favours none after every two.
-
-    All is balanced after as many rounds as there are names, or twice as many if that is
-    odd; before that how often each is first differs by one.
-    """
-    count = len(names)
-    if not count:
-        return [[] for _ in range(rounds)]
-    steps = [_step(place) for place in range(count)]
-    shifts = count
-    if count % 2 == 0:  # turned round, they are the other half
-        shifts = count // 2
-    orders: list[list[str]] = []
-    for shift in range(shifts):
-        order = [names[(shift + step) % count] for step in steps]
-        orders += [order, order[::-1]]
-    return [orders[number % len(orders)] for number in range(rounds)]
-
-
-def _step(place: int) -> int:
-    """0, 1, −1, 2, −2, …: neighbours differ by each amount once."""
-    amount = (place + 1) // 2
-    if place % 2:
-        return amount
-    return -amount

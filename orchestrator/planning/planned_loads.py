@@ -53,7 +53,8 @@ def cells(plan: Plan) -> Iterator[PlannedCell]:
             if not runs:
                 continue
             used = as_used(profile, load)
-            if load in plan.probes:  # measured once, whatever is added to the plan
+            # A probe is measured once, whatever is added to the plan.
+            if load in plan.probes:
                 yield PlannedCell(used, load, runs, runs)
                 continue
             runs *= stages(plan)
@@ -139,9 +140,11 @@ def _with_runs_of(
             times=before.times + cell.runs,
             most_times=before.most_times + cell.most_runs,
         )
+    # The first cell loads the data set, and all others start from its copy.
     once = int(is_first and not start.is_loaded)
     most = once
-    if start.data is None:  # it cannot be told whether a run can start from a copy
+    # It cannot be told whether a run can start from a copy: at most each loads.
+    if start.data is None:
         most = cell.most_runs
     return replace(
         before,

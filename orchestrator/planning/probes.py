@@ -46,21 +46,17 @@ def _mistakes(
 def _probe(load: Workload) -> Workload:
     """One session without a pace, for a short time."""
     options = dict(load.options)
+    # With a pace the session would wait for arrivals, and not for its transactions.
     options.pop(factors.RATE_OPTION, None)
-    return replace(
+    probe = replace(
         load,
         name=f"{_plain_name(load)}-probe",
         title=f"{load.title}, a probe of one session",
-        threads=1,
-        warmup_s=min(load.warmup_s, PROBE_S),
-        measure_s=PROBE_S,
-        options=options,
-        slo=(),
         varied=factors.asks(load, "factor"),
-        warmup_most_s=None,
-        confirm_s=0.0,
-        slow=(),
     )
+    warmup_s = min(load.warmup_s, PROBE_S)
+    timed = replace(probe, warmup_s=warmup_s, warmup_most_s=None, measure_s=PROBE_S)
+    return replace(timed, threads=1, options=options, slo=(), confirm_s=0.0, slow=())
 
 
 def _plain_name(load: Workload) -> str:

@@ -24,11 +24,12 @@ from orchestrator.keys.strict_yaml import (
     unknown_name,
     validate,
 )
-from orchestrator.model import ClusterSpec, Dataset, Profile, Workload
+from orchestrator.model import Dataset, Profile, Workload
 from orchestrator.planning import overrides, recorded_disk
 from orchestrator.planning.recorded_disk import RecordedDisk
-from orchestrator.tier import DISKS, ClassVolumes, Limits, OthersDisks, Tier
-from orchestrator.tier_catalog import Catalog, Chosen, prices
+from orchestrator.planning.virtual_machines import on_vm, priced
+from orchestrator.tier import DISKS, ClassVolumes, OthersDisks, Tier
+from orchestrator.tier_catalog import Catalog, Chosen
 
 NO_CATALOG = Catalog({}, {})
 # The first that the cluster has: its machines and its tier are the same at each.
@@ -67,22 +68,14 @@ def read_profile(
     written = content.get("tier")
     given: dict[str, Any] = {}
     if isinstance(written, dict):
+        # As it was written: a recorded disk puts more keys into the content.
         given = dict(written)
     disk = _recorded(source.where, content, beside)
     checked = _checked(source, content, scale)
     read = checked.read
-    if isinstance(read, ProfileYaml):
-        disks = _declared(source, read, given, disk)
-    else:
-        assert checked.row is not None
-        disks = _with_latencies(checked.row, disk)
-    disks = replace(disks, tier=_with_log(source.where, disks.tier, given, catalog))
-    disks = replace(disks, tier=tier_catalog.striped(disks))
+    disks = _bought(source, checked, given, disk)
     _check_disks(source.where, read, checked.scale, disks)
-    tier = _scaled(on_vm(disks, read.cluster.vm, catalog), source.where)
-    if read.machines:
-        tier = node_disks.of_each(tier)
-    tier = _claimed(tier, read.cluster, checked.scale)
+    tier = _on_nodes(source, checked, disks)
     placing = machines.placing(source.where, read, tier.disk.kind)
     cluster = priced(read.cluster.build(checked.scale), tier, catalog)
     return Profile(name, read.question, tier, cluster, read.platform, placing)
@@ -129,6 +122,7 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
     read: NamedTierYaml | None = None
     with collecting(mistakes):
         record: type[ProfileYaml | NamedTierYaml] = ProfileYaml
+        # A tier that is a row, or was to be one, has no limits of its own to be missing.
         if names_row or mistakes:
             record = NamedTierYaml
         read = validate(record, f"{source.where}: ", content, source.mechanisms)
@@ -138,6 +132,33 @@ def _checked(source: _Source, content: Mapping[str, Any], scale: str) -> _Checke
     raise_all(mistakes)
     assert read is not None
     return _Checked(read, scale, row)
+
+
+def _bought(
+    source: _Source,
+    checked: _Checked,
+    given: Mapping[str, Any],
+    disk: RecordedDisk | None,
+) -> Chosen:
+    """The tier as its disks are bought, several of a node as one, with that of their WAL."""
+    if isinstance(checked.read, ProfileYaml):
+        chosen = _declared(source, checked.read, given, disk)
+    else:
+        assert checked.row is not None
+        chosen = _with_latencies(checked.row, disk)
+    tier = _with_log(source.where, chosen.tier, given, source.catalog)
+    chosen = replace(chosen, tier=tier)
+    return replace(chosen, tier=tier_catalog.striped(chosen))
+
+
+def _on_nodes(source: _Source, checked: _Checked, disks: Chosen) -> Tier:
+    """The tier as the nodes get it: what their VM lets through, and a disk for each."""
+    cluster = checked.read.cluster
+    # The VM's limits first, because they may shorten the burst whose times are then scaled.
+    tier = _scaled(on_vm(disks, cluster.vm, source.catalog), source.where)
+    if checked.read.machines:
+        tier = node_disks.of_each(tier)
+    return _claimed(tier, cluster, checked.scale)
 
 
 def _declared(
@@ -161,6 +182,7 @@ def _with_latencies(row: Chosen, disk: RecordedDisk | None) -> Chosen:
     if disk is None:
         return row
     tier = recorded_disk.applied(row.tier, disk)
+    # The row's limits hold, its burst too: of the recorded disk only latencies are taken.
     limits = replace(tier.limits, burst=row.tier.limits.burst)
     return replace(row, tier=replace(tier, limits=limits))
 
@@ -175,23 +197,6 @@ def _check_disks(where: str, read: NamedTierYaml, scale: str, disks: Chosen) -> 
         _refuse(where, [("enforcement", what)])
     nodes = read.cluster.nodes or 0
     _refuse(where, node_disks.mistakes(tier, nodes, shared=not read.machines))
-
-
-def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
-    """The cluster with the list price of its virtual machines in the disk's region, unless it says
-    one."""
-    if cluster.vm is None or cluster.vm_price is not None:
-        return cluster
-    region: str | None = None
-    if tier.price:
-        region = tier.price.region
-    row = prices.pick(catalog.vm(cluster.vm).prices, region)
-    if row is None:
-        return replace(cluster, vm_price=None)
-    amount = prices.monthly(row)
-    if amount is None:
-        return replace(cluster, vm_price=None)
-    return replace(cluster, vm_price=prices.stated(row, amount))
 
 
 def _whole(
@@ -242,6 +247,7 @@ def _recorded(
     _refuse(where, [(key, what) for key in sorted(latencies)])
     disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
+        # What the profile gives itself stands last, and so replaces what the file has.
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
     return disk
 
@@ -264,6 +270,7 @@ def _with_log(
         unused = tier_keys.mistakes(keys, kind, kind)
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
+    # Where it is stands in the disks of the nodes; here only its kind counts.
     return replace(tier, wal=replace(log, disk=DISKS[kind]()))
 
 
@@ -336,37 +343,9 @@ def _claimed(tier: Tier, cluster: ClusterYaml, scale: str) -> Tier:
     if wanted is None or wanted.size_bytes is not None:
         return tier
     disks = _disks_of_nodes(cluster, scale)
+    # One size for all claims: nodes of several sizes get the largest.
     wanted = replace(wanted, size_bytes=max(disks.values(), default=None))
     return replace(tier, disk=replace(disk, storage_class=wanted))
-
-
-def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
-    """The tier as a node gets it on the cluster's VM size, if that is named.
-
-    A disk of the tier for the WAL has its part in what the VM lets through.
-    """
-    if vm is None:
-        return chosen.tier
-    size = catalog.vm(vm)
-    count = chosen.tier.count
-    on_size = tier_catalog.effective(chosen, count, size, vm)
-    tier = tier_catalog.bound(chosen.tier, on_size)
-    if not node_disks.has_logs(chosen.tier):
-        return tier
-    wal = tier.wal
-    log_limits: Limits | None = None
-    if wal is not None:
-        log_limits = wal.limits
-        log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
-        wal = tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
-        tier = replace(tier, wal=wal)
-    both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
-    caps = list(both.warnings())
-    if not tier.disk.is_real:
-        caps = [
-            f"{cap}; emulated disks of data and WAL do not share it" for cap in caps
-        ]
-    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(caps)))
 
 
 def _scaled(tier: Tier, where: str) -> Tier:
@@ -412,14 +391,12 @@ def read_workload(
         place = f"{where}: scales"
         raise refused([unknown_name(place, "scale", scale, read.scales)])
     size = read.scales[scale]
-    scale_values = {
-        **read.model_dump(exclude={"scales", "slo"}),
-        **dict(size),
-        "dataset": Dataset(read.dataset, dict(size.dataset)),
-        "options": {**read.options, **size.options},
-        "scale": _name_of_scale(content["scales"], scale),
-    }
-    workload = Workload(name, **scale_values)
+    values = {**read.model_dump(exclude={"scales", "slo"}), **dict(size)}
+    values["dataset"] = Dataset(read.dataset, dict(size.dataset))
+    # An option of the scale stands last, and so replaces that of the whole workload.
+    values["options"] = {**read.options, **size.options}
+    values["scale"] = _name_of_scale(content["scales"], scale)
+    workload = Workload(name, **values)
     (with_slo,) = slo.applied([workload], read.slo, f"{where}: slo")
     return with_slo
 
@@ -428,6 +405,7 @@ def _name_of_scale(scales: Mapping[str, object], scale: str) -> str:
     """One that is a YAML alias of another (`study-20: *study`) goes by the other's name. One that
     only has equal content keeps its own."""
     for name, content in scales.items():
+        # A YAML alias is read as the very object, not as one that is equal.
         if content is scales[scale]:
             return name
     return scale

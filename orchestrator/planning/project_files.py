@@ -15,6 +15,7 @@ from orchestrator.errors import CutError, Mistake, UsageError
 from orchestrator.keys import plain_files, schema, strict_yaml
 from orchestrator.keys.strict_yaml import collecting, raise_all, refused
 from orchestrator.planning import profiles as parse
+from orchestrator.planning import virtual_machines
 from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import Tier
 
@@ -85,9 +86,8 @@ def read(
     """
     if before is None:
         before = FilesRead()
-    reader = _Reader(
-        root, scale, mechanisms, price_list, tier_changes or {}, given, before
-    )
+    changes = tier_changes or {}
+    reader = _Reader(root, scale, mechanisms, price_list, changes, given, before)
     reader.read_clusters()
     mistakes: list[Mistake] = []
     profiles: list[model.Profile] = []
@@ -143,6 +143,7 @@ class _Reader:
         return texts[file]
 
     def profile(self, file: Path) -> model.Profile:
+        # As text, because a mapping cannot be part of a key.
         changes = repr(sorted(self._tier_changes.items()))
         form = _ProfileForm(file, self._price_list, changes)
         if form not in self._files.profiles:
@@ -185,9 +186,9 @@ class _Reader:
 
     def placed(self, mistakes: Sequence[Mistake]) -> list[Mistake]:
         """Each with its line, and once."""
-        texts = {
-            _where(file, self._root): text for file, text in self._files.texts.items()
-        }
+        texts: dict[str, str] = {}
+        for file, text in self._files.texts.items():
+            texts[_where(file, self._root)] = text
         with_lines = [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
         return list(_once(with_lines))
 
@@ -196,6 +197,7 @@ def _once(mistakes: Iterable[Mistake]) -> Iterator[Mistake]:
     """A name that several files do not know is one mistake."""
     alike = units.gathered((mistake.what, mistake) for mistake in mistakes)
     for same in alike.values():
+        # Other mistakes stand at their lines, even where they read the same.
         if same[0].kind != "unknown name":
             yield from same
             continue
@@ -228,7 +230,7 @@ def tier(
         return profiles[0].tier, None
     rows = catalog(root)
     row = parse.read_row(name, changed, rows, mechanisms)
-    return parse.on_vm(row, vm, rows), row.size_bytes
+    return virtual_machines.on_vm(row, vm, rows), row.size_bytes
 
 
 def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
@@ -279,6 +281,7 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
     then of `price_list`. UsageError with every mistake."""
     files = sorted((root / "profiles/catalog").glob("*.yaml"))
     rows = _catalog(tuple(read_text(file, root) for file in files))
+    # A later list replaces prices of an earlier one, so that of the command comes last.
     lists = sorted((root / PRICES).glob("*.yaml"))
     if price_list is not None:
         lists.append(price_list)
@@ -303,6 +306,7 @@ def _files(
         if not file.is_file():
             mistakes.append(_no_such_file(folder, kind, name))
             continue
+        # Runs and folders are named by it, and a terminal could not show them.
         if not units.is_printable(file.stem):
             mistakes.append(_unprintable(kind, file))
             continue
@@ -389,9 +393,11 @@ def _text(file: Path, root: Path) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
+        # Python says the byte alone; a person looks for the line.
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
         what = f"this file is not UTF-8: byte {error.start + 1} is {byte:#04x}"
+        # What some editors of Windows call "Unicode".
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             what = "this file is UTF-16"
         place = f"{_where(file, root)}:{line}"

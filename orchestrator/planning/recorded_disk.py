@@ -25,7 +25,8 @@ from orchestrator.tier import (
     Tier,
 )
 
-_ALIKE = 0.05  # rates of one cap differ by less
+# Rates of one cap differ by less: the disk check allows 5 %.
+_ALIKE = 0.05
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -38,10 +39,13 @@ def _table(value: object) -> Quantiles:
         raise ValueError(
             "expected probabilities (0 to 1) with the latency of each in seconds"
         )
+    points: list[tuple[float, float]] = []
     try:
-        table = tuple((float(key), float(latency)) for key, latency in value.items())
+        for probability, latency_s in value.items():
+            points.append((float(probability), float(latency_s)))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError("a probability or a latency is not a number") from error
+    table = tuple(points)
     for mistake in latency_quantiles.mistakes(table):
         raise ValueError(mistake)
     return table
@@ -126,12 +130,9 @@ def applied(tier: Tier, disk: RecordedDisk) -> Tier:
     """The tier with the latencies of the recorded disk, and its burst, empty, unless it has one."""
     source = tier.origin.source or disk.source
     as_of = tier.origin.as_of or disk.as_of
-    return replace(
-        tier,
-        limits=replace(tier.limits, burst=_burst(tier.limits, disk)),
-        latency=_latencies(disk),
-        origin=replace(tier.origin, source=source, as_of=as_of),
-    )
+    limits = replace(tier.limits, burst=_burst(tier.limits, disk))
+    origin = replace(tier.origin, source=source, as_of=as_of)
+    return replace(tier, limits=limits, latency=_latencies(disk), origin=origin)
 
 
 def _latencies(disk: RecordedDisk) -> Latencies:
@@ -156,6 +157,7 @@ def _burst(limits: Limits, disk: RecordedDisk) -> Burst | None:
     if limits.burst is not None:
         return limits.burst
     burst = disk.burst
+    # A peak below the tier's base would slow it down.
     if burst is None or not limits.iops or burst.iops <= limits.iops:
         return None
     return Burst(round(burst.iops), None, burst.duration_s, start_pct=0.0)

@@ -51,8 +51,10 @@ def of_machines(
     client_beside: bool,
 ) -> NodeSize:
     """What each of `nodes` gets of the smallest of `machines` (processors, bytes of memory)."""
+    # All nodes are alike, so the smallest machine sets their size.
     cpus = min(cpus for cpus, _ in machines)
     if client_beside:
+        # One for the client, which would otherwise take it from a node.
         cpus -= 1
     memory_bytes = min(memory for _, memory in machines)
     nodes_on_machine = math.ceil(nodes / len(machines))
@@ -100,6 +102,7 @@ def with_data(
     Disks that would be too small for it are planned larger. UsageError if a node's size is
     not known.
     """
+    # One size for all profiles, or their runs would not be alike.
     wanted = max(_data_bytes(profile, size) for profile in profiles)
     loads = tuple(_with_bytes(load, wanted) for load in workloads)
     notes: list[Note] = []
@@ -128,6 +131,7 @@ def _data_bytes(profile: Profile, size: DataSize) -> float:
     if cluster.node is None:
         raise _memory_unknown(profile.name, size.text)
     all_memory = cluster.node.memory_bytes * cluster.nodes
+    # Each copy of a row takes memory on a node of its own.
     return size.number * all_memory / max(1, cluster.replication_factor)
 
 
@@ -223,8 +227,9 @@ def _too_short(budget_s: float, least_s: float, most_s: float) -> errors.UsageEr
 
 
 def _shorter(load: Workload, share: float) -> Workload:
+    # Its time may be a deadline, for what is written back or for a rebuild.
     if load.settle or load.slow or load.lost_after_s is not None:
-        return load  # its time may be a deadline
+        return load
     if boxed_work.ends_with_work(load):
         return load
     return replace(

@@ -6,7 +6,7 @@ judging divides by and sorts by."""
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from orchestrator.model import ClusterSpec, Plan, Profile, Workload
+from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
 from orchestrator.tier import Limits, Price
 from orchestrator.units import short
 
@@ -19,6 +19,7 @@ def require_possible(plan: Plan) -> None:
 
 def is_name(name: str) -> bool:
     """Whether a folder may be named by it, alone or with more around it, and leaves no other."""
+    # A control character in a folder's name could retitle a terminal that lists it.
     return name not in ("", ".", "..") and "/" not in name and name.isprintable()
 
 
@@ -31,13 +32,10 @@ def mistakes(plan: Plan) -> Iterator[str]:
             yield f"{short(name)} cannot be a name: a folder is named by it"
     yield from _twice("profile", profiles)
     yield from _twice("workload", workloads)
+    # Folders and records of runs are told apart by number.
     yield from _twice("run", [run.number for run in plan.runs])
     for run in plan.runs:
-        if run.number < 1 or run.repetition < 1:
-            yield f"run {run.number} has the repetition {run.repetition}"
-        if run.profile not in profiles or run.workload not in workloads:
-            cell = f"{run.profile} × {run.workload}"
-            yield f"run {run.number} is of {short(cell)}, which is not planned"
+        yield from _run_mistakes(run, profiles, workloads)
     for meant in (plan.baseline, plan.twin):
         if meant is not None and meant not in profiles:
             yield f"no profile is named {short(meant)}"
@@ -50,6 +48,16 @@ def mistakes(plan: Plan) -> Iterator[str]:
     for workload in plan.measured:
         for text in _workload_mistakes(workload):
             yield f"{workload.name}: {text}"
+
+
+def _run_mistakes(
+    run: Run, profiles: Collection[str], workloads: Collection[str]
+) -> Iterator[str]:
+    if run.number < 1 or run.repetition < 1:
+        yield f"run {run.number} has the repetition {run.repetition}"
+    if run.profile not in profiles or run.workload not in workloads:
+        cell = f"{run.profile} × {run.workload}"
+        yield f"run {run.number} is of {short(cell)}, which is not planned"
 
 
 def _twice(noun: str, names: Collection[Any]) -> Iterator[str]:
@@ -75,6 +83,7 @@ def _out_of_range(plan: Plan) -> Iterator[str]:
 
 def _negative(values: Iterable[float]) -> Iterator[str]:
     for value in values:
+        # Written so that NaN, which is neither, is refused too.
         if not value >= 0:
             yield f"{value:.6g} is less than nothing"
 

@@ -67,6 +67,7 @@ def many(workloads: Sequence[Workload], repetitions: int) -> ManyWindows:
     for load, before in zip(shorter, workloads, strict=True):
         if load == before:
             continue
+        # Rounded down, so that the campaign takes no longer than it would have.
         windows = math.floor(repetitions * _run_s(before) / _run_s(load))
         wanted[load.name] = windows
         length = format_seconds(load.measure_s)
@@ -116,6 +117,7 @@ def _fitted(workload: Workload, interval_s: float) -> Workload:
     """
     if not workload.writes or workload.settle:
         return workload
+    # A window that is whole but for rounding gets no further interval.
     intervals = math.ceil(workload.measure_s / interval_s - 1e-9)
     warmup_most_s = workload.warmup_most_s
     if warmup_most_s is not None:

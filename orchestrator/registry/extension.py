@@ -16,88 +16,83 @@ from orchestrator.facts import DoubtEffect
 
 @dataclass(frozen=True)
 class DatabaseEntry:
-    """A database that `--db` and profiles name.
+    """A database that `--db` and profiles name."""
 
-    `member`: place of the class, or of a function without parameters, that makes a
-    `parts.Database`. `takes_files`: files are written to it, and not rows. `on_several_engines`:
-    whether its nodes may run on several Docker engines. `image`: the image of ours that
-    `tierbench setup --db` builds for it, as the name of a folder of `docker/`.
-    """
-
+    # Place of the class, or of a function without parameters, that makes a `parts.Database`.
     member: str
+    # Files are written to it, and not rows.
     takes_files: bool = False
+    # Whether its nodes may run on several Docker engines.
     on_several_engines: bool = True
+    # The image of ours that `tierbench setup --db` builds for it, as a folder of `docker/`.
     image: str = ""
 
 
 @dataclass(frozen=True)
 class GeneratorEntry:
-    """A load generator that workloads name as their `generator`.
+    """A load generator that workloads name as their `generator`."""
 
-    `member`: place of what makes a `parts.LoadGenerator`. `rules`: place of its `WorkloadRules`
-    (`load_generators/common/rules.py`); without any, a workload's file may say anything.
-    `takes_over`: the workloads of other generators that it can run, in words, if it has rules that
-    convert them: `--generator` may then name it. `loads_files`: its loads are files, and not rows.
-    `whereabouts`: place of a function that gets the platform and says, for `tierbench doctor`,
-    where the generator's program is.
-    """
-
+    # Place of what makes a `parts.LoadGenerator`.
     member: str
+    # Place of its `WorkloadRules` (`load_generators/common/rules.py`); without any, a workload's
+    # file may say anything.
     rules: str = ""
+    # The workloads of other generators that it can run, in words, if it has rules that convert
+    # them: `--generator` may then name it.
     takes_over: str = ""
+    # Its loads are files, and not rows.
     loads_files: bool = False
+    # Place of a function that gets the platform and says, for `tierbench doctor`, where the
+    # generator's program is.
     whereabouts: str = ""
 
 
 @dataclass(frozen=True)
 class DoubtEntry:
-    """A kind of doubt: what it does to a verdict, and what finds it.
+    """A kind of doubt: what it does to a verdict, and what finds it."""
 
-    `check`: place of a generator function that yields a `model.Doubt` of that kind for each
-    reason that it finds; the effect here is put into it. It gets an `analysis.results.RunData`.
-    Where the effect is "excludes" it gets the run's `model.Record` alone, because whether a run
-    counts must not follow from its figures (docs/METHOD.md, "Which runs count").
-    """
-
+    # Place of a generator function that yields a `model.Doubt` of that kind for each reason that it
+    # finds; the effect here is put into it. It gets an `analysis.results.RunData`. Where the effect
+    # is "excludes" it gets the run's `model.Record` alone, because whether a run counts must not
+    # follow from its figures (docs/METHOD.md, "Which runs count").
     check: str
     effect: DoubtEffect
 
 
 @dataclass(frozen=True)
 class CommandEntry:
-    """A command of `tierbench`. `place`: of a function that `cli.common.options.takes` decorates,
-    or of a typer group. `panel`: under which `tierbench --help` lists it; `example`: a use of it,
-    without the program's name."""
+    """A command of `tierbench`."""
 
+    # Of a function that `cli.common.options.takes` decorates, or of a typer group.
     place: str
     help: str
+    # Under which `tierbench --help` lists it.
     panel: str
+    # A use of it, without the program's name.
     example: str
 
 
 @dataclass(frozen=True)
 class Extension:
-    """What one extension brings, each by the name that it has for a user.
-
-    `databases`, `load_generators`: see their entries. `tiers`: `enforcement` of a profile → place
-    of what makes a `parts.TierMechanism`. `collectors`: name → place of what makes a
-    `parts.Collector` of a function that finds the machine of a node (`collectors.common.local.on`).
-    `doubts`: by their kinds. Of an extension with members (databases, load generators, tiers) they
-    are asked about runs in which one took part, of another about all runs. `commands`: by name.
-    `sections`: name → place of a function that gets the `report.report_index.ReportIndex` and
-    returns sections of the page, none where there is nothing to show. `pages`: name → place of a
-    function that gets a campaign's `analysis.results.Results`, the name by which it was asked for
-    and the folder name of a run; it returns the `report.blocks.StoredPage` of what the extension
-    keeps of that run, or None. `tierbench report CAMPAIGN/RUN` shows it.
-    """
+    """What one extension brings, each by the name that it has for a user."""
 
     databases: Mapping[str, DatabaseEntry] = field(default_factory=dict)
     load_generators: Mapping[str, GeneratorEntry] = field(default_factory=dict)
+    # Name → place of what makes a `parts.Collector` of a function that finds the machine of a node
+    # (`collectors.common.local.on`).
     collectors: Mapping[str, str] = field(default_factory=dict)
+    # `enforcement` of a profile → place of what makes a `parts.TierMechanism`.
     tiers: Mapping[str, str] = field(default_factory=dict)
+    # Of an extension with members (databases, load generators, tiers) they are asked about runs in
+    # which one took part, of another about all runs.
     doubts: Mapping[str, DoubtEntry] = field(default_factory=dict)
     commands: Mapping[str, CommandEntry] = field(default_factory=dict)
+    # Name → place of a function that gets the `report.report_index.ReportIndex` and returns
+    # sections of the page, none where there is nothing to show.
     sections: Mapping[str, str] = field(default_factory=dict)
+    # Name → place of a function that gets a campaign's `analysis.results.Results`, the name by
+    # which it was asked for and the folder name of a run. It returns the `report.blocks.StoredPage`
+    # of what the extension keeps of that run, or None. `tierbench report CAMPAIGN/RUN` shows it.
     pages: Mapping[str, str] = field(default_factory=dict)
 
     @property

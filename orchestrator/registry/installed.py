@@ -55,6 +55,7 @@ class Installed:
 def _places_of(package: str) -> Sequence[Path]:
     spec = None
     with suppress(ImportError, ValueError):  # whoever imports it says so
+        # Found and not imported, because only its place is asked for.
         spec = importlib.util.find_spec(package)
     if spec is None:
         return ()
@@ -89,12 +90,12 @@ def read(points: Iterable[metadata.EntryPoint]) -> Sequence[Installed]:
     UnavailableError for one that cannot be imported or is no `Extension`, and if two have a
     name."""
     by_name: dict[str, Installed] = {}
+    # In an order that does not depend on how they were installed.
     for point in sorted(points):
         origin = _origin(point)
-        if point.name in by_name:
-            raise _same_name(
-                "extension", point.name, by_name[point.name].origin, origin
-            )
+        first = by_name.get(point.name)
+        if first is not None:
+            raise _same_name("extension", point.name, first.origin, origin)
         by_name[point.name] = Installed(origin, _loaded(point, origin), point.module)
     return tuple(by_name.values())
 
@@ -115,6 +116,7 @@ def _loaded(point: metadata.EntryPoint, origin: ExtensionOrigin) -> Extension:
             f"{point.value} of {origin} is a {type(brings).__name__}, and no Extension",
             advice=_for_another_release(origin),
         )
+    # An effect that is not known would let a run count that its extension excludes.
     for kind, doubt in brings.doubts.items():
         if doubt.effect not in get_args(DoubtEffect):
             raise UnavailableError(

@@ -44,6 +44,7 @@ class ObjectPlace:
     def imported(self) -> Any:
         """The object. UnavailableError if an extension names one that cannot be imported; for one
         of the core, what importing raises."""
+        # A fault of ours is shown whole; one of an extension names who can mend it.
         if self.origin == CORE:
             return referenced(self.place)
         try:

@@ -38,6 +38,7 @@ def taking_part(
     kept: dict[str, Mapping[str, Any]] = {}
     for extension in among:
         brings = extension.brings
+        # Doubts of an extension with members are about runs of these members alone.
         doubts_all = bool(brings.doubts) and not brings.has_members
         if _has_brought(brings, members) or doubts_all or brings.collectors:
             kept[extension.name] = _facts(extension).recorded()
@@ -96,7 +97,8 @@ def doubting(
 
 
 def _is_concerned(extension: Installed, record: Record) -> bool:
-    """Whether it took part, or doubts all runs. Records of older releases name no extensions."""
+    """Whether it took part, or doubts all runs."""
+    # Records of older releases name no extensions, so that members tell it too.
     return (
         not extension.brings.has_members
         or extension.name in recorded(record)

@@ -29,6 +29,7 @@ def with_pause(plan: Plan, left_s: float | None, now_s: float) -> Plan:
 
     `left_s`: when it was left, as `last_written_s` says.
     """
+    # A clock that was set back makes no pause below zero.
     if left_s is None or left_s >= now_s:
         return plan
     return replace(plan, pauses=(*plan.pauses, Pause(left_s, now_s)))
@@ -50,6 +51,7 @@ def _recorded_s(campaign: CampaignOutline) -> Iterator[float]:
     for pause in campaign.plan.pauses:
         yield pause.ended_s
     for gate in campaign.gates:
+        # A kept gate was taken by another campaign, maybe days before.
         if not gate.reused:
             yield gate.taken_s
     for run in campaign.runs:
@@ -68,6 +70,7 @@ def _dates_are_original(campaign: CampaignOutline, folder: Path) -> bool:
     if resumed and len(pauses) == resumed:
         part_began_s = pauses[-1].ended_s
     elif resumed:
+        # A pause is missing, as in earlier versions, so nothing says when the last part began.
         part_began_s = None
     if part_began_s is None:
         return False

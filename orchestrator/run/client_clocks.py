@@ -13,6 +13,7 @@ from orchestrator.model import Node
 from orchestrator.powers import Clock, ClockOffset, Conversation, World
 from orchestrator.system.shell import script
 
+# The least round trip of several: of one alone a busy moment would widen the bound.
 QUESTIONS = 10
 _TIME = re.compile(r"\d+\.\d{3,9}")  # a `date` without %N leaves its letter there
 _ANSWERS_WITHIN_S = 10.0
@@ -26,6 +27,7 @@ def compare_clocks(client: Node, world: World) -> ClockOffset | None:
     container = world.platform.container(client.container or "")
     tell = script(__package__, "tell")
     offsets: list[ClockOffset] = []
+    # A client without a shell or `date` runs all the same; its clock is then not compared.
     with suppress(TierbenchError), container.conversation(tell) as talk:
         for _ in range(QUESTIONS):
             offset = _asked_once(talk, world.clock)
@@ -42,6 +44,7 @@ def _asked_once(talk: Conversation, clock: Clock) -> ClockOffset | None:
     begin_s = clock.monotonic()
     talk.send("")
     answer = talk.receive(_ANSWERS_WITHIN_S).strip()
+    # Monotonic, because a clock that is set between the two would make a false round trip.
     half_s = (clock.monotonic() - begin_s) / 2
     if not _TIME.fullmatch(answer):
         return None

@@ -20,7 +20,7 @@ from orchestrator.model import Node, Workload
 from orchestrator.parts import Disks, LoadGenerator
 from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 
 CHANGES = (1.25, 0.75)  # times what is declared
 LESS = (1.0, 0.75)
@@ -76,16 +76,22 @@ class Lever:
 
 def _levers(here: RunContext, disks: Disks, nodes: Sequence[Node]) -> dict[str, Lever]:
     levers = _levers_of_tier(here, disks)
-    clients = _sampled_clients(here, nodes)
-    load_levers = {
-        "node CPU": _cpus_of_nodes(nodes, here.world),
-        "client CPU": cpus_of_clients(clients, here.draft.nodes, here.world),
-        "sessions": sessions(here.generator, here.workload, clients, here.world),
-    }
-    for name, lever in load_levers.items():
+    for name, lever in _levers_of_load(here, nodes).items():
         if lever is not None:
             levers[name] = lever
     return levers
+
+
+def _levers_of_load(here: RunContext, nodes: Sequence[Node]) -> dict[str, Lever | None]:
+    """The levers beside the disk; None for what cannot be changed here."""
+    clients = _sampled_clients(here, nodes)
+    cpus = cpus_of_clients(clients, here.draft.nodes, here.world)
+    threads = sessions(here.generator, here.workload, clients, here.world)
+    return {
+        "node CPU": _cpus_of_nodes(nodes, here.world),
+        "client CPU": cpus,
+        "sessions": threads,
+    }
 
 
 def _levers_of_tier(here: RunContext, disks: Disks) -> dict[str, Lever]:
@@ -154,6 +160,7 @@ def _cpus(limited: Sequence[_LimitedCpus]) -> Lever | None:
     """The lever on these containers' processors; None if it is not known how many each has."""
     if not limited or not all(cpus.most for cpus in limited):
         return None
+    # Without a limit it has all of its machine already, and can only get less.
     levels = LESS
     if all(cpus.limit for cpus in limited):
         levels = CHANGES
@@ -171,12 +178,14 @@ def sessions(
     """A lever on how many threads of the load go on; None if the load has a pace of its own."""
     threads = workload.threads
     limit_sessions = generator.abilities.limit_sessions
+    # With a pace of its own fewer threads carry the same rate, and one thread is the least.
     if limit_sessions is None or has_pace(workload) or threads < 2:
         return None
 
     def set_times(times: float) -> None:
         limit_sessions(round(times * threads), clients, world)
 
+    # Threads that were never started cannot be added, so sessions are only made fewer.
     all_threads, less = LESS
     fewer = max(1, round(less * threads))
     return Lever(set_times, (all_threads, fewer / threads))
@@ -215,14 +224,21 @@ def drawn_order(
     rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / round_s)))
     order: list[LimitChange] = []
     for _ in range(rounds):
-        limits = list(levels)
-        dice.shuffle(limits)
-        for limit in limits:
-            both = list(levels[limit])
-            dice.shuffle(both)
-            for times in both:
-                order.append(LimitChange(limit, times))
+        order += _drawn_round(levels, dice)
     return order
+
+
+def _drawn_round(
+    levels: Mapping[str, Sequence[float]], dice: random.Random
+) -> Iterator[LimitChange]:
+    """Each limit once, with both of its levels in a row."""
+    limits = list(levels)
+    dice.shuffle(limits)
+    for limit in limits:
+        both = list(levels[limit])
+        dice.shuffle(both)
+        for times in both:
+            yield LimitChange(limit, times)
 
 
 @dataclass
@@ -238,22 +254,26 @@ class Changes:
     kept: list[dict[str, Any]] = field(default_factory=list)
 
     def follow(self, window_s: float) -> None:
-        begin_s = window_s + self.workload.measure_s
-        if not self.follower.wait_until(begin_s):
+        window_end_s = window_s + self.workload.measure_s
+        if not self.follower.wait_until(window_end_s):
             return
-        end_s = begin_s + self.workload.confirm_s
+        end_s = window_end_s + self.workload.confirm_s
         self.window_over()
+        # What was just asked of the database took time that the changes no longer have.
         begin_s = self.follower.clock.now()
-        levels: dict[str, Sequence[float]] = {}
-        for name, lever in self.levers.items():
-            levels[name] = lever.levels
-        order = drawn_order(levels, self.workload.confirm_s, self.seed)
+        order = self._order()
         lasts_s = (end_s - begin_s) / len(order)
         for number, change in enumerate(order):
             start_s = begin_s + number * lasts_s
             if not self.follower.wait_until(start_s):
                 return
             self._carry_out(change, start_s, lasts_s)
+
+    def _order(self) -> list[LimitChange]:
+        levels: dict[str, Sequence[float]] = {}
+        for name, lever in self.levers.items():
+            levels[name] = lever.levels
+        return drawn_order(levels, self.workload.confirm_s, self.seed)
 
     def _carry_out(self, change: LimitChange, start_s: float, lasts_s: float) -> None:
         """Leaves no note of a change that was made too late, or that the load's end cut off."""
@@ -265,6 +285,7 @@ class Changes:
             in_time = self.follower.clock.now() < held_s
             is_whole = self.follower.wait_until(end_s)
         finally:
+            # Also after an error: what is read back behind the window would be another limit.
             set_times(1.0)
         if is_whole and in_time:
             self.kept.append(

@@ -40,7 +40,7 @@ def ensure(
     if not _can_be_restored(data, world):
         load(data, parts, world)
     with suppress(OSError):
-        # Used now, as `hold_to` reads it.
+        # The date says when the data were used last, by which `hold_to` removes them.
         (kept_data.folder_of(data.snapshots, world) / DATASET).touch()
     return data.snapshots
 
@@ -146,6 +146,7 @@ def _places(world: World) -> set[Path]:
             places = json.loads(file.read_text(encoding="utf-8"))
             folders |= {Path(place).parent for place in places}
     caches = (world.cache, world.platform.folder(world.cache))
+    # Those in the cache are removed with it, under its own name and under the engine's.
     return folders - {cache / "datasets" for cache in caches}
 
 
@@ -162,18 +163,20 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
     files = list((world.cache / "datasets").glob(f"*/{DATASET}"))
     sizes = {file.parent: _bytes_in(file.parent) for file in files}
     for file in sorted(files, key=_last_used):
+        # The longest unused go first; what this plan needs would be loaded again.
         if sum(sizes.values()) <= most_bytes or file.parent.name in used:
             continue
         for gone in marked_folders.remove_ours([file.parent], world):
             world.progress.note(f"removed because of --cache-max: {gone}")
+        # Without our mark a folder stays, and so does what it takes.
         if not file.exists():
             del sizes[file.parent]
     left = sum(sizes.values())
     if left > most_bytes:
-        what = (
-            f"kept data sets take {format_bytes(left)}, which is more than --cache-max"
+        world.progress.warn(
+            f"kept data sets take {format_bytes(left)}, which is more than "
+            "--cache-max: this campaign's stay"
         )
-        world.progress.warn(f"{what}: this campaign's stay")
 
 
 def _used_by(plan: Plan, parts: Parts, world: World) -> set[str | None]:

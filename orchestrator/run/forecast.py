@@ -22,9 +22,9 @@ from orchestrator.errors import (
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import durations, planned_loads
-from orchestrator.planning.plan import run_s
+from orchestrator.planning.time_left import run_s
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed
+from orchestrator.run import checks, datasets, observed, resource_needs
 from orchestrator.tier import Price
 
 
@@ -55,20 +55,18 @@ class Cost:
 
 @dataclass(frozen=True)
 class Forecast:
-    """`steps`: all that takes time, with what may be added.
-
-    `later`: what may follow when the planned runs are made, with the seconds of its
-    windows. `passed`: the checks that found nothing; `problems`: what the others found;
-    `unchecked`: what they could not, and why.
-    """
+    """What a plan would do, take and cost."""
 
     cells: tuple[CellTime, ...]
+    # All that takes time, with what may be added.
     steps: tuple[durations.TimedStep, ...]
+    # What may follow when the planned runs are made, with the seconds of its windows.
     later: tuple[tuple[str, float], ...]
     loads: tuple[planned_loads.Load, ...]
-    needs: tuple[checks.Need, ...]
+    needs: tuple[resource_needs.Need, ...]
     costs: tuple[Cost, ...]
     rented: tuple[RentedItem, ...]
+    # The checks that found nothing; what the others found; what could not be checked, and why.
     passed: tuple[str, ...]
     problems: tuple[TierbenchError, ...]
     unchecked: tuple[str, ...]
@@ -78,12 +76,13 @@ def look_ahead(plan: Plan, parts: Parts, world: World) -> Forecast:
     """`world` has a platform that is not asked."""
     cells = tuple(_cells(plan))
     data_sets = loads(plan, parts, world)
+    steps = durations.steps(plan, data_sets, observed.learnt(world.cache))
     checked = _ChecksCarriedOut()
     for name, check in checks.every(plan, parts, world):
         checked.carry_out(name, check)
     return Forecast(
-        cells=cells,
-        steps=durations.steps(plan, data_sets, observed.learnt(world.cache)),
+        cells,
+        steps,
         later=tuple(_later(plan, cells)),
         loads=data_sets,
         needs=tuple(_needs(plan, parts, world)),
@@ -113,9 +112,11 @@ class _ChecksCarriedOut:
         try:
             check()
             self.passed.append(name)
+        # A dry run asks no cluster and no engine, so what only these know stays open.
         except NotAsked as error:
             self.unchecked.append(f"{name}: {error.what}")
         except (UsageError, UnavailableError, RunError) as error:
+            # Profiles with one and the same problem are shown it once.
             mistakes = getattr(error, "mistakes", "")
             self.problems[f"{error.what} {mistakes}"] = error
 
@@ -160,11 +161,12 @@ def timed(plan: Plan, parts: Parts, world: World) -> Plan:
     return durations.timed(plan, data_sets, observed.learnt(world.cache))
 
 
-def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[checks.Need]:
+def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[resource_needs.Need]:
     for profile in plan.profiles:
+        # One by one, so that a problem of one profile hides nothing of the others.
         alone = replace(plan, profiles=(profile,))
         with suppress(TierbenchError):
-            yield from checks.needs(alone, parts.tiers, world)
+            yield from resource_needs.needs(alone, parts.tiers, world)
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:

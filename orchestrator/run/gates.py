@@ -2,71 +2,26 @@
 
 Those of real disks are also taken after the last run and, as asked, between runs.
 
-A gate that passed is kept in the cache under all that it depends on: the tier's limits, how
-they are enforced, the image of the disk, the fio jobs, the machine with its memory, the disk
-on which its files lie. While that is unchanged, later campaigns use it again for seven days.
-Real disks are always measured. Of disks that are made on each node's machine there is a gate
-on each of these.
+A gate that passed is kept (`kept_gates`). Of disks that are made on each node's machine there is a
+gate on each of these.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
-
-from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import errors, model, parts, powers
 from orchestrator.design import node_disks
 from orchestrator.planning import paces
 from orchestrator.run import busy_machines, credit, observed
+from orchestrator.run.kept_gates import GatePlace, KeptGates
 from orchestrator.run.schedule import Schedule
-from orchestrator.system import files, marked, marked_folders
-from orchestrator.tier import Gate, GateCheck, Tier, as_written
-from orchestrator.units import format_quantity, format_seconds
+from orchestrator.tier import Gate, GateCheck, Tier
+from orchestrator.units import format_quantity
 
-MAX_AGE_S = 7 * 86_400.0
 _RETRIES = 2
 _THOROUGH_S = 180  # that a gate takes; and a short one:
 _SHORT_S = 15
-_KEY_DIGITS = 16  # of the hash of all that a gate depends on
-_SCHEMA_VERSION = 2  # of kept gates: checks have their quantity
-# These fields of a tier change nothing on the device.
-_NAMES = (
-    "name",
-    "title",
-    "like",
-    "price",
-    "source",
-    "as_of",
-    "notes",
-    "burst",
-    "burst_time_scale",
-    "latency_assumed",
-    "read_latency_measured",
-    "write_latency_measured",
-    "catalog_type",
-    "size_bytes",
-    "snapshots",
-    "storage_class",
-)
-
-
-@dataclass(frozen=True)
-class GatePlace:
-    """A machine that runs nodes of a database. `nodes`: those, if there are several machines."""
-
-    machine: powers.Machine
-    nodes: tuple[str, ...] = ()
-
-    @property
-    def in_words(self) -> str:
-        """` on server-1`; empty if there is one machine."""
-        if not self.nodes:
-            return ""
-        return f" on {self.machine.name}"
 
 
 def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
@@ -79,17 +34,16 @@ def _as_one(gates: Sequence[tuple[GatePlace, Gate]]) -> Gate:
         return first
     devices: dict[str, dict[str, Any]] = {}
     checks: list[GateCheck] = []
+    taken_s = first.taken_s
+    is_reused = True
     for place, gate in gates:
         devices[place.machine.name] = dict(gate.device)
         checks += _checks_on(place, gate)
+        taken_s = min(taken_s, gate.taken_s)
+        is_reused = is_reused and gate.reused
     worst = busy_machines.worst(devices.values())
-    return Gate(
-        tier=first.tier,
-        taken_s=min(gate.taken_s for _, gate in gates),
-        checks=tuple(checks),
-        device={**first.device, **worst, "machines": devices},
-        reused=all(gate.reused for _, gate in gates),
-    )
+    device = {**first.device, **worst, "machines": devices}
+    return Gate(first.tier, taken_s, tuple(checks), device, is_reused)
 
 
 def _checks_on(place: GatePlace, gate: Gate) -> Iterator[GateCheck]:
@@ -131,6 +85,7 @@ class Gates:
         self._in_force: dict[str, tuple[Tier, Gate]] = {}
         self._all = list(before)
         self._attempts = 0
+        self._kept_gates = KeptGates(mechanisms, world)
         self.credit = credit.BurstCredit(world)
 
     def of(self, tier: Tier) -> Gate:
@@ -160,9 +115,10 @@ class Gates:
         is_due = plan.gate_every and run.number % plan.gate_every == 0
         if not is_last and not is_due:
             return
-        name = f"run {run.number}"
+        # A copy, because a gate that is retaken changes the mapping.
         for tier, before in list(self._in_force.values()):
-            self._retake(tier, before, name, drain=plan.drain and not is_last)
+            drain = plan.drain and not is_last
+            self._retake(tier, before, f"run {run.number}", drain)
 
     def complete(self, ended_s: Mapping[str, float]) -> None:
         """Takes the last gate of real disks where it is missing, because the program was ended
@@ -181,12 +137,15 @@ class Gates:
                 self._retake(tier, before, "the last run", drain=False)
 
     def _retake(self, tier: Tier, before: Gate, after: str, drain: bool) -> None:
+        # Emulated disks are held to their limits by us; only a real one may have
+        # changed since.
         if not tier.disk.is_real or not before.checks or not before.passed:
             return
         warn = self._world.progress.warn
         try:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
+            # Without a gate in force the next run of this tier takes one.
             self._in_force.pop(_disks_of(tier), None)
             warn(
                 f"the disk check of {tier.name} after {after} could not be made: "
@@ -221,7 +180,7 @@ class Gates:
         for place in self._places(tier):
             gate: Gate | None = None
             if may_be_kept:
-                gate = self._kept(tier, place)
+                gate = self._kept_gates.find(tier, place)
             if gate is None:
                 gate = self._taken(tier, place, thorough, drain)
             gates.append((place, gate))
@@ -239,6 +198,7 @@ class Gates:
             return (GatePlace(self._world.machine),)
         nodes = self._most_nodes(tier)
         machines = self._world.platform.machines()
+        # All nodes run on it, so none need be started to see where they would be.
         if len(machines) == 1:
             return (GatePlace(machines[0]),)
         places: dict[str, GatePlace] = {}
@@ -271,13 +231,15 @@ class Gates:
             gate = self._measured(tier, place, thorough, drain)
         else:
             gate = self._tried(tier, place, drain)
+        # Estimates learn from quick checks alone; the others take minutes.
         if not thorough and not drain:
             took_s = self._world.clock.monotonic() - started_s
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             disks = node_disks.gated(tier)
             observed.note(name, took_s, self._world, disks)
+        # Only what passed: a disk that failed may have met a busy moment.
         if gate.passed and gate.checks:
-            self._write(gate, tier, place)
+            self._kept_gates.keep(gate, tier, place)
         return gate
 
     def _tried(self, tier: Tier, place: GatePlace, drain: bool) -> Gate:
@@ -289,25 +251,19 @@ class Gates:
             gate = self._measured(tier, place, False, drain)
         return gate
 
-    def _write(self, gate: Gate, tier: Tier, place: GatePlace) -> None:
-        """Keeps the gate, where that may be."""
-        file = self._file(tier, place)
-        if file is None:
-            return
-        marked.make(str(file.parent), marked_folders.owner(self._world))
-        files.write_json(file, asdict(gate))
-
     def _measured(
         self, tier: Tier, place: GatePlace, thorough: bool, drain: bool
     ) -> Gate:
         abilities = self._abilities(tier)
         world = self._scoped()
         bursts = tier.limits.burst or (tier.wal and tier.wal.limits.burst)
+        # A disk with credit left would show its peak, and hide that its base is wrong.
         if drain and bursts and abilities.drained_gate is not None:
             return abilities.drained_gate(tier, world, thorough)
         if abilities.gates_of_machines is None:
             mechanism = self._mechanisms[tier.disk.enforcement]
             return mechanism.gate(tier, world, thorough)
+        # Disks of one machine are alike, so the gate of any of its nodes holds for all.
         node = "node-1"
         if place.nodes:
             node = place.nodes[0]
@@ -321,68 +277,6 @@ class Gates:
         self._attempts += 1
         scope = f"{self._world.scope}-g{self._attempts}"
         return replace(self._world, scope=scope)
-
-    def _kept(self, tier: Tier, place: GatePlace) -> Gate | None:
-        file = self._file(tier, place)
-        if file is None or not file.is_file():
-            return None
-        try:
-            gate = TypeAdapter(Gate).validate_json(file.read_bytes())
-        except ValidationError:
-            return None  # written by another version: take it anew
-        age_s = self._world.clock.now() - gate.taken_s
-        if not gate.passed or not 0 <= age_s <= MAX_AGE_S:
-            return None
-        passed = f"passed {format_seconds(age_s)} ago, nothing changed since"
-        self._world.progress.note(
-            f"disk check of {tier.name}{place.in_words}: {passed}"
-        )
-        return replace(gate, tier=tier.name, reused=True)
-
-    def _file(self, tier: Tier, place: GatePlace) -> Path | None:
-        """The file in which the disk check is kept.
-
-        None if it is not, as when the disk of its files is not seen.
-        """
-        kept_gate = self._abilities(tier).kept_gate
-        if kept_gate is None:
-            return None
-        world = self._world
-        try:
-            identity = kept_gate(place.machine, world)
-            machine = _machine_identity(place.machine, world)
-        except (OSError, errors.TierbenchError):
-            return None
-        content = {
-            **identity,
-            "schema_version": _SCHEMA_VERSION,
-            "limits": _device_limits(tier),
-            "machine": machine,
-        }
-        written = json.dumps(content, sort_keys=True).encode()
-        key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
-        return world.cache / "truth-gates" / f"{key}.json"
-
-
-def _machine_identity(machine: powers.Machine, world: powers.World) -> list[Any]:
-    """What identifies the machine. A check says nothing of another machine, engine or kernel."""
-    facts = machine.facts()
-    return [
-        world.platform.facts().get("ID"),
-        machine.name,
-        facts.kernel,
-        facts.cpus,
-        facts.cpu_model,
-        facts.memory_bytes,
-    ]
-
-
-def _device_limits(tier: Tier) -> dict[str, Any]:
-    """What a tier declares that changes something on the device."""
-    declared = as_written(tier)
-    for name in _NAMES:
-        declared.pop(name, None)
-    return dict(declared)
 
 
 def _is_drained(gate: Gate) -> bool:

@@ -65,13 +65,15 @@ class Basis:
 
 @dataclass(frozen=True)
 class JudgedRuns:
-    """All that is kept of a campaign: runs by their folders' names, and the lines of its decisions
-    with the digest of what these were made from. `verdict`: the digest of verdict.json and of all
-    that it was made from; empty if it was not made of a whole campaign."""
+    """All that is kept of a campaign."""
 
+    # By their folders' names.
     runs: Mapping[str, JudgedRun]
+    # The lines of its decisions, and the digest of what these were made from.
     decisions: tuple[str, ...] = ()
     digest: str = ""
+    # The digest of verdict.json and of all that it was made from; empty if it was not made of a
+    # whole campaign.
     verdict: str = ""
 
     def of_run(self, name: str, basis: Basis, cpus: float | None) -> JudgedRun | None:
@@ -161,6 +163,7 @@ def basis_of(campaign: Path) -> Basis:
 
 
 def _digest_of_run(basis: Basis, name: str, cpus: float | None) -> str:
+    # No file of the run has the machine's CPUs, and causes depend on them.
     return hashlib.sha256(f"{basis.runs.get(name)} {cpus}".encode()).hexdigest()
 
 
@@ -170,6 +173,7 @@ def _digest_of_verdict(basis: Basis, verdict_text: bytes) -> str:
 
 def _status_of_tables(folder: Path) -> str:
     """Size and time of change of those of a run."""
+    # To read their contents is just what a kept judgement saves.
     words: list[str] = []
     for name in run_folders.TABLES:
         with suppress(OSError):
@@ -182,6 +186,7 @@ def _add_files(digest: Digest, campaign: Path, pattern: str) -> None:
     """Their names and contents."""
     for file in sorted(campaign.glob(pattern)):
         content = _content(file)
+        # With its length, so that no byte can move from one file to the next unseen.
         digest.update(f" {file.relative_to(campaign)} {len(content)} ".encode())
         digest.update(content)
 

@@ -30,22 +30,32 @@ def announce(
 ) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
+        # Before the files are read: what is written meanwhile must not count as judged.
         basis = judged_runs.basis_of(campaign)
         stored = store.load(campaign, tables=False)
         data = store.load_run(store.run_folder(campaign, run))
         judged = judged_run(data, stored)
-        runs = len(stored.plan.runs)
-        world.progress.note(status_lines.line_of_run(judged, runs))
         decided = decided_by_records(stored)
-        outline = outlines.of_campaign(stored)
-        time_and_cost = status_lines.time_and_cost(outline, world.clock.now())
-        for line in (time_and_cost, *decided):
-            world.progress.note(f"  {line}")
+        _note(judged, stored, decided, world)
         hear(StandingFound(decided))
         cpus = results.machine_cpus(stored)
         judged_runs.keep(campaign, basis, {run.slug: judged}, cpus, decided)
     except Exception as error:
         world.progress.warn(f"the state of the campaign is not known: {error}")
+
+
+def _note(
+    judged: JudgedRun,
+    campaign: results.Results,
+    decided: Sequence[str],
+    world: powers.World,
+) -> None:
+    runs = len(campaign.plan.runs)
+    world.progress.note(status_lines.line_of_run(judged, runs))
+    outline = outlines.of_campaign(campaign)
+    time_and_cost = status_lines.time_and_cost(outline, world.clock.now())
+    for line in (time_and_cost, *decided):
+        world.progress.note(f"  {line}")
 
 
 def keep(
@@ -64,6 +74,7 @@ def keep(
     if len(campaign.plan.tiers) > 1:
         decided = tuple(in_lines(campaign, verdict.decisions, verdict.cluster))
     text = ""
+    # A verdict of a part would be `report`'s answer when there are more runs.
     if judged_runs.is_whole(campaign):
         text = store.verdict_text(verdict)
     judged_runs.keep(folder, basis, judged, cpus, decided, text)
@@ -76,15 +87,20 @@ def judged_run(run: results.RunData, campaign: results.Results) -> JudgedRun:
     if record.outcome != "done":
         return JudgedRun(outline, "", 0)
     cpus = results.machine_cpus(campaign)
-    limit = ""
-    bottleneck = bottlenecks.bottleneck([run], cpus)
-    if bottleneck:
-        limit = "limit not known"
-        words = limit_in_words(bottleneck.cause)
-        if words:
-            limit = f"limited by {words}"
+    # A set: what was noted in the run may be found again in its tables.
     doubts = {*record.doubts, *kinds.of_run(run, all_nodes.total(run, cpus))}
-    return JudgedRun(outline, limit, len(doubts))
+    return JudgedRun(outline, _limit(run, cpus), len(doubts))
+
+
+def _limit(run: results.RunData, cpus: float | None) -> str:
+    """What limited it, as a phrase; empty if nothing is said of that."""
+    bottleneck = bottlenecks.bottleneck([run], cpus)
+    if not bottleneck:
+        return ""
+    words = limit_in_words(bottleneck.cause)
+    if not words:
+        return "limit not known"
+    return f"limited by {words}"
 
 
 def decision_lines(campaign: results.Results) -> tuple[str, ...]:

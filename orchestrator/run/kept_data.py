@@ -45,13 +45,17 @@ def planned(
     if kept is None or not database.restores(cluster):
         return None
     identity = _identity(cluster, workload, seed, parts, world)
-    written = json.dumps(identity, sort_keys=True).encode()
-    key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
-    sizes_bytes = disk_sizes(cluster)
-    snapshots = kept.snapshots(profile.tier, sizes_bytes, key, world)
+    key = _key_of(identity)
+    snapshots = kept.snapshots(profile.tier, disk_sizes(cluster), key, world)
     if not snapshots:
         return None
     return DataSet(profile, workload, snapshots, kept, identity)
+
+
+def _key_of(identity: dict[str, Any]) -> str:
+    """What folders of the data set are called by: another loader or image is another data set."""
+    written = json.dumps(identity, sort_keys=True).encode()
+    return hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
 
 
 def _identity(
@@ -70,6 +74,7 @@ def _identity(
         "image": database.image(cluster, world),
         "nodes": cluster.nodes,
         "replication_factor": cluster.replication_factor,
+        # Not CPUs and memory of nodes: no byte on the disks depends on them.
         "disk_bytes": disk_bytes,
         "settings": dict(cluster.settings) | dict(cluster.existing),
         "seed": seed,

@@ -15,7 +15,7 @@ from orchestrator.design import machines
 from orchestrator.errors import GateError, UsageError
 from orchestrator.model import Cluster, Node, Profile
 from orchestrator.powers import World
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once
 from orchestrator.units import format_link_rate, named
 
@@ -61,11 +61,12 @@ def links_in_force(
     require(rate, asked(containers, ("set", str(rate)), world))
     facts: dict[str, Any] = {"bytes_per_s": rate}
     here.draft.facts["network"] = facts
+    # A transfer takes two: the first node, whose address is known, and the last container.
     if len(containers) > 1 and cluster.endpoints:
         host = cluster.endpoints[0].host
-        server, *_, client = containers
-        facts["transfer"] = proven(rate, server, client, host, world)
+        facts["transfer"] = proven(rate, containers[0], containers[-1], host, world)
     yield
+    # Freed for the check of all data; it answers how the links were until then.
     facts["links"] = asked(containers, ("free",), world)
     require(rate, facts["links"])
 
@@ -131,6 +132,7 @@ def proven(
 
 def _transfer(server: str, client: str, host: str, world: World) -> dict[str, float]:
     words = (_PORT, f"{TRANSFER_S:g}")
+    # The server waits for its client, so it is begun on a thread of its own.
     serving = at_once.begun(partial(_link, server, ("serve", *words), world))
     seen = _link(client, ("measure", host, *words), world)
     serving.result()
@@ -169,8 +171,9 @@ def _link(container: str, words: Sequence[str], world: World) -> dict[str, Any]:
 
 
 def _link_failed(container: str, words: Sequence[str], output: str) -> GateError:
+    command = f"link {' '.join(words)}"
     return GateError(
-        f"the link of {container} could not be shaped or measured (`link {' '.join(words)}`)",
+        f"the link of {container} could not be shaped or measured (`{command}`)",
         advice="the kernel needs the token bucket filter (module sch_tbf)",
         evidence=output,
     )

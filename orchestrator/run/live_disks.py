@@ -47,6 +47,7 @@ class RecentDisks:
             return
         series = self._samples.setdefault((sample.node, sample.metric), deque())
         series.append((sample.time_s, sample.value))
+        # The newest is never dropped, so the loop ends before the series is empty.
         while series[0][0] < sample.time_s - LAST_S:
             series.popleft()
 

@@ -25,9 +25,8 @@ from orchestrator.run.live_state import DiskAtCap, LiveRun, PanelState, RecentRa
 from orchestrator.run.outlines import CampaignOutline
 
 _DISKS_EVERY_S = 5.0
-_DISKS_SHARE = (
-    0.005  # of a CPU that looking at disks may take, however many nodes there are
-)
+# Of a CPU that looking at disks may take, however many nodes there are.
+_DISKS_SHARE = 0.005
 _IN_WORDS = {
     "load": "loading data",
     "prepare": "preparing",
@@ -123,6 +122,7 @@ class LiveFeed:
             return
         run = self._run.run
         rates_by_profile = self._seen.setdefault(run.workload, {})
+        # Taken out first, because a key that is set again keeps its old place.
         rates_by_profile.pop(run.profile, None)
         rates_by_profile[run.profile] = RecentRates(run.profile, tuple(self._rates))
 
@@ -134,8 +134,10 @@ class LiveFeed:
             now_s = self._clock.now()
             self._look_at_disks()
             name = self.campaign.folder.name
+            # The folder's name says when it began, so neither gates nor runs are needed.
             outline = CampaignOutline(name, self._plan, (), ())
             elapsed_s = campaign_time.elapsed_s(outline, now_s)
+            cost = status_lines.cost_so_far(self._plan, elapsed_s)
             return PanelState(
                 campaign=name,
                 written_s=now_s,
@@ -146,7 +148,7 @@ class LiveFeed:
                 rates=self._recent_rates(),
                 before=self._before(),
                 disk=self._disk,
-                cost=status_lines.cost_so_far(self._plan, elapsed_s),
+                cost=cost,
                 standing=self._standing,
             )
 
@@ -164,23 +166,26 @@ class LiveFeed:
         if self._run is None:
             return None
         run = self._run.run
+        planned = self._run.plan.runs
         alike = 0
-        for planned in self._run.plan.runs:
-            is_alike = planned.profile == run.profile
-            alike += is_alike and planned.workload == run.workload
+        for other in planned:
+            is_alike = other.profile == run.profile
+            alike += is_alike and other.workload == run.workload
+        repetitions = max(alike, run.repetition)
         return LiveRun(
-            number=run.number,
-            runs=len(self._run.plan.runs),
-            profile=run.profile,
-            workload=run.workload,
-            repetition=run.repetition,
-            repetitions=max(alike, run.repetition),
+            run.number,
+            len(planned),
+            run.profile,
+            run.workload,
+            run.repetition,
+            repetitions,
         )
 
     def _doing(self, now_s: float) -> str:
         if self._step:
             return self._step
         phase = self._phase
+        # The phase "measure" is only recorded when the window is over.
         if self._window_s is not None and now_s >= self._window_s:
             phase = "measure"
         return _IN_WORDS.get(phase, phase)

@@ -52,22 +52,24 @@ class DiskAtCap:
 
 @dataclass(frozen=True)
 class PanelState:
-    """All times are Unix seconds or seconds. None, or empty: it is not known, or there is none.
-
-    doing: what happens now, in words. rates: of the run in progress; before: of the same
-    workload on the tier that was measured before. cost: what was rented so far, in words.
-    standing: what would be decided by the runs so far, a line for each workload."""
+    """What the panel shows. None, or empty: it is not known, or there is none."""
 
     campaign: str
+    # In Unix time, as `ends_s`; `elapsed_s` are seconds.
     written_s: float
     elapsed_s: float
     ends_s: float | None = None
     run: LiveRun | None = None
+    # What happens now, in words.
     doing: str = ""
+    # Of the run in progress.
     rates: RecentRates | None = None
+    # Of the same workload on the tier that was measured before.
     before: RecentRates | None = None
     disk: DiskAtCap | None = None
+    # What was rented so far, in words.
     cost: str = ""
+    # What would be decided by the runs so far, a line for each workload.
     standing: tuple[str, ...] = ()
 
 

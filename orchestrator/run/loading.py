@@ -56,6 +56,7 @@ class _Before:
         left: dict[str, Any] = {}
         if data.kept.are_there(data.snapshots, world):
             left = content(folder / LOADING)
+        # The cache may say so while the disks on other machines are gone.
         if left and data.kept.are_on_nodes(data.snapshots, world):
             world.progress.note(
                 f"an earlier load is continued; it had failed: {left['failure']}"
@@ -84,6 +85,7 @@ class _Before:
         """
         if self.resumed and addresses != self.addresses:
             raise _addresses_taken(self.addresses, self.folder)
+        # Once the disks change, what the note says of them is not true any more.
         self.forget()
         yield
 
@@ -149,6 +151,7 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
     try:
         outcome = _carried_out(data, before, parts, world)
     except RunError as error:
+        # Only a load whose program was killed may be at fault itself; then it begins anew, once.
         if not before.was_ended:
             raise
         world.progress.warn(
@@ -161,7 +164,8 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
         raise _unfinished(outcome.failure, outcome.addresses, data, before, world)
     took_s = world.clock.monotonic() - started_s
     _note_complete(data, outcome, took_s, world)
-    if not before.resumed:  # else it was loaded in part only
+    # A load that went on took only part of the time that the data need.
+    if not before.resumed:
         _note_pace(data, outcome.load_s, world)
     family = data.workload.dataset.family
     parameters = dict(data.workload.dataset.parameters)
@@ -197,11 +201,11 @@ def _on_nodes(
     database = parts.databases[spec.member]
     generator = parts.load_generators[data.workload.generator]
     nodes_data = NodesData(disk_sizes(spec), data.snapshots, before.resumed)
+    scope = f"{world.scope}-load"
     with (
         data.kept.loading(data.profile.tier, nodes_data, world) as volumes,
-        world.platform.network(
-            f"{world.scope}-load", spec.nodes, before.addresses
-        ) as network,
+        # An unfinished load goes on at its addresses: some databases start on no others.
+        world.platform.network(scope, spec.nodes, before.addresses) as network,
         before.going_on(network.addresses),
         database.running(_roomy(spec, world), volumes, network, world) as cluster,
         generator.client(cluster.network, world, cluster.tls) as client,
@@ -212,6 +216,7 @@ def _on_nodes(
         try:
             with before.at_work(generator, network.addresses):
                 generator.load(data.workload, cluster, client, world)
+            # A snapshot of disks still at work would make each run begin with that work.
             database.settle(cluster, world)
             load_s = world.clock.monotonic() - begun_s
             facts = database.facts(cluster, world).recorded()
@@ -230,6 +235,7 @@ def _unfinished(
     world: World,
 ) -> UnfinishedError:
     """Keeps the disks for a later load, unless the one before failed alike."""
+    # Two loads that fail alike may fail because of what the first left on the disks.
     if failure.what == before.failure:
         before.discard(data, world)
         advice = (
@@ -269,6 +275,7 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
     They have all stages, and may have more memory, and all CPUs where one need not ask
     for them, else those that nobody has asked for.
     """
+    # Runs with and without a stage (`--without`) start from the same data, loaded with all.
     spec = replace(spec, without="nothing")
     if spec.node is None:
         return spec
@@ -279,4 +286,5 @@ def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:
         cpus = free_cpus(spec.nodes)
     memory_bytes = max(spec.size.memory_bytes, _LOADING_MEMORY_BYTES // spec.nodes)
     node = NodeSize(max(spec.size.cpus, cpus), memory_bytes, spec.size.disk_bytes)
+    # A port that others are to reach is of the measured cluster alone.
     return replace(spec, node=node, port=None)

@@ -1,7 +1,7 @@
 """A run between its start and its end: warm-up, the measured window, and the checks behind it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from orchestrator.design import disk_matrix
@@ -10,9 +10,10 @@ from orchestrator.model import Cluster, Node, Phase, Sample, Workload
 from orchestrator.parts import ClientLoad, Disks, ServedDisk
 from orchestrator.run import confirming, recording, several_clients, window
 from orchestrator.run.credit import COUNTERS
+from orchestrator.run.identity import identity_of
 from orchestrator.run.links import links_in_force
 from orchestrator.run.rebuilding import losing
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 from orchestrator.run.slowing import slowing
 from orchestrator.system import store
 
@@ -28,7 +29,7 @@ def measure(
     draft.facts |= {
         "tier": dict(disks.facts),
         "database_before": here.database.facts(cluster, world).recorded(),
-        "identity": recording.identity_of(here).recorded(),
+        "identity": identity_of(here).recorded(),
     }
     with (
         _limits_in_force(here, disks, cluster.nodes),
@@ -38,6 +39,7 @@ def measure(
         windows_s = workload.warmup_s + workload.measure_s + workload.confirm_s
         world.progress.step("warm-up, then measuring", windows_s)
         measured = _under_load(here, disks, cluster, clients)
+        # `--confirm` has noted it already, before it changed limits.
         if "database" not in draft.facts:
             _note_database(here, cluster)
         if workload.settle:
@@ -70,23 +72,24 @@ def _under_load(
     facts = here.draft.facts
     nodes = (*cluster.nodes, *clients)
     window_over = partial(_note_database, here, cluster)
-    with (
-        window.clock_watched(world.clock, here.run, here.draft.doubts),
-        window.watched(_served_disks(here, disks), _window_s(workload), world) as (
-            watching,
-            served,
-        ),
-        confirming.changing(here, disks, nodes, watching, window_over) as (
-            load,
-            changing,
-        ),
-        losing(here, cluster, changing) as (stay, losing_world),
-        slowing(here, disks, losing_world) as slowing_world,
-        window.statements_counted(here, cluster, facts, slowing_world) as counting,
-        window.waits_sampled(here, cluster, facts, counting) as sampling,
-    ):
-        whole = ClientLoad(load, stay, clients[0], here.raw, sampling)
+    with ExitStack() as up:
+        up.enter_context(window.clock_watched(world.clock, here.run, here.draft.doubts))
+        # Each wraps the world of the one before, so that all hear when the window begins.
+        watching = window.watched(
+            _served_disks(here, disks), _window_s(workload), world
+        )
+        world, served = up.enter_context(watching)
+        changing = confirming.changing(here, disks, nodes, world, window_over)
+        load, world = up.enter_context(changing)
+        # The load is given only the nodes that stay: sessions on the lost one would fail.
+        staying, world = up.enter_context(losing(here, cluster, world))
+        world = up.enter_context(slowing(here, disks, world))
+        counting = window.statements_counted(here, cluster, facts, world)
+        world = up.enter_context(counting)
+        world = up.enter_context(window.waits_sampled(here, cluster, facts, world))
+        whole = ClientLoad(load, staying, clients[0], here.raw, world)
         warmup, measure = several_clients.run(here.generator, whole, clients)
+    # The window was longer by the time in which limits were changed, if any could be.
     confirm_s = load.measure_s - workload.measure_s
     measured = here.windows(warmup, measure, confirm_s)
     facts["disks"] = served
@@ -133,7 +136,8 @@ def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> N
 
     `nodes` may then take all processors and memory too, for the check of all data.
     """
-    with suppress(TierbenchError):  # what keeps its limits only takes longer
+    # What keeps its limits only takes longer.
+    with suppress(TierbenchError):
         limits = here.mechanism.abilities.limits
         if limits is not None:
             limits.lift(here.profile.tier, disks, here.world)
@@ -153,8 +157,11 @@ def _limits_in_force(
     world = here.world
     limits = here.mechanism.abilities.limits
     if limits is not None:
+        # Now only, because loading and starting are not measured and would be as slow as the
+        # tier.
         limits.enforce(tier, disks, world)
     yield
+    # Limits that a person changed are not as declared, and the run is left out for that alone.
     if limits is not None and not store.limit_changes(here.folder):
         limits.require_enforced(tier, disks, world)
     lift_limits(here, disks, nodes)

@@ -43,7 +43,9 @@ def _merged(facts: Mapping[str, GeneratorFacts]) -> dict[str, Any]:
     recorded: list[dict[str, Any]] = []
     for client_facts in facts.values():
         errors = client_facts.more.get("errors")
+        # A begin is of one client, and is told with it.
         recorded.append({**client_facts.recorded(), "began_s": None, "errors": errors})
+    # A dict and no set, because it keeps the order of the keys.
     keys: dict[str, None] = {}
     for values in recorded:
         keys |= dict.fromkeys(values)
@@ -66,10 +68,12 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
         for errors in values:
             entries += errors or ()
         return sum_errors(entries)
+    # A sum without one client would be too small, and nobody would see it.
     if None in values:
         return None
     if key in ("warmup_s", "bytes_per_transaction"):
         return max(values)
+    # Before numbers, because Python's True is one too.
     if all(isinstance(value, bool) for value in values):
         return all(values)
     if all(_is_number(value) for value in values):

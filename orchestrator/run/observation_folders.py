@@ -25,6 +25,7 @@ def name_of(asked: Sequence[object], places: Sequence[str]) -> str:
     """The beginning of a live observation's name. `asked`: the options that say what is read;
     `places`: what says which disks a profile's nodes are read of, if one is named."""
     words = [str(value) for value in asked if value]
+    # A checksum of the options, so that the same command finds its folder again.
     text = " ".join([*words, *places])
     return f"observed-{zlib.crc32(text.encode()):08x}"
 
@@ -61,6 +62,7 @@ def of_live(
 ) -> Iterator[Path]:
     """The folder in which the observation `name` of that length goes on, else a new one. Says
     which. Meanwhile no other program goes on in it."""
+    # The name ends with the time, so the newest comes first.
     for folder in sorted(results.glob(f"{name}*"), reverse=True):
         first_s = begun_s(folder)
         if first_s is None:

@@ -1,6 +1,7 @@
 """How long parts of campaigns took on this machine: a small file in the cache, from which later
 estimates learn. A damaged or missing file is none; nothing that fails here ends a campaign."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,8 +16,10 @@ from orchestrator.system import files
 
 _FILE = "durations.json"
 _KEPT = 20
-_ROOM = 1.5  # beyond what was seen: other sizes, other neighbours
-_MUCH = 4  # times less than the most seen: that takes mostly what each time takes, however little
+# Beyond what was seen: other sizes, other neighbours.
+_ROOM = 1.5
+# Times less than the most seen: that takes mostly what each time takes, however little.
+_MUCH = 4
 _Number = Annotated[float, Field(gt=0, lt=1e15)]
 
 
@@ -34,15 +37,21 @@ _CONTENT = TypeAdapter(dict[str, Annotated[list[_Seen], Field(min_length=1)]])
 
 def learnt(cache: Path) -> dict[str, Pace]:
     """The paces that were learnt, by `paces.kept_as`."""
-    paces = {}
+    paces: dict[str, Pace] = {}
     for name, times in _read(cache).items():
         most = max(seen.amount for seen in times)
-        alike = [seen for seen in times if seen.amount >= most / _MUCH]
-        one_s = [seen.took_s / seen.amount for seen in alike]
-        span = Span(min(one_s) / _ROOM, max(one_s) * _ROOM)
         last_s = max(seen.time_s for seen in times)
-        paces[name] = Pace(span, f"measured here, last on {_day(last_s)}", most)
+        source = f"measured here, last on {_day(last_s)}"
+        paces[name] = Pace(_span(times, most), source, most)
     return paces
+
+
+def _span(times: Sequence[_Seen], most: float) -> Span:
+    """How long one byte, or one time, takes at least and at most."""
+    # What little took is mostly a start, and would make an hour's plan look like ten.
+    alike = [seen for seen in times if seen.amount >= most / _MUCH]
+    one_s = [seen.took_s / seen.amount for seen in alike]
+    return Span(min(one_s) / _ROOM, max(one_s) * _ROOM)
 
 
 def _day(time_s: float) -> str:

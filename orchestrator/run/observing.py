@@ -3,65 +3,32 @@
 Of node_exporter's pages nothing but statistics is asked; of machines without it /proc/diskstats is
 read, as in a run. Nothing is written on a node. What was read is in files, a new one every minute,
 so that a program that is killed loses no more than that; the next one goes on in the same folder,
-which docs/OBSERVE.md lists. A report follows from demand.parquet and the options alone.
+which docs/OBSERVE.md lists.
 """
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from orchestrator import errors, parts, powers
-from orchestrator.analysis.answers.record import Brief
-from orchestrator.analysis.observed.answered_observation import (
-    AnsweredObservation,
-    CandidateAnswer,
-    DiskRead,
-)
-from orchestrator.analysis.observed.demand import HOUR_S, QUANTITIES, Demand
-from orchestrator.keys import strict_yaml
 from orchestrator.model import DISK_DEVICE, NODE_EXPORTER, Node
 from orchestrator.run import observation_folders
 from orchestrator.run.telemetry import sampling
 from orchestrator.system import files, parquet
-from orchestrator.system.observation_files import DEMAND, FACTS, live
-from orchestrator.units import csv_row, format_moment
+from orchestrator.system.observation_files import live
+from orchestrator.units import format_moment
 
 EXPORTER_PATH = "/metrics?collect[]=diskstats&collect[]=time"
-_OTHERS = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")  # than host and port
+# All but host and port, so that no password in an address becomes a name.
+_BESIDE_HOST = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")
 COARSE_S = 15.0
 LOOK_S = 5.0
-_QUESTION = "Does this disk carry the load that was observed?"
-_ROWS_AT_ONCE = 2**16  # of a table that is written
-_READ = ("node", "device", "resolution_s", "coverage")
-# Columns of candidates.csv.
-_COLUMNS = (
-    "candidate",
-    "monthly",
-    "currency",
-    "region",
-    "iops",
-    "bytes_per_s",
-    "word",
-    "why",
-    "at_least",
-    "waits_least_pct",
-    "waits_most_pct",
-    "queues_least_pct",
-    "queues_most_pct",
-    "with_less_pct",
-    "with_more_pct",
-    "binding",
-    "empty_least_s",
-    "empty_most_s",
-)
 
 Pieces = tuple[int, float]  # how many, and the seconds of each
 Look = Callable[[Mapping[str, int]], None]
@@ -77,7 +44,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
     UsageError if none is known."""
     for node in nodes:
         url = node.sources.get(NODE_EXPORTER, "").rstrip("/")
-        name = _OTHERS.sub("", url or node.machine)
+        name = _BESIDE_HOST.sub("", url or node.machine)
         disks = _devices(node)
         if device:
             disks = device.split("|")
@@ -145,6 +112,7 @@ def observe(
     end_s = begun_s + length_s
     if end_s <= now_s:
         raise _is_over(folder, end_s)
+    # Only before the first reading: what fails later is a gap, and may come back.
     if not live(folder):
         failure = _first_failure(collectors, disks, now_s)
         if failure is not None:
@@ -214,6 +182,8 @@ class _DiskReader:
     @contextmanager
     def reading(self, every_s: float) -> Iterator[None]:
         """Reads so often meanwhile, into a folder of its own."""
+        # The name tells `begun_s` when the observation began, and of which interval the
+        # readings are.
         name = f"{self.clock.now():.0f}-{every_s:.0f}"
         folder = files.make_folder(self.folder, "samples", name)
         with sampling(
@@ -224,6 +194,7 @@ class _DiskReader:
             try:
                 yield
             finally:
+                # All tables but the last are in files of their own already.
                 *_, last = readings.tables([])
                 tables = [table for table in [last] if len(table)]
                 parquet.write(folder / "last.parquet", tables)
@@ -232,196 +203,7 @@ class _DiskReader:
         """Looks at what failed meanwhile."""
         left_s = until_s - self.clock.now()
         while left_s > 0:
+            # In short sleeps, so that what fails is seen while it can still be mended.
             self.clock.sleep(min(left_s, LOOK_S))
             self.look(self.misses)
             left_s = until_s - self.clock.now()
-
-
-# ------------------------------------------------------------------ what came of it
-
-
-def keep_readings(folder: Path, read: pd.DataFrame) -> None:
-    """Keeps what was judged. `read`: INTERVALS. NotWrittenError."""
-    with files.keeping("this observation"):
-        files.make_folder(folder)
-        parquet.write(folder / DEMAND, _in_parts(read))
-
-
-def _in_parts(read: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """The table piece by piece, because what writes it makes a copy. At least one piece."""
-    for first in range(0, max(1, len(read)), _ROWS_AT_ONCE):
-        yield read.iloc[first : first + _ROWS_AT_ONCE]
-
-
-def write(
-    folder: Path,
-    observed: AnsweredObservation,
-    hour: Mapping[str, float],
-    options: Mapping[str, Any],
-    texts: Mapping[str, str],
-    brief: Brief,
-) -> None:
-    """Keeps what was found, beside the readings. NotWrittenError.
-
-    hour: the busiest one; options: what was asked for; texts: path in the folder → profiles and
-    report; brief: the answer.
-    """
-    with files.keeping("this observation"):
-        files.make_folder(folder)
-        rows = [csv_row(row(answer)) for answer in observed.answers]
-        table = pd.DataFrame(rows)
-        files.write_text(folder / "candidates.csv", table.to_csv(index=False))
-        hours = [
-            answer.on.hours.assign(candidate=answer.purchase.name)
-            for answer in observed.answers
-        ]
-        parquet.write(folder / "hours.parquet", [pd.concat(hours)])
-        files.write_json(folder / FACTS, _facts(observed, hour, options, brief))
-        files.write_below(folder, texts)
-
-
-def _facts(
-    observed: AnsweredObservation,
-    hour: Mapping[str, float],
-    options: Mapping[str, Any],
-    brief: Brief,
-) -> dict[str, Any]:
-    return {
-        "schema_version": 1,
-        "answer": asdict(brief),
-        "options": dict(options),
-        "read": [_read_facts(disk) for disk in observed.disks],
-        "busiest_hour": {name: _or_none(rate) for name, rate in hour.items()},
-        "refused": observed.refused,
-        "reached": {cap.name: cap.base for cap in observed.source},
-        "reported": {cap.name: cap.base for cap in observed.reported},
-    }
-
-
-def _read_facts(disk: DiskRead) -> dict[str, Any]:
-    return {name: getattr(disk, name) for name in _READ}
-
-
-def _or_none(value: float) -> float | None:
-    """JSON has no NaN."""
-    if np.isnan(value):
-        return None
-    return value
-
-
-def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
-    """What all disks together were asked in it, which is the load that a campaign should have:
-    reads, writes and bytes per second. Reads NaN: `writes` has them too."""
-    hour_tables: list[pd.DataFrame] = []
-    for demand in demands:
-        hour_tables.append(_hours(demand))
-        demand.forget()
-    hours = pd.concat(hour_tables)
-    ios_of_disks = hours[["reads", "writes"]].sum(axis=1)
-    ios = ios_of_disks.groupby(level=0).sum()
-    busiest_s = float(ios.index.to_numpy()[ios.argmax()])
-    disks = hours.loc[[busiest_s]]
-    # Of each disk by the time in which it was read.
-    rates = disks[list(QUANTITIES)].div(disks["read_s"], axis=0)
-    total = rates.sum(skipna=False)
-    busiest = {"begin_s": busiest_s}
-    for name in QUANTITIES:
-        busiest[f"{name}_per_s"] = float(total[name])
-    return busiest
-
-
-def _hours(demand: Demand) -> pd.DataFrame:
-    """A row for each hour, by its begin: the seconds that were read in it, and QUANTITIES, NaN
-    where no value is known."""
-    steps = pd.DataFrame(demand.amounts.T, columns=list(QUANTITIES))
-    steps.insert(0, "read_s", demand.step_s)
-    hour_s = demand.begin_s // HOUR_S * HOUR_S
-    return steps.groupby(hour_s).sum(min_count=1)
-
-
-def row(answer: CandidateAnswer) -> dict[str, Any]:
-    """A candidate as a flat row of candidates.csv."""
-    tier = answer.purchase.tier
-    on = answer.on
-    values: dict[str, Any] = {
-        "candidate": answer.purchase.name,
-        "iops": tier.limits.iops,
-        "bytes_per_s": tier.limits.bytes_per_s,
-        "word": answer.word,
-        "why": answer.why,
-        "at_least": answer.at_least,
-        "waits_least_pct": _percent(on.waits.least),
-        "waits_most_pct": _percent(on.waits.most),
-        "queues_least_pct": _percent(on.queues.least),
-        "queues_most_pct": _percent(on.queues.most),
-        "with_less_pct": _percent(on.less),
-        "with_more_pct": _percent(on.more),
-        "binding": on.binding,
-    }
-    if tier.price:
-        values["monthly"] = tier.price.monthly
-        values["currency"] = tier.price.currency
-        values["region"] = tier.price.region
-    if on.empty_s:
-        values["empty_least_s"] = on.empty_s.least
-        values["empty_most_s"] = on.empty_s.most
-    return {name: values.get(name) for name in _COLUMNS}
-
-
-def _percent(share: float) -> float | None:
-    if np.isnan(share):
-        return None
-    return 100 * share
-
-
-@dataclass(frozen=True)
-class NextCampaign:
-    """What is worth a campaign. `texts`: path in the observation's folder → profile, and the
-    command that measures them, which is `command`; it is empty without any."""
-
-    texts: Mapping[str, str]
-    command: str
-
-
-def next_campaign(
-    folder: Path, observed: AnsweredObservation, cluster_of: Mapping[str, str]
-) -> NextCampaign:
-    """cluster_of: provider → one of profiles/clusters."""
-    texts = dict[str, str]()
-    for pair in observed.worth.values():
-        for answer in pair:
-            cluster = cluster_of[answer.purchase.provider]
-            texts[_profile_path(answer)] = _profile(answer, cluster)
-    command = ""
-    if texts:
-        command = _compare([str(folder / path) for path in texts])
-    texts["profiles/compare.sh"] = f"{command}\n"
-    return NextCampaign(texts, command)
-
-
-def _profile_path(answer: CandidateAnswer) -> str:
-    """Called by the candidate, in what every shell takes as it is."""
-    stem = re.sub("[^a-z0-9]+", "-", answer.purchase.name.lower()).strip("-")
-    return f"profiles/{stem}.yaml"
-
-
-def _profile(answer: CandidateAnswer, cluster: str) -> str:
-    content = {
-        "question": _QUESTION,
-        "cluster": cluster,
-        "tier": dict(answer.purchase.keys),
-    }
-    return strict_yaml.written(content)
-
-
-def _compare(profiles: Sequence[str]) -> str:
-    return shlex.join(
-        [
-            "tierbench",
-            "compare",
-            "--profiles",
-            ",".join(profiles),
-            "--workloads",
-            "tpcc",
-        ]
-    )

@@ -52,16 +52,25 @@ def found(cache: Path) -> Iterator[OtherCache]:
         owner = machine_caches.owner_of(folder)
         if folder == cache or owner is None:
             continue
-        sizes_bytes: list[int] = []
-        changes_s: list[float] = []
-        for data in datasets.folders(folder):
-            for file in data.rglob("*"):
-                with suppress(OSError):  # it went meanwhile
-                    status = file.lstat()
-                    sizes_bytes.append(status.st_blocks * datasets.BLOCK_BYTES)
-                    changes_s.append(status.st_mtime)
-        if changes_s:
-            yield OtherCache(folder, owner, sum(sizes_bytes), max(changes_s))
+        other = _measured(folder, owner)
+        if other is not None:
+            yield other
+
+
+def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
+    """A part of the cache with its size and age; None if there is nothing in it."""
+    size_bytes = 0
+    changes_s: list[float] = []
+    for data in datasets.folders(folder):
+        for file in data.rglob("*"):
+            # Its machine may be at work, and remove a file meanwhile.
+            with suppress(OSError):
+                status = file.lstat()
+                size_bytes += status.st_blocks * datasets.BLOCK_BYTES
+                changes_s.append(status.st_mtime)
+    if not changes_s:
+        return None
+    return OtherCache(folder, owner, size_bytes, max(changes_s))
 
 
 def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedFolder]:
@@ -80,6 +89,7 @@ def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedF
         )
     stays: list[str] = []
     for other in named:
+        # By the marks of that machine, so that nothing of a third one goes.
         whose = marked.owned_by(owner, other.owner.id, other.folder, "")
         for folder in datasets.folders(other.folder):
             for marked_folder in marked_folders.remove_owned(folder, whose, only_list):

@@ -12,19 +12,18 @@ from orchestrator.units import format_quantity
 
 @dataclass(frozen=True)
 class RunOutline:
-    """A run whose record is there.
-
-    outcome, failure: as the record has them.
-    figures: its main ones, a phrase each.
-    began_s, ended_s: of its phases, in Unix time; None if it came to none.
-    last_phase: its name, or empty."""
+    """A run whose record is there."""
 
     run: Run
+    # As the record has them.
     outcome: str
     failure: str
+    # The main ones, a phrase each.
     figures: tuple[str, ...]
+    # Of its phases, in Unix time; None if it came to none.
     began_s: float | None
     ended_s: float | None
+    # Its name, or empty.
     last_phase: str
 
 

@@ -16,7 +16,7 @@ from orchestrator.kernel import block_devices
 from orchestrator.model import Cluster, Node, Profile, Workload
 from orchestrator.parts import Parts
 from orchestrator.powers import World
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 
@@ -76,9 +76,8 @@ def losing(
         try:
             if follower.wait_until(begin_s + after_s):
                 _rebuild(here, cluster, begin_s + load.measure_s)
-        except (
-            Exception
-        ) as error:  # on a thread: it is raised below, when the load has ended
+        except Exception as error:
+            # It is on a thread, so it is raised below, when the load has ended.
             failures.append(error)
 
     with followed(lose_and_rebuild, "rebuild", follower, world) as load_world:
@@ -113,6 +112,7 @@ def _rebuild(here: RunContext, cluster: Cluster, deadline_s: float) -> None:
     assert rebuilt_nodes is not None, "it was checked"
     world.progress.note(f"{node.name} is lost, and rebuilt on its emptied disk")
     lost_s = world.clock.now()
+    # Counters are of the device and go on while its container is another.
     before_bytes = _written_bytes(cluster.nodes, world)
     new = rebuilt_nodes.start_anew(node, cluster, world)
     _sample_new_container(here, len(cluster.nodes) - 1, new)
@@ -139,6 +139,7 @@ def _written_bytes(nodes: Sequence[Node], world: World) -> float:
     if not devices:
         return 0.0
     for other in others:
+        # Then nobody can tell what of it the rebuilt node wrote.
         if devices & _devices(other):
             return 0.0
     counters = block_devices.counters_by_device(world.machine)

@@ -1,4 +1,4 @@
-"""One run: what its steps share, and what it leaves, whatever happens in it.
+"""What one run leaves, whatever happens in it.
 
 A run's outcome is "interrupted" until it is done. It is saved as that when it is measured,
 before its raw files are read, and as done before anything is taken down: whatever ends this
@@ -9,157 +9,28 @@ import contextlib
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from orchestrator.analysis.doubts import noted
-from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import (
     InterruptedByUser,
     TierbenchError,
     UnavailableError,
     VoidError,
 )
-from orchestrator.facts import IdentityFacts, PhaseName
-from orchestrator.kernel import containers, mounts
 from orchestrator.model import (
     RESULTS_FORMAT,
-    Doubt,
     Measurement,
     Node,
-    Outcome,
-    Phase,
-    Plan,
-    Profile,
     Record,
-    Run,
-    Workload,
 )
-from orchestrator.parts import Database, LoadGenerator, Parts, Result, TierMechanism
-from orchestrator.powers import Machine, Platform, World
 from orchestrator.registry.taking_part import MemberNames, taking_part
-from orchestrator.run.gates import Gates
-from orchestrator.run.live_events import Hear, PhaseBegins, heard_by_nobody
-from orchestrator.run.telemetry import Readings
+from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files, store
-from orchestrator.tier import Gate
 
 _HOST_FAILED = "tierdisk: "  # how the disk server begins what it says of its host
-
-
-@dataclass
-class Draft:
-    """What is known of a run so far; it becomes the run's Record whatever happens.
-
-    `trouble`: the exception raised, even if the run was done and only taking it down
-    failed. `spent`: seconds on each part that estimates reckon apart.
-    """
-
-    outcome: Outcome = "interrupted"
-    failure: str | None = "stopped before the run ended"
-    trouble: Exception | None = None
-    phases: list[Phase] = field(default_factory=list)
-    nodes: list[Node] = field(default_factory=list)
-    gate: Gate | None = None
-    result: Result | None = None
-    readings: Readings | None = None
-    facts: dict[str, Any] = field(default_factory=dict)
-    doubts: list[Doubt] = field(default_factory=list)
-    spent: dict[str, float] = field(default_factory=dict)
-    thread_errors: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class RunContext:
-    """One run. `campaign` is the folder of all runs; the scope of `world` is the run's own.
-
-    `forgone`: folder of snapshots → why nodes do not start from them, of all runs so far.
-    """
-
-    plan: Plan
-    run: Run
-    parts: Parts
-    gates: Gates
-    campaign: Path
-    world: World
-    draft: Draft
-    forgone: dict[Path, str]
-    hear: Hear = heard_by_nobody
-
-    @cached_property
-    def folder(self) -> Path:
-        """The run's own folder, with its `raw/` made."""
-        return store.run_folder(self.campaign, self.run)
-
-    @property
-    def raw(self) -> Path:
-        return self.folder / "raw"
-
-    @property
-    def workload(self) -> Workload:
-        return self.plan.workload(self.run.workload)
-
-    @property
-    def profile(self) -> Profile:
-        return as_used(self.plan.profile(self.run.profile), self.workload)
-
-    @property
-    def mechanism(self) -> TierMechanism:
-        return self.parts.tiers[self.profile.tier.disk.enforcement]
-
-    @property
-    def database(self) -> Database:
-        return self.parts.databases[self.profile.cluster.member]
-
-    @property
-    def generator(self) -> LoadGenerator:
-        return self.parts.load_generators[self.workload.generator]
-
-    def begin_phase(self, name: PhaseName) -> None:
-        """The phase `name` begins now, and the one before ends; one that goes on stays one."""
-        now_s = self.world.clock.now()
-        self.extend_phase(now_s)
-        if not self.draft.phases or self.draft.phases[-1].name != name:
-            self.draft.phases.append(Phase(name, now_s, now_s))
-            self.hear(PhaseBegins(name))
-
-    def extend_phase(self, end_s: float) -> None:
-        """The newest phase lasted until `end_s` at least."""
-        phases = self.draft.phases
-        if phases:
-            phases[-1] = replace(phases[-1], end_s=end_s)
-
-    def windows(self, warmup: Phase, measure: Phase, confirm_s: float = 0.0) -> Phase:
-        """Puts what the load generator says of its two phases in the place of the "warm-up"
-        that began when it was started.
-
-        Since they ended the run has been in the phase "check", or "settle". The last
-        `confirm_s` of the second are not measured; returns what is.
-        """
-        phases = self.draft.phases
-        phases.pop()
-        self.extend_phase(warmup.start_s)
-        end_s = measure.end_s
-        measured = replace(measure, end_s=end_s - confirm_s)
-        phases += [warmup, measured]
-        if confirm_s:
-            phases.append(Phase("confirm", measured.end_s, end_s))
-        if self.workload.settle:
-            phases.append(Phase("settle", end_s, end_s))
-        else:
-            phases.append(Phase("check", end_s, end_s))
-        return measured
-
-    @contextmanager
-    def spending(self, what: str) -> Iterator[None]:
-        """Notes how long the block took, if it ended well."""
-        started_s = self.world.clock.monotonic()
-        yield
-        spent = self.draft.spent
-        took_s = self.world.clock.monotonic() - started_s
-        spent[what] = spent.get(what, 0.0) + took_s
 
 
 @contextmanager
@@ -184,13 +55,16 @@ def recorded(here: RunContext) -> Iterator[None]:
     except Exception as error:
         here.draft.trouble = error
         with _writing(here):
+            # What was measured stands if only the teardown failed; a void run has no
+            # figures.
             if here.draft.outcome == "done" and not isinstance(error, VoidError):
                 _doubt_teardown(here, error)
             else:
                 _fail(here, error)
     else:
         with _writing(here):
-            store.save_record(here.folder, _record(here))  # now with its last phase
+            # `done` saved the record before the teardown, which has a phase of its own.
+            store.save_record(here.folder, _record(here))
     finally:
         if here.draft.readings is not None and (here.folder / "record.json").is_file():
             here.draft.readings.forget()  # its table has them
@@ -228,6 +102,7 @@ def logs_kept(nodes: Sequence[Node], here: RunContext) -> Iterator[None]:
 
 def _keep_log(here: RunContext, node: Node) -> None:
     with contextlib.suppress(TierbenchError):
+        # A log that cannot be had must not hide why the run failed.
         container = here.world.platform.container(node.container or node.name)
         log = at_once.unless(here.world.carrying_given_up, container.logs)
         files.keep(here.raw / f"{node.name}.log", log)
@@ -280,6 +155,7 @@ def _doubt_teardown(here: RunContext, error: Exception) -> None:
 def _message(error: Exception) -> str:
     if isinstance(error, TierbenchError):
         return error.what
+    # Some errors have no text of their own; then their type alone is said.
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
@@ -312,6 +188,7 @@ def _record(here: RunContext) -> Record:
     draft = here.draft
     here.extend_phase(here.world.clock.now())
     measurements: tuple[Measurement, ...] = ()
+    # Figures of a run that failed later are not to be trusted, so they are left out.
     if draft.result and draft.outcome == "done":
         measurements = draft.result.measurements
     return Record(
@@ -351,77 +228,3 @@ def _facts(here: RunContext) -> dict[str, Any]:
     if draft.result is not None:
         facts["generator"] = draft.result.facts.recorded()
     return facts
-
-
-# ------------------------------------------------------------------ what took part in it
-
-_DIGITS = 12  # of an image's id, as engines show it
-
-
-def identity_of(here: RunContext) -> IdentityFacts:
-    """What took part in the run beside profile and workload, to tell runs of different times
-    apart.
-
-    Read while containers are up. What cannot be read is left out, and never ends a run.
-    """
-    nodes = here.draft.nodes
-    world = here.world
-    scripts = ""
-    with contextlib.suppress(OSError, TierbenchError):
-        scripts = here.generator.scripts(here.workload, world)
-    return IdentityFacts(
-        scripts=scripts or None,
-        images=_images(nodes, world.platform),
-        file_systems=dict(_file_systems(nodes, world)),
-        machine_types=_machine_types(nodes, world.platform),
-    )
-
-
-def _machine_types(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
-    """Database node → the type of its machine, where the platform says it."""
-    by_machine: dict[str, str] = {}
-    for machine in platform.machines():
-        if machine.facts_told is not None:
-            by_machine[machine.name] = machine.facts_told.instance_type
-    type_by_node: dict[str, str] = {}
-    for node in nodes:
-        machine_type = by_machine.get(node.machine)
-        if node.role == "database" and machine_type:
-            type_by_node[node.name] = machine_type
-    return type_by_node
-
-
-def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
-    """Role → its images, if the nodes of a role differ all of them."""
-    images_by_role: dict[str, set[str]] = {}
-    for node in nodes:
-        if node.container is None:
-            continue
-        with contextlib.suppress(TierbenchError):
-            image = platform.container(node.container).find_image()
-            if image:
-                short = image.removeprefix("sha256:")[:_DIGITS]
-                images_by_role.setdefault(node.role, set()).add(short)
-    return {role: ", ".join(sorted(images)) for role, images in images_by_role.items()}
-
-
-def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, str]]:
-    """Node → `xfs rw,relatime,…`, as its own process sees the disk mounted."""
-    for node in nodes:
-        if node.role != "database" or not node.device:
-            continue
-        with contextlib.suppress(OSError, ValueError):
-            machine = _machine_of(node, world.platform)
-            process = containers.process_of(machine, node)
-            table = machine.read(f"/proc/{process}/mountinfo")
-            for mount in mounts.parsed(table):
-                if mounts.device_name(mount, machine) == node.device:
-                    yield node.name, f"{mount.kind} {mount.options}"
-                    break
-
-
-def _machine_of(node: Node, platform: Platform) -> Machine:
-    for machine in platform.machines():
-        if machine.name == node.machine:
-            return machine
-    raise OSError(f"no machine {node.machine!r} is known")

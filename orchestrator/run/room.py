@@ -67,5 +67,6 @@ def _transactions(workload: Workload) -> float:
     0 if no rate is set.
     """
     rate_per_s = float(workload.options.get(RATE_OPTION) or 0.0)
+    # A warm-up until the load is steady may last longer, and is recorded too.
     warmup_s = workload.warmup_most_s or workload.warmup_s
     return rate_per_s * (warmup_s + workload.measure_s)

@@ -38,11 +38,15 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
             else:
                 notes.append(_without_capacity(workload, profile))
         if capacities:
-            least_per_s = min(capacities.values())
-            rate_per_s = float(f"{share_pct / 100 * least_per_s:.{_DIGITS}g}")
+            # Of the slowest: at a rate that it cannot carry, its queue would be measured.
+            rate_per_s = _rounded(share_pct / 100 * min(capacities.values()))
             load = factors.at_load(workload, factors.same_rate(rate_per_s))
             cells.append((load, measured))
     return plan.followed_by(first, cells, notes)
+
+
+def _rounded(rate_per_s: float) -> float:
+    return float(f"{rate_per_s:.{_DIGITS}g}")
 
 
 def _capacities(campaign: results.Results, workload: Workload) -> dict[str, float]:

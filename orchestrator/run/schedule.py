@@ -125,6 +125,7 @@ class Setbacks:
             advice = self._left.advice
             doubts.append(noted.leftovers(run.number, left, advice))
         for first in self._schedule.plan.runs[: run.number - 1]:
+            # The same but for its number: it is made again behind all others.
             if replace(first, number=run.number) == run:
                 doubts.append(noted.out_of_order(run.number, first.number, first.slug))
         return doubts
@@ -136,10 +137,12 @@ class Setbacks:
         even if only taking down failed. UnavailableError if the engine stays away or
         another campaign has it; that or RunError after three runs with one cause.
         """
+        # If the guard was lost, another campaign may have measured at the same time.
         self._world.platform.guard.beats.require()
         self._count(run, failure)
         if trouble is not None:
             self._stop_after_three(failure, trouble)
+        # After a good run nothing is left, so neither engine nor leftovers are asked for.
         in_the_way = trouble is not None or self._left is not None
         if in_the_way and not self._schedule.is_last(run):
             self._clean_up()
@@ -148,8 +151,10 @@ class Setbacks:
         if failure is None:
             self._row.clear()
             return
+        # Each run has other names and times in the words of one cause.
         cause = _NUMBER.sub("#", failure)
         if self._row and self._row[-1].cause != cause:
+            # Another cause: the row begins anew with this run.
             self._row.clear()
         self._row.append(_FailedRun(run, cause))
 
@@ -202,6 +207,7 @@ def _three_failed(
         mend = trouble.advice or mend
         evidence = trouble.evidence
     kind: type[TierbenchError] = RunError
+    # It keeps its exit code, which says that something outside is missing.
     if isinstance(trouble, UnavailableError):
         kind = UnavailableError
     return kind(
@@ -248,6 +254,7 @@ def _failed(campaign: Results) -> set[int]:
 def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
     """For each run that may be made once more, its last attempt, which failed."""
     most = plan.retry_failed * (1 + interruptions(plan))
+    # Attempts at one run differ in nothing but their number.
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     again: list[Run] = []
     for runs in attempts.values():

@@ -5,34 +5,27 @@ share (`parts.SplitLoad`) on a thread of this program. What is known of each, an
 if it is on another machine, is kept in `clients.json`, by which `read` merges what they left. Times
 are by this computer's clock; the measured window is the time in which all of them measured."""
 
-import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from orchestrator.analysis.figures import rebuilt, slowed
-from orchestrator.errors import UNREADABLE, LoadError, TierbenchError, UsageError
+from orchestrator.errors import UNREADABLE, LoadError, UsageError
 from orchestrator.facts import GeneratorFacts
 from orchestrator.model import CLIENT, ClusterSpec, Node, Phase, Tls, Workload
-from orchestrator.parts import ClientLoad, LoadGenerator, Result, Share, SplitLoad
+from orchestrator.parts import ClientLoad, LoadGenerator, Result, SplitLoad
 from orchestrator.planning import client_shares
-from orchestrator.powers import Progress, World
+from orchestrator.powers import World
 from orchestrator.run import merged_facts
-from orchestrator.run.client_clocks import ShiftedClock, compare_clocks
+from orchestrator.run.clients_together import Notes, Together, by_its_clock
 from orchestrator.system import at_once, files
 
-LEAD_S = 2.0  # from the moment at which all are ready, to tell each when to begin
-# Each hears of the window at its next report, a second later at most.
-AGREED_AHEAD_S = 1.5
-READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
 _NOTES = "clients.json"
-Notes = dict[str, float]  # what is kept there of a client, by this computer's clock
 
 
 def check(generator: LoadGenerator, workload: Workload, spec: ClusterSpec) -> None:
@@ -91,18 +84,19 @@ def run(
     """
     if len(clients) > 1:
         loads = _loads(load, clients)
-        notes_of_all = _Together(generator, loads, load.world).run()
+        notes_of_all = Together(generator, loads, load.world).run()
         files.write_json(load.out / _NOTES, notes_of_all)
         return _common(notes_of_all.values())
     records = generator.abilities.split_load is not None
     if load.world.is_here:
         return generator.run(load)
 
-    def run_by_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
+    def runby_its_clock(shifted: ClientLoad, _: float) -> tuple[Phase, Phase]:
         return generator.run(shifted)
 
-    notes = _by_its_clock(run_by_its_clock, load, shifts=records)
-    if records or "clock_offset_s" in notes:  # else it changes nothing
+    notes = by_its_clock(runby_its_clock, load, shifts=records)
+    # Without either there is nothing to shift or to tell, and the run is read as one from here.
+    if records or "clock_offset_s" in notes:
         files.write_json(load.out / _NOTES, {load.client.name: notes})
     return _common([notes])
 
@@ -129,20 +123,21 @@ def read(
     There are figures of a rebuild or a slow disk too, if there was one. LoadError if a result is
     unreadable.
     """
+    window_s = (start_s, end_s)
     with reading(generator.name):
         notes = files.content(out / _NOTES)
         split_load = generator.abilities.split_load
-        if not notes:  # the only one was here
+        if not notes:
+            # The only client was on this computer, whose clock needs no shift.
             result = generator.read(workload, out, start_s, end_s)
         elif split_load is not None:
-            result = _read_of_all(split_load, workload, out, (start_s, end_s), notes)
+            result = _read_of_all(split_load, workload, out, window_s, notes)
         else:
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
-            return replace(
-                result, facts=merged_facts.one_of({name: result.facts}, notes)
-            )
-        window_s = (start_s, end_s)
+            facts = merged_facts.one_of({name: result.facts}, notes)
+            # Figures of a rebuild or a slow disk need a record of each transaction.
+            return replace(result, facts=facts)
         times = files.content(out / rebuilt.FILE)
         if times:
             return rebuilt.added(result, times, window_s, workload.thinks)
@@ -156,6 +151,7 @@ def read(
 def reading(generator: str) -> Iterator[None]:
     """While a run's raw files are read. LoadError if they are not as the generator writes them."""
     try:
+        # A NaN made from a cut file would become a figure; raised, it is a LoadError.
         with np.errstate(invalid="raise"):
             yield
     except UNREADABLE as error:
@@ -188,158 +184,6 @@ def _read_of_all(
     return split_load.result(workload, (records, facts_of_all), *window_s)
 
 
-def _by_its_clock(
-    run: Callable[[ClientLoad, float], tuple[Phase, Phase]],
-    load: ClientLoad,
-    shifts: bool = True,
-) -> Notes:
-    """`run` gets a world with the client's clock, if that `shifts`, and by how much it is later.
-    Returns what is noted of it."""
-    world = load.world
-    before = compare_clocks(load.client, world)
-    shift_s = 0.0
-    if before and shifts:
-        shift_s = before.shift_s
-    shifted = replace(
-        world,
-        clock=ShiftedClock(world.clock, shift_s),
-        window_begins=lambda time_s: world.window_begins(time_s - shift_s),
-    )
-    warmup, measure = run(replace(load, world=shifted), shift_s)
-    notes: Notes = {
-        "threads": load.workload.threads,
-        "began_s": warmup.start_s - shift_s,
-        "measured_from_s": measure.start_s - shift_s,
-        "measured_to_s": measure.end_s - shift_s,
-        "shifted_s": shift_s,
-    }
-    after = None
-    if before:
-        after = compare_clocks(load.client, world)
-    if before and after:
-        notes["clock_offset_s"] = before.offset_s
-        notes["clock_offset_after_s"] = after.offset_s
-        notes["clock_uncertainty_s"] = max(before.within_s, after.within_s)
-    return notes
-
-
-class _Together:
-    """One run by several clients, a thread for each."""
-
-    def __init__(
-        self, generator: LoadGenerator, loads: Sequence[ClientLoad], world: World
-    ) -> None:
-        self._generator = generator
-        self._loads = loads
-        self._world = world
-        self._lock = threading.Lock()
-        self._failure: tuple[Node, BaseException] | None = None
-        self._windows_s: list[float] = []
-        self._begins_s = 0.0
-        self._would_begin = [False] * len(loads)
-        self._agreed_s: float | None = None
-        self._per_s = [0.0] * len(loads)
-        self._ready = threading.Barrier(len(loads), self._agree, READY_WITHIN_S)
-
-    def run(self) -> dict[str, Notes]:
-        """Client → what is noted of it."""
-        calls: list[at_once.StartedCall[Notes]] = []
-        for number in range(len(self._loads)):
-            calls.append(at_once.begun(partial(self._carried, number), "client"))
-        try:
-            at_once.all_ended(calls)
-        except BaseException:  # an interrupt: the threads end when their clients do
-            self._end()
-            at_once.all_ended(calls)
-            raise
-        if self._failure:
-            client, error = self._failure
-            if isinstance(error, LoadError):
-                what = f"{client.name}: {error.what}"
-                raise LoadError(what, error.advice, error.evidence) from error
-            raise error
-        notes: dict[str, Notes] = {}
-        for load, call in zip(self._loads, calls, strict=True):
-            notes[load.client.name] = call.result()
-        return notes
-
-    def _carried(self, at: int) -> Notes:
-        try:
-            return self._carry(at)
-        except BaseException as error:
-            with self._lock:
-                self._failure = self._failure or (self._loads[at].client, error)
-            self._end()
-            raise
-
-    def _carry(self, at: int) -> Notes:
-        load = self._loads[at]
-        several = len(self._loads)
-        progress = _Prefixed(self._world.progress, load.client.name, several, at == 0)
-        world = replace(
-            self._world,
-            progress=progress,
-            window_begins=self._window_begins,
-            throughput_seen=partial(self._throughput_seen, at),
-        )
-        first = 0
-        for before in self._loads[:at]:
-            first += before.workload.threads
-
-        def run_share(shifted: ClientLoad, shift_s: float) -> tuple[Phase, Phase]:
-            def begin() -> float:
-                return self._begin() + shift_s
-
-            agree = partial(self._agree_on_window, at, shift_s)
-            share = Share(at + 1, several, first, begin, agree)
-            return self._generator.run(replace(shifted, share=share))
-
-        return _by_its_clock(run_share, replace(load, world=world))
-
-    def _agree(self) -> None:
-        """Once, when all clients are ready."""
-        self._begins_s = self._world.clock.now() + LEAD_S
-
-    def _begin(self) -> float:
-        try:
-            self._ready.wait()
-        except threading.BrokenBarrierError:
-            raise LoadError(
-                f"not all clients were ready to begin within {READY_WITHIN_S:g} s",
-            ) from None
-        return self._begins_s
-
-    def _agree_on_window(self, at: int, shift_s: float, would: bool) -> float | None:
-        with self._lock:
-            self._would_begin[at] = would
-            if self._agreed_s is None and all(self._would_begin):
-                self._agreed_s = self._world.clock.now() + AGREED_AHEAD_S
-            if self._agreed_s is None:
-                return None
-            return self._agreed_s + shift_s
-
-    def _window_begins(self, time_s: float) -> None:
-        """The window of all begins when that of the last does."""
-        with self._lock:
-            self._windows_s.append(time_s)
-            last = len(self._windows_s) == len(self._loads)
-        if last:
-            self._world.window_begins(max(self._windows_s))
-
-    def _throughput_seen(self, at: int, per_s: float) -> None:
-        """Tells the throughput of all clients together, when the first has reported."""
-        self._per_s[at] = per_s
-        if at == 0:
-            self._world.throughput_seen(sum(self._per_s))
-
-    def _end(self) -> None:
-        """Ends all clients; what runs in them ends with an error, which is not the first."""
-        self._ready.abort()
-        for load in self._loads:
-            with suppress(TierbenchError):
-                self._world.platform.container(load.client.container or "").stop(1.0)
-
-
 def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
     begun_s = max(notes["began_s"] for notes in notes_of_all)
@@ -356,26 +200,3 @@ def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
         )
     warmup = Phase("warm-up", min(begun_s, start_s), start_s)
     return warmup, Phase("measure", start_s, end_s)
-
-
-class _Prefixed:
-    """Shows the steps of the first client for all of them, and every message with its client."""
-
-    def __init__(
-        self, progress: Progress, client: str, count: int, shown: bool
-    ) -> None:
-        self._progress = progress
-        self._client = client
-        self._count = count
-        self._shown = shown
-        self.run = progress.run
-
-    def step(self, text: str, expected_s: float | None = None) -> None:
-        if self._shown:
-            self._progress.step(f"{self._client} of {self._count}: {text}", expected_s)
-
-    def note(self, text: str) -> None:
-        self._progress.note(f"{self._client}: {text}")
-
-    def warn(self, text: str) -> None:
-        self._progress.warn(f"{self._client}: {text}")

@@ -17,7 +17,7 @@ from orchestrator.errors import RunError, UsageError, VoidError
 from orchestrator.model import Profile, Workload
 from orchestrator.parts import ChangedLimits, Disks, Parts
 from orchestrator.powers import World
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 from orchestrator.run.window import Follower, followed
 from orchestrator.system import files
 from orchestrator.tier import Tier
@@ -89,6 +89,7 @@ def slowing(here: RunContext, disks: Disks, world: World) -> Iterator[World]:
         yield telling
     if changes.error is not None:
         raise _not_slowed(changes.error) from changes.error
+    # A part that the load's end cut off was not slow for its time.
     if len(changes.kept) < len(load.slow):
         raise _not_slowed(RunError("the load had ended before"))
     files.write_json(here.raw / slowed.FILE, {"parts": changes.kept})
@@ -158,6 +159,7 @@ class _Changes:
     def _make_slow(self, disk: SlowDisk) -> None:
         world = self.here.world
         world.progress.note(f"the disk of {slow_disks.described(disk)}")
+        # Before the change: then the whole time in which the disk may have been slow is in it.
         slow_s = world.clock.now()
         tier = self.here.profile.tier
         enforced = self.limits.slow(tier, self.disks, disk, world)

@@ -17,6 +17,7 @@ from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
 from orchestrator.system import run_folders, store
 from orchestrator.units import counted, format_seconds
 
+# After so long without a file a campaign may have been killed, which nothing else shows here.
 SILENT_S = 900.0
 # The last line of a campaign that has ended.
 ENDED = "it has ended: `tierbench report` shows what was found"
@@ -50,30 +51,38 @@ class _RecordedRun:
 
 def described(folder: Path, now_s: float) -> Iterator[str]:
     """The status of a whole campaign: every run that has ended, then the one in progress."""
+    # Digests first: what changes while the files are read must not pass for what was judged.
     basis = judged_runs.basis_of(folder)
     campaign = store.load_without_runs(folder)
-    planned = campaign.plan.runs
+    planned = len(campaign.plan.runs)
     kept = judged_runs.kept(folder)
     runs = list(_recorded_runs(folder, campaign, kept, basis))
-    outlines = [run.outline for run in runs]
     ended = [run for run in runs if not run.is_read]
-    yield f"{folder.resolve()}: {len(ended)} of {counted(len(planned), 'run')}"
+    yield f"{folder.resolve()}: {len(ended)} of {counted(planned, 'run')}"
     for run in ended:
-        yield run.line(len(planned))
+        yield run.line(planned)
+    outlines = [run.outline for run in runs]
     outline = CampaignOutline(campaign.name, campaign.plan, campaign.gates, outlines)
     written_s = campaign_time.last_written_s(outline, folder) or now_s
-    report = folder / "report.md"
-    if report.is_file() and len(ended) >= len(planned):
-        yield status_lines.time_and_cost(outline, written_s)
-        yield from _decided(kept, basis, ended, folder)
-        yield ENDED
-        return
     silent_s = max(0.0, now_s - written_s)
-    if silent_s > SILENT_S:
+    # The report is written last, so without it a campaign with all its runs is still judging.
+    has_ended = (folder / "report.md").is_file() and len(ended) >= planned
+    if has_ended:
+        yield status_lines.time_and_cost(outline, written_s)
+    elif silent_s > SILENT_S:
+        # It may have been killed: then time and cost ended with the last file.
         yield status_lines.time_and_cost(outline, written_s, is_going=False)
     else:
         yield status_lines.time_and_cost(outline, now_s)
     yield from _decided(kept, basis, ended, folder)
+    if has_ended:
+        yield ENDED
+        return
+    yield from _in_progress(folder, runs)
+    yield _last_written(silent_s)
+
+
+def _in_progress(folder: Path, runs: Sequence[_RecordedRun]) -> Iterator[str]:
     going = store.in_progress(folder)
     if going is not None:
         yield f"in progress: {going.name}"
@@ -81,7 +90,6 @@ def described(folder: Path, now_s: float) -> Iterator[str]:
         if run.is_read:
             slug = run.outline.run.slug
             yield f"in progress: {slug}, which is measured and is being read"
-    yield _last_written(silent_s)
 
 
 def _recorded_runs(

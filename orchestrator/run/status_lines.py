@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.design import costs
 from orchestrator.model import Plan
-from orchestrator.planning.plan import TimeLeft
+from orchestrator.planning.time_left import TimeLeft
 from orchestrator.run import campaign_time
 from orchestrator.run.judged_runs import JudgedRun
 from orchestrator.run.outlines import CampaignOutline, RunOutline
@@ -71,6 +71,7 @@ def time_and_cost(
 
 def cost_so_far(plan: Plan, elapsed_s: float) -> str:
     """What was rented in that time, at list price; empty if nothing is, or no price is known."""
+    # The price of all is of the longest time that the plan may take.
     share = elapsed_s / max(costs.most_s(plan), 1.0)
     return costs.total_in_words(costs.rented(plan), share)
 
@@ -89,6 +90,7 @@ def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
             ended_s = outline.ended_s
             workload = plan.workload(outline.run.workload)
             left.took(workload, ended_s - outline.began_s)
+    # A pause is no part of the run in progress, which began when it was over.
     for pause in plan.pauses:
         ended_s = max(ended_s, pause.ended_s)
     return max(0.0, left.before(ahead, plan) - (now_s - ended_s))

@@ -2,184 +2,23 @@
 
 Before each tick all machines are asked at once. If a collector or a machine fails, the
 reason and the number of misses are kept. Ticks are due at fixed instants: a late tick is not
-followed by a burst. A hundred nodes leave ten million samples an hour, of which memory holds
-the last minute's.
+followed by a burst.
 """
 
-import shutil
 import threading
-from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
-import pandas as pd
 
 from orchestrator import errors, parts
-from orchestrator.model import Cluster, Node, Phase, Sample
-from orchestrator.powers import Clock, ClockOffset, Machine, Platform
-from orchestrator.system import at_once, files, parquet
+from orchestrator.model import Cluster, Node, Sample
+from orchestrator.powers import Clock, Machine, Platform
+from orchestrator.run.readings import Readings
+from orchestrator.system import at_once
 
-MACHINES_S = 2.5  # how long a tick waits for machines
-
-# Samples in memory, and seconds of them, at most.
-_PART = 2**18
-_PART_S = 60.0
-
-
-class _Series(NamedTuple):
-    """What samples of one series have in common."""
-
-    node: str
-    metric: str
-    unit: str
-
-
-class Readings:
-    """What the sampler has gathered. One thread may add while another reads.
-
-    `misses`: "collector: reason" → count. `clocks`: machine elsewhere → how much later its
-    clock is than this computer's, by which samples are timed.
-
-    Samples of each minute, or of each `part` of so many, go to a file of their own in
-    `folder`, so that a program that is killed leaves all but those of its last minute;
-    without a folder memory holds them all.
-    """
-
-    def __init__(
-        self,
-        folder: Path | None = None,
-        part: int = _PART,
-        hear: Callable[[Sample], None] | None = None,
-    ) -> None:
-        self.misses: Counter[str] = Counter()
-        self.ticks = 0
-        self.cost_s = 0.0
-        self.clocks: dict[str, ClockOffset] = {}
-        self._folder = folder
-        self._part = part
-        self._hear = hear
-        self._numbers: dict[_Series, int] = {}
-        self._times_s = array("d")
-        self._values = array("d")
-        self._series = array("I")
-        self._files: list[Path] = []
-        self._due_s: float | None = None  # when the next part is written, at the latest
-        self._refused_s: float | None = None
-        self._lock = threading.Lock()
-
-    def add(self, sample: Sample) -> None:
-        """OSError if memory is full and the disk takes no more: then the sample is not kept."""
-        series = _Series(sample.node, sample.metric, sample.unit)
-        with self._lock:
-            is_full = len(self._series) >= self._part
-            # One attempt for all samples of a tick.
-            if is_full and sample.time_s == self._refused_s:
-                raise OSError("the disk has no room for samples")
-            if self._folder and is_full:
-                self._refused_s = sample.time_s
-                self._spill(self._folder)
-            self._times_s.append(sample.time_s)
-            self._values.append(sample.value)
-            self._series.append(self._numbers.setdefault(series, len(self._numbers)))
-        if self._hear is not None:
-            self._hear(sample)
-
-    def missed(self, who: str, error: Exception) -> None:
-        kind = type(error).__name__
-        self.misses[f"{who}: {kind}: {error}"] += 1
-
-    def end_tick(self, now_s: float) -> None:
-        """Writes what the last minute gave, if it is over; later if the disk has no room."""
-        self.ticks += 1
-        with self._lock, suppress(OSError):
-            if self._folder and self._due_s is not None and now_s >= self._due_s:
-                self._due_s = None
-                self._spill(self._folder)
-        self._due_s = self._due_s or now_s + _PART_S
-
-    def _spill(self, folder: Path) -> None:
-        files.make_folder(folder)
-        file = folder / f"{len(self._files) + 1:05}.parquet"
-        # A sync would delay the next tick.
-        parquet.write(file, [self._in_memory()], lasting=False)
-        self._files.append(file)
-        self._times_s = array("d")
-        self._values = array("d")
-        self._series = array("I")
-
-    def _in_memory(self) -> pd.DataFrame:
-        numbers = np.array(self._series, dtype=np.intp)
-        nodes = [series.node for series in self._numbers]
-        metrics = [series.metric for series in self._numbers]
-        units = [series.unit for series in self._numbers]
-        return pd.DataFrame(
-            {
-                "time_s": np.array(self._times_s),
-                "node": pd.Series(nodes, dtype=str).take(numbers).array,
-                "metric": pd.Series(metrics, dtype=str).take(numbers).array,
-                "unit": pd.Series(units, dtype=str).take(numbers).array,
-                "value": np.array(self._values),
-            }
-        )
-
-    def _parts(self) -> Iterator[pd.DataFrame]:
-        """What has been added so far, in parts; the last one may be empty."""
-        with self._lock:
-            last = self._in_memory()
-            files = list(self._files)
-        for file in files:
-            yield from parquet.parts(file)
-        yield last
-
-    def samples(self, metrics: Collection[str] | None = None) -> Iterator[Sample]:
-        """The samples of these `metrics`, else all, in the order in which they were added."""
-        for table in self._parts():
-            if metrics is not None:
-                table = table[table["metric"].isin(list(metrics))]
-            for row in table.itertuples(index=False, name=None):
-                yield Sample(*row)
-
-    def tables(self, phases: Sequence[Phase]) -> Iterator[pd.DataFrame]:
-        """time_s, node, metric, unit, value, phase, in one or more parts.
-
-        `phase` is "" outside every phase.
-        """
-        names = [phase.name for phase in phases]
-        phase_names = pd.Series(["", *names], dtype=str)
-        for table in self._parts():
-            numbers = np.zeros(len(table), dtype=np.intp)
-            time_s = table["time_s"]
-            for number, phase in enumerate(phases, start=1):
-                is_within = (time_s >= phase.start_s) & (time_s <= phase.end_s)
-                numbers[is_within] = number
-            yield table.assign(phase=phase_names.take(numbers).array)
-
-    def forget(self) -> None:
-        """Removes the files: the run's own table has all of them."""
-        with self._lock:
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-
-    def facts(self) -> dict[str, Any]:
-        """What sampling itself cost, and what it could not read."""
-        cost_s_per_tick: float | None = None
-        if self.ticks:
-            cost_s_per_tick = round(self.cost_s / self.ticks, 6)
-        facts: dict[str, Any] = {
-            "ticks": self.ticks,
-            "cost_s_per_tick": cost_s_per_tick,
-            "misses": dict(self.misses),
-        }
-        if self.clocks:
-            facts["clocks"] = {
-                name: asdict(offset) for name, offset in self.clocks.items()
-            }
-        return facts
+# How long a tick waits for machines: what is slower costs ticks of all others.
+MACHINES_S = 2.5
 
 
 def watched(
@@ -258,16 +97,19 @@ def sampling(
                 readings.missed("sampler", error)
             readings.cost_s += clock.monotonic() - started
             begun.set()
+            # A late tick moves those after it, so that no burst of readings follows.
             due = max(due + every_s, clock.monotonic())
             ended = stop.wait(max(0.0, due - clock.monotonic()))
 
     thread = threading.Thread(target=loop, name="sampler", daemon=True)
     thread.start()
+    # A run of a few seconds must not begin before its first samples.
     begun.wait(every_s)
     try:
         yield readings
     finally:
         stop.set()
+        # A collector that hangs must not hold up the run; the thread is a daemon.
         thread.join(timeout=5)
 
 

@@ -21,7 +21,7 @@ from orchestrator.errors import UNREADABLE, TierbenchError
 from orchestrator.model import Cluster, Doubt, Run
 from orchestrator.parts import ServedDisk
 from orchestrator.powers import Clock, World
-from orchestrator.run.recording import RunContext
+from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files
 
 # For what follows a window and still works when the load has ended. A thread that takes longer is
@@ -92,6 +92,7 @@ class Follower:
         """False if the load ended before."""
         left_s = time_s - self.clock.now()
         while left_s > 0:
+            # In steps of a second, because a clock that is set changes how long is left.
             if self.stop.wait(min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
             left_s = time_s - self.clock.now()
@@ -163,6 +164,7 @@ def _asked(
                 f"servers had not answered {follower.late_s:g} s after the load ended"
             )
             facts[name] = {"not_read": late}
+        # The thread may still add its answer; what is not here by now is not kept.
         for answer in tuple(answers):
             if answer.facts:
                 facts[name] = answer.facts
@@ -175,6 +177,7 @@ def _answered(ask: Callable[[float], _Asked], begin_s: float) -> _Asked:
     try:
         return ask(begin_s)
     except TierbenchError as error:
+        # PostgreSQL adds the line of the statement, which says nothing to who reads the report.
         return _Asked({"not_read": error.what.partition(" LINE ")[0]})
     except UNREADABLE as error:
         kind = type(error).__name__
@@ -247,5 +250,6 @@ def clock_watched(clock: Clock, run: Run, doubts: list[Doubt]) -> Iterator[None]
     yield
     passed_s = clock.monotonic() - began_monotonic_s
     off_s = clock.now() - began_s - passed_s
+    # The monotonic clock is not set, so what the other gained beside it was set or slewed.
     if abs(off_s) > CLOCK_STEP_S + CLOCK_SLEW * passed_s:
         doubts.append(noted.clock_set(run.number, off_s))

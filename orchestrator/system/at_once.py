@@ -82,7 +82,8 @@ def begun(call: Callable[[], Answer], name: str | None = None) -> StartedCall[An
     """Begins `call` on a thread of its own; it and its caller leave signals to the main one."""
     started = StartedCall(call)
     try:
-        # Raises what a handler of a signal raises.
+        # A thread begins with the mask of the one that begins it. May raise what a handler of a
+        # signal raises.
         signal.pthread_sigmask(signal.SIG_BLOCK, _OF_MAIN)
         threading.Thread(target=started.run, name=name, daemon=True).start()
     finally:
@@ -174,6 +175,7 @@ def each(
     those of the others as notes.
     """
     all_things = list(things)
+    # One needs no thread, and its error has the whole way to it in its traceback.
     if len(all_things) < 2:
         return [do(thing) for thing in all_things]
     turn = threading.Semaphore(most)
@@ -221,6 +223,7 @@ def entered(
         return any(each(leave, stacks))
 
     with ExitStack() as up:
+        # Before anything is entered: those that were are left even if another cannot be.
         up.push(leave_all)
         if in_turn:
             yield [enter(pair) for pair in pairs]

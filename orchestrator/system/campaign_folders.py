@@ -53,6 +53,7 @@ def _may_have_plan(folder: Path) -> bool:
     try:
         return plain_files.kind_of(folder / "plan.json") != "nothing"
     except NotReadableError:
+        # A list without the campaigns of other users would pass for a whole one.
         return folder.name == LATEST or clock.from_stamp(folder.name) is not None
 
 

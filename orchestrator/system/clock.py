@@ -46,6 +46,7 @@ def wait_until(
 ) -> Answer:
     """Polls `ready` until its answer is true, for at most `deadline_s`; returns the last one."""
     end_s = clock.monotonic() + deadline_s
+    # Asked once in any case, also if the time is over already.
     answer = ready()
     while not answer and clock.monotonic() < end_s:
         clock.sleep(every_s)

@@ -21,9 +21,8 @@ def folder(home_of_user: Callable[[], Path] = Path.home) -> Path:
         return Path(named) / "tierbench"
     try:
         home = home_of_user()
-    except (
-        RuntimeError
-    ):  # a user without a home, as in a container: then nothing can be kept
+    except RuntimeError:
+        # A user without a home, as in a container: then nothing can be kept.
         home = Path("/nonexistent")
     return home / ".local" / "state" / "tierbench"
 
@@ -42,6 +41,7 @@ def command(digest: str, state: Path) -> str | None:
         text = _command(digest, state).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
+    # Somebody else may have written the file, under a name that its content does not have.
     if hashlib.sha256(text.encode()).hexdigest() != digest:
         return None
     return text
@@ -65,6 +65,7 @@ def is_allowed(file: Path, state: Path) -> bool:
 def _mark_of_file(file: Path, state: Path) -> Path:
     """Called by path and content, so that neither a copy nor a change is confirmed."""
     place = os.fsencode(file.resolve())
+    # No path has a NUL, so that neither part can pass for the other's end.
     digest = hashlib.sha256(place + b"\0" + file.read_bytes())
     return state / "allowed" / digest.hexdigest()
 

@@ -49,6 +49,7 @@ def replacing(
     A link of that name is replaced. A file that others could read stays readable for them.
     `private`: a new file is for its user alone. `lasting`: it outlives a power cut. NotWrittenError
     if the file cannot be written."""
+    # Beside the file, because a rename goes no further than its file system.
     new_file = file.with_name(f".{secrets.token_hex(6)}.new")
     try:
         with (
@@ -62,6 +63,7 @@ def replacing(
         with writing(file):
             new_file.replace(file)
             if lasting:
+                # The name is in the folder, which a power cut may bring back as it was.
                 sync(file.parent)
     finally:
         with contextlib.suppress(OSError):  # it has its name, or was never made
@@ -79,6 +81,7 @@ def _opened_new(new_file: Path, file: Path, private: bool) -> int:
         before = file.lstat()
         if stat.S_ISREG(before.st_mode):
             shared = stat.S_IMODE(before.st_mode) & _READABLE_BY_ALL
+            # Of what others may do with the old file only reading is kept.
             os.fchmod(number, shared | _USER_ONLY)
             like = before
     _give_to_owner(number, like)
@@ -89,6 +92,7 @@ def _give_to_owner(target: int | Path, like: os.stat_result) -> None:
     """Gives what root has made to the user and group of `like`, nothing for other users.
 
     So the owner of a folder can read what root writes there. `target`: a descriptor or a folder."""
+    # Only root may give a file away, and only root writes in folders of others.
     if os.geteuid() != 0:
         return
     with contextlib.suppress(OSError):  # a server of files may refuse it
@@ -162,6 +166,7 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
     content = kept.encode("utf-8", errors="backslashreplace")
     with writing(file):
         is_new = not os.path.lexists(file)
+        # O_APPEND, so that two programs which add at once do not overwrite each other.
         number = os.open(file, _ADDING, _USER_ONLY)
         with os.fdopen(number, "ab") as opened:
             if is_new:
@@ -172,6 +177,7 @@ def keep(file: Path, text: str, *, adds: bool = False) -> None:
 def free_bytes(folder: Path) -> int:
     """The free bytes on the file system of a folder, or of the nearest existing one above it."""
     existing = folder.absolute()
+    # The folder is made later; its file system is that of the one above.
     while not existing.exists():
         existing = existing.parent
     return shutil.disk_usage(existing).free
@@ -191,6 +197,7 @@ def make_folder(above: Path, *names: str) -> Path:
             raise _is_a_link(folder)
         with writing(folder, "made"):
             if not folder.is_dir():
+                # Another program may make it in this very moment.
                 folder.mkdir(0o700, exist_ok=True)
                 _give_to_owner(folder, folder.parent.stat())
     return folder
@@ -272,6 +279,7 @@ def write_named(
 
     The file is replaced as a whole. If its folder may not be written, it is overwritten in place.
     NotWrittenError if neither is possible. `replace`: tests pass another way."""
+    # Its user named the link and meant the file; the link itself stays.
     target = Path(os.path.realpath(file))
     try:
         replace(target, text)
@@ -319,6 +327,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
         if not plain_files.is_file(file) or file == record or name.startswith("."):
             continue
         status = file.stat()
+        # One that was changed in the moment of the record may have its date, and is read again.
         is_older = status.st_mtime_ns < since_ns
         if is_older and earlier.get(name, {}).get("bytes") == status.st_size:
             sums[name] = dict(earlier[name])
@@ -329,6 +338,7 @@ def checksums(folder: Path, record: Path) -> dict[str, dict[str, Any]]:
 
 def _checksum(file: Path) -> dict[str, Any]:
     with os.fdopen(plain_files.open_plain(file), "rb") as content:
+        # On the disk before the record that vouches for it.
         os.fsync(content.fileno())
         digest = hashlib.file_digest(content, "sha256").hexdigest()
         return {"bytes": content.tell(), "sha256": digest}
@@ -351,6 +361,7 @@ def recorded_checksums(record: Path) -> Checksums:
 def differences(record: Path) -> Iterator[str]:
     """Which files are not as `record` beside them says, in words."""
     for name, recorded in recorded_checksums(record).items():
+        # The record may be somebody else's work, and name any file of the user.
         if not _is_below(name):
             yield f"{name!r} is no file of this run"
             continue

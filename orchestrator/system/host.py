@@ -31,6 +31,7 @@ def process_lives(mark: str, root: Path = Path("/")) -> bool | None:
     """Whether the process with that mark still runs. None if it cannot be seen from here."""
     try:
         boot, space, number, started = mark.split()
+        # Numbers of processes mean something within one boot and one name space alone.
         if f"{boot} {space}" != _boot_and_space(root):
             return None
     except (OSError, ValueError):
@@ -66,6 +67,7 @@ def _started(number: int, root: Path) -> str:
     # The name of the program comes before, in brackets, and may have brackets in it.
     _, _, behind_name = text.rpartition(")")
     fields = behind_name.split()
+    # A zombie, or one that is just gone: nothing of it works any more.
     if fields[0] in "ZX":
         raise ProcessLookupError(f"process {number} has ended")
     return fields[19]
@@ -74,6 +76,7 @@ def _started(number: int, root: Path) -> str:
 def lock_folder() -> Path:
     """Returns a folder, the same for all users, in which each of them can make and open a file."""
     for folder in (Path("/run/lock"), Path("/tmp")):
+        # All users must find one another's lock, so it is in a folder that all may write.
         if folder.is_dir() and folder.stat().st_mode & 0o002:
             return folder
     return Path(tempfile.gettempdir())
@@ -131,6 +134,7 @@ def _opened(lock: Path) -> int:
 def _sign(lock: int) -> None:
     """Writes our process number into the lock, for the message to others, and opens it to all."""
     status = os.fstat(lock)
+    # A second name could be that of any file of this user, put there by another.
     if status.st_uid == os.geteuid() and status.st_nlink == 1:
         os.fchmod(lock, 0o666)
     content = os.pread(lock, 21, 0)

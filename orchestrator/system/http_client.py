@@ -33,9 +33,8 @@ METADATA_BYTES = _MIB
 EXPORTER_BYTES = 4 * _MIB
 PAGE_BYTES = 64 * _MIB
 HISTORY_BYTES = 256 * _MIB  # raw samples of six hours
-PUBLIC_FILE_BYTES = (
-    4096 * _MIB
-)  # read line by line; of a region of AWS some hundred MiB
+# Read line by line; of a region of AWS some hundred MiB.
+PUBLIC_FILE_BYTES = 4096 * _MIB
 _LINE_CHARACTERS = _MIB
 # Where tablet servers of YugabyteDB talk to each other, and hang up on anything else. node_exporter
 # has the same port by default, and cannot have it beside a tablet server: YugabyteDB's own examples
@@ -78,16 +77,20 @@ def get(
     def read() -> bytes:
         body = bytearray()
         with _opened(opener, request, timeout_s) as page:
+            # `read1` returns what has come: a server that sends slowly is left when the time is
+            # up.
             piece = page.read1(_PIECE)
             while piece and _clock.monotonic() < end_s:
                 body += piece
                 _refuse_longer(len(body), most_bytes)
                 piece = page.read1(_PIECE)
+            # A connection that ends early is no error to `read1`.
             if piece or page.length:
                 raise OSError(f"it was still incomplete after {len(body):,} bytes")
         return bytes(body)
 
     with _blamed(url):
+        # The timeout of a socket does not count the search for its name.
         whole = at_once.within(read, timeout_s + _GRACE_S)
         return whole.decode(errors="replace")
 
@@ -170,6 +173,7 @@ def _opened(
     try:
         return opener.open(request, timeout=timeout_s)
     except urllib.error.HTTPError as error:
+        # `Bad Request` alone does not tell what to correct.
         error.msg = f"{error.msg}{_words_of(error)}"
         raise
 
@@ -208,6 +212,7 @@ def _text_in(explanation: object) -> str:
 @contextmanager
 def _blamed(url: str) -> Iterator[None]:
     """Every failure as an OSError that names the page, without what it was asked."""
+    # The question may have a token in it.
     shown = hidden(url).partition("?")[0]
     try:
         yield
@@ -230,6 +235,7 @@ def _request(
     if at:
         words = urllib.parse.unquote(user_info)
         encoded = base64.b64encode(words.encode()).decode()
+        # A server may repeat the header in its answer, and that may be shown.
         remember(words.partition(":")[2], encoded)
         request.add_header("Authorization", f"Basic {encoded}")
     return request

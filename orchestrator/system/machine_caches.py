@@ -53,6 +53,7 @@ def here(root: Path = Path("/")) -> MachineIdentity:
             text = (root / file).read_text(encoding="ascii").strip()
             bytes.fromhex(text)  # not a word such as `uninitialized`
             if len(text) == _ID_DIGITS:
+                # As sd_id128_get_machine_app_specific(3): the id is the key, and is not shown.
                 hashed = hmac.digest(bytes.fromhex(text), b"tierbench", "sha256")
                 return MachineIdentity(host.name(), hashed.hex()[:16])
     return MachineIdentity(host.name())
@@ -86,6 +87,7 @@ def part_of(cache: Path, machine: MachineIdentity) -> Path:
             return folder
         elif machine.is_that_of(owner):
             same_name.append(folder)
+    # One that an earlier release signed with this name is likelier ours than an unsigned one.
     for folder in (*same_name, *unsigned):
         return folder
     part = cache / PARTS / machine.name

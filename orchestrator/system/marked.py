@@ -61,6 +61,7 @@ def make(folder: str, whose: str) -> str:
     cannot be used; "" if it can. One that is there must have the mark of the same host and cache,
     or be empty."""
     above = os.path.dirname(folder)
+    # The folder above is ours only if we make it; one that is there keeps its owner.
     if not os.path.exists(above):
         os.makedirs(above)
         _sign(above, whose)
@@ -77,6 +78,7 @@ def _sign(folder: str, whose: str) -> None:
     with open(f"{folder}/{MARK}", "w", encoding="utf-8") as file:
         file.write(f"{whose}\n")
         file.flush()
+        # A mark that a power cut took would leave a folder which nobody removes.
         os.fsync(file.fileno())
 
 
@@ -103,6 +105,7 @@ def remove(folder: str, whose: str, only_list: bool = False) -> dict[str, Any] |
         )
         if only_list or state["kept"]:
             return state
+        # Last: until now a program that is killed leaves a folder that is known as ours.
         os.unlink(MARK, dir_fd=top)
         os.rmdir(folder)
         above = os.path.dirname(folder)
@@ -121,6 +124,7 @@ def _foreign(top: int, whose: str) -> str:
     try:
         opened = os.open(MARK, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=top)
         with open(opened, encoding="utf-8") as file:
+            # A mark has some hundred bytes; another file of that name may have any number.
             mark = json.loads(file.read(10_000))
         ours = json.loads(whose)
         host = mark["host"]
@@ -155,6 +159,7 @@ def _emptied(
                 )
             elif not only_list and name != spared:
                 os.unlink(name, dir_fd=folder)
+            # Blocks of 512 bytes, whatever those of the file system are: stat(2).
             size_bytes += status.st_blocks * 512
         except OSError as error:
             kept.append(f"{place}: {error.strerror}")
@@ -164,6 +169,7 @@ def _emptied(
 def _inner_removed(
     folder: int, name: str, mount: str, place: str, kept: list[str], only_list: bool
 ) -> int:
+    # By its open folder: a path could lead elsewhere since it was looked at.
     inner = os.open(name, _OPEN, dir_fd=folder)
     before = len(kept)
     try:

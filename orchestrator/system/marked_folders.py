@@ -28,6 +28,7 @@ def unique_name(name: str, world: World, *places: str) -> str:
 
     So two users of a machine never take each other's folders for their own."""
     cache = str(world.cache.resolve())
+    # No path has a NUL, so that two lists of places never give one text.
     text = "\0".join((cache, *places))
     suffix = hashlib.sha256(text.encode()).hexdigest()[:8]
     return f"{name}-{suffix}"
@@ -69,6 +70,7 @@ def _set_aside(folder: Path, world: World) -> None:
 def is_ours(folder: Path, world: World) -> bool:
     """Whether a folder has the mark of this cache, on the machine that has the disks."""
     with suppress(OSError, ValueError, KeyError, TypeError):
+        # What cannot be read or understood is not called ours, so it is never removed.
         mark = json.loads(world.machine.read(f"{folder}/{marked.MARK}"))
         ours = json.loads(owner(world))
         return marked.is_same(mark, ours)
@@ -95,12 +97,9 @@ def remove_owned(folder: Path, whose: str, only_list: bool) -> Iterator[MarkedFo
 
 def state_of(content: Mapping[str, Any], machine: str = "") -> MarkedFolder:
     """A folder as `marked` reports it. `machine`: the one that has it; "" for this computer."""
+    place = str(content["place"])
+    size_bytes = int(content["bytes"])
     foreign = str(content["foreign"])
-    return MarkedFolder(
-        str(content["place"]),
-        int(content["bytes"]),
-        foreign,
-        tuple(content["kept"]),
-        machine,
-        unmarked=foreign in (marked.UNMARKED, marked.UNSAID),
-    )
+    kept = tuple(content["kept"])
+    unmarked = foreign in (marked.UNMARKED, marked.UNSAID)
+    return MarkedFolder(place, size_bytes, foreign, kept, machine, unmarked)

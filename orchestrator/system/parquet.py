@@ -23,6 +23,7 @@ def write(file: Path, parts: Iterable[pd.DataFrame], lasting: bool = True) -> No
     first = next(remaining, None)
     if first is None:
         return
+    # A part without a value in a column would else have another type there.
     schema = pa.Schema.from_pandas(first, preserve_index=False)
     with (
         files.replacing(file, lasting=lasting) as opened,

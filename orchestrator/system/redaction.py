@@ -53,6 +53,7 @@ def _encoded(secret: str) -> Iterator[str]:
         else:
             in_url += f"%{byte:02X}"
     yield in_url
+    # Without its quotes, because it may stand in the middle of a text.
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield base64.b64encode(secret.encode(errors="surrogateescape")).decode()
@@ -78,6 +79,7 @@ def _is_path(value: str) -> bool:
 def hidden(text: str) -> str:
     """The text with `***` for each secret: passwords in URLs, values of what is called a password,
     token, secret or key, what signs in to a server, private keys, and what is remembered."""
+    # The longest first: a secret that holds another would else be hidden in part.
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     for form in FORMS:
@@ -108,6 +110,7 @@ def hidden_in(content: Any) -> Any:
 
 
 def _hidden_value(key: object, value: Any) -> Any:
+    # An empty value is shown: that no password is set may be what is wrong.
     if value and is_secret_key(str(key)):
         return HIDDEN
     return hidden_in(value)

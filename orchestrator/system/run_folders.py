@@ -17,11 +17,8 @@ RECORD = "record.json"
 INTERVALS = "intervals.csv"
 TRANSACTIONS = "latencies.parquet"
 SAMPLES = "samples.parquet"
-TABLES = (
-    INTERVALS,
-    TRANSACTIONS,
-    SAMPLES,
-)  # all that a run is judged by, but its record
+# All that a run is judged by, but its record.
+TABLES = (INTERVALS, TRANSACTIONS, SAMPLES)
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,7 @@ def present(campaign: Path, plan: Plan, left_out: list[str]) -> Iterator[RunFold
     planned = {run.slug: run for run in plan.runs}
     for name in _names_in(runs):
         folder = runs / name
+        # Of other folders only those that look like a run are worth a word.
         has_record = os.path.lexists(folder / RECORD)
         run = planned.get(name)
         if run is not None:
@@ -75,6 +73,7 @@ def obstacle(folder: Path) -> str:
     try:
         if not plain_files.is_folder(folder):
             return f"is {plain_files.kind_of(folder)}"
+        # A link may lead to any file of the user, and a pipe waits for ever.
         for path in plain_files.others_below(folder):
             name = _shown(str(path.relative_to(folder)))
             return f"has {plain_files.kind_of(path)}, {name}"

@@ -26,6 +26,7 @@ def kind(campaign: Path, verdict: Verdict) -> SavedVerdict:
         content = stored_json.plain(file)
     except (OSError, CutError, ValueError):
         return "another"
+    # An empty object is part of every verdict, and says nothing of this one.
     for key in _ALWAYS_WRITTEN:
         if key not in content:
             return "another"

@@ -34,6 +34,7 @@ class SystemShell:
                 try:
                     out, err = process.communicate(timeout=timeout_s)
                 except BaseException:
+                    # After an interrupt too: it would go on when this program is gone.
                     process.kill()
                     raise
         except subprocess.TimeoutExpired as error:
@@ -51,6 +52,7 @@ def _begun(argv: Sequence[str], **more: Any) -> subprocess.Popen[str]:
     """Begins a process, which signals reach whatever thread it is of. UnavailableError if the
     command is not installed."""
     options: dict[str, Any] = {
+        # A command that asks something would wait for ever.
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "text": True,
@@ -136,6 +138,7 @@ def git_revision(root: Path, code: tuple[str, ...], shell: Shell) -> dict[str, A
     try:
         answer = _git(["rev-parse", "--show-toplevel", "HEAD"], root, shell)
         top, revision = answer.splitlines()
+        # An installed program may lie within somebody's own repository.
         if Path(top).resolve() != root.resolve():
             return {}
         changed = _git(["status", "--porcelain", "--", *code], root, shell)

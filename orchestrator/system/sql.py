@@ -26,10 +26,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Address:
-    """The address of a server, from this machine. `certified_as`: the host that its certificate
-    must name, if it is reached under another name or address. `connect_s`: within which it must
-    answer; `grace_s`: the server ends a statement itself, and one that is silent for so much longer
-    is given up from here."""
+    """The address of a server, from this machine."""
 
     host: str
     port: int
@@ -37,8 +34,11 @@ class Address:
     password: str = field(repr=False)
     database: str
     tls: model.Tls = model.TLS_IF_OFFERED
+    # The host that its certificate must name, if it is reached under another name or address.
     certified_as: str | None = None
+    # Within which it must answer.
     connect_s: int = 10
+    # The server ends a statement itself; one that is silent for so much longer is given up.
     grace_s: float = 30.0
 
     def __post_init__(self) -> None:
@@ -180,6 +180,7 @@ def _connected(
 
     peer = keywords(address)
     if address.certified_as and address.tls.mode == "verify-full":
+        # libpq connects to `hostaddr`, and holds the certificate against `host`.
         peer |= {"host": address.certified_as, "hostaddr": address.host}
     with (
         _in_our_words(address),
@@ -215,6 +216,7 @@ def _given_up(
     def cut_off() -> None:
         cut.set()
         with suppress(OSError):
+            # A copy, because the descriptor itself is libpq's, which closes it later.
             number = os.dup(connection.fileno())
             with socket.socket(fileno=number) as copy:
                 copy.shutdown(socket.SHUT_RDWR)
@@ -227,6 +229,7 @@ def _given_up(
         try:
             yield
         except psycopg.Error as error:
+            # Of a connection that we cut, libpq says only that the server closed it.
             if not cut.is_set():
                 raise
             waited = f"no answer within {limit_s:g} s: the connection was cut"
@@ -242,6 +245,7 @@ def _in_our_words(address: Address) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
+        # A message of several lines would break those of the console.
         words = " ".join(str(error).split())
         error_class = errors.RunError
         if isinstance(error, psycopg.errors.InsufficientPrivilege):  # SQLSTATE 42501

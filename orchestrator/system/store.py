@@ -83,6 +83,7 @@ def create(
 
 def _point_latest_at(folder: Path) -> None:
     """OSError if that is not possible, also where `latest` is a folder; then no link stays."""
+    # Made under another name first: a rename replaces the old link without a moment between.
     link = folder.with_name(f".latest-{folder.name[-40:]}")
     link.unlink(missing_ok=True)
     link.symlink_to(folder.name)
@@ -122,6 +123,7 @@ def fresh_folder(results: Path, name: str) -> Path:
     files.make_folder(results)
     names = [name]
     names += [f"{name}-{number}" for number in range(2, 1000)]
+    # Whoever makes the folder has it: to look first would leave a moment for another program.
     for fresh_name in names:
         folder = results / fresh_name
         with contextlib.suppress(FileExistsError):
@@ -148,6 +150,7 @@ def put_aside(campaign: Path, run: Run) -> Path | None:
     if plain_files.kind_of(aside) not in ("nothing", "a folder"):
         raise plain_files.not_plain(aside)
     files.make_folder(campaign, aside.name)
+    # A run may be interrupted several times, and what each attempt left is kept.
     number = 1 + max(_numbers_aside(aside, run), default=0)
     return folder.rename(aside / f"{run.slug}-{number}")
 
@@ -241,6 +244,7 @@ def save_record(folder: Path, record: Record) -> None:
     """Saves the record with the checksums of all files of the run, which are then on the disk."""
     file = folder / "record.json"
     content = as_written(record)
+    # Last of all files of the run: a record that is there vouches for them.
     stored_json.write(file, {**content, "files": checksums(folder, file)})
 
 
@@ -265,16 +269,14 @@ def save_predictions(
     answer: Brief = NO_BRIEF,
 ) -> None:
     """Saves what was predicted of other tiers, over what was before. `made_by`: the extension,
-    which shows it too. `answer`: what it says of them, for lists."""
-    stored_json.write(
-        campaign / _PREDICTIONS,
-        {
-            "schema_version": SCHEMA_VERSION,
-            "made_by": asdict(made_by),
-            "answer": asdict(answer),
-            "predictions": [asdict(prediction) for prediction in predictions],
-        },
-    )
+    which shows it too."""
+    content = {
+        "schema_version": SCHEMA_VERSION,
+        "made_by": asdict(made_by),
+        "answer": asdict(answer),
+        "predictions": [asdict(prediction) for prediction in predictions],
+    }
+    stored_json.write(campaign / _PREDICTIONS, content)
 
 
 def save_verified(campaign: Path, verified: Verified) -> None:
@@ -321,11 +323,7 @@ def _without_runs(campaign: Path, remarks: _Remarks) -> Results:
             advice="name a folder under results/, or results/latest",
         )
     plan = _plan(campaign, remarks.changed)
-    fingerprints: list[dict[str, Any]] = []
-    for part in range(1, 2 + interruptions(plan)):
-        file = campaign / fingerprint_name(part)
-        read = partial(stored_json.facts, file, remarks.changed)
-        fingerprints.append(_whole(read, dict[str, Any](), remarks))
+    fingerprints = list(_fingerprints(campaign, plan, remarks))
     gates = _kept_tuple(campaign / _GATES, tuple[Gate, ...], "gates", remarks)
     predictions = _kept_tuple(
         campaign / _PREDICTIONS, tuple[Prediction, ...], "predictions", remarks
@@ -342,6 +340,17 @@ def _without_runs(campaign: Path, remarks: _Remarks) -> Results:
         later_fingerprints=tuple(fingerprints[1:]),
         verified=verified,
     )
+
+
+def _fingerprints(
+    campaign: Path, plan: Plan, remarks: _Remarks
+) -> Iterator[dict[str, Any]]:
+    """The fingerprint of each part, in their order; empty where it is missing or cut."""
+    # One for the first part, and one for each time that it was resumed.
+    for part in range(1, 2 + interruptions(plan)):
+        file = campaign / fingerprint_name(part)
+        read = partial(stored_json.facts, file, remarks.changed)
+        yield _whole(read, dict[str, Any](), remarks)
 
 
 def _verified(campaign: Path, changed: list[str]) -> Verified | None:
@@ -392,17 +401,16 @@ def _kept_tuple(
     file: Path, noun: type[tuple[_Read, ...]], part: str, remarks: _Remarks
 ) -> tuple[_Read, ...]:
     """The `part` of a file that a campaign may have; none if it has no such file."""
-    return _whole(
-        partial(stored_json.read_json, file, noun, part=part, changed=remarks.changed),
-        (),
-        remarks,
+    read = partial(
+        stored_json.read_json, file, noun, part=part, changed=remarks.changed
     )
+    return _whole(read, (), remarks)
 
 
 def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
     """The plan with a note of each file that was passed over or changed, unless it has it
     already."""
-    notes = []
+    notes: list[Note] = []
     for text in remarks.texts():
         note = Note("other", text.replace(f"{campaign}/", ""))
         if note not in plan.notes:
@@ -410,16 +418,20 @@ def _with_notes(plan: Plan, campaign: Path, remarks: _Remarks) -> Plan:
     return replace(plan, notes=(*plan.notes, *notes))
 
 
+# In an order that stays, because the checksum depends on it.
+_CHECKED = (
+    "plan.json",
+    "fingerprint.json",
+    "fingerprint-*.json",
+    "runs/*/record.json",
+)
+
+
 def checksum(campaign: Path) -> str:
     """SHA-256 of plan, fingerprints and records, which hold the checksums of the raw files."""
     digest = hashlib.sha256()
-    for name in (
-        "plan.json",
-        "fingerprint.json",
-        "fingerprint-*.json",
-        "runs/*/record.json",
-    ):
-        for file in sorted(campaign.glob(name)):
+    for pattern in _CHECKED:
+        for file in sorted(campaign.glob(pattern)):
             # What cannot be read is left out of the campaign, too.
             with contextlib.suppress(CutError, NotReadableError):
                 digest.update(plain_files.read(file))
@@ -461,6 +473,7 @@ def _run_data(record: Record, folder: Path, tables: bool, remarks: _Remarks) -> 
     intervals = run_tables.no_intervals()
     file = folder / run_folders.INTERVALS
     if plain_files.is_file(file):
+        # Small, and read whole: whether it was cut is seen at its end alone.
         intervals = _whole(partial(run_tables.intervals, file), intervals, remarks)
     texts = run_tables.SAMPLED_TEXTS
     samples = _parts_of(folder / run_folders.SAMPLES, remarks, texts)

@@ -64,6 +64,7 @@ def observation_folders(results: Path) -> tuple[Path, ...]:
 
 def _is_one(folder: Path) -> bool:
     """Whether an observation has begun to write there, and no campaign."""
+    # A campaign may have `observed` in its name.
     if (folder / "plan.json").exists():
         return False
     return (

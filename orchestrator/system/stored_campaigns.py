@@ -57,6 +57,7 @@ def folders(results: Path) -> tuple[Path, ...]:
     their name but no plan, or closed to this user. Links such as `latest` are left out, and so is
     its copy. NotReadableError for `results` itself."""
     campaigns = campaign_folders.begun(results)
+    # A copy that followed links has `latest` as a folder, and would show a campaign twice.
     if len(campaigns) > 1:
         campaigns = [path for path in campaigns if path.name != campaign_folders.LATEST]
     return tuple(sorted(campaigns, key=attrgetter("name"), reverse=True))
@@ -93,9 +94,8 @@ def resolve(results: Path, text: str) -> Path:
     saved = baselines(results)
     if name not in saved:
         raise _no_campaign(results, text, saved)
-    folder = byte_names.path_of(
-        str(results / saved[name])
-    )  # a full path stays as it is
+    # A full path stays as it is behind the slash of `pathlib`.
+    folder = byte_names.path_of(str(results / saved[name]))
     if plain_files.kind_of(folder / "plan.json") == "nothing":
         raise UsageError(
             f"the baseline {name} was {folder}, which is no longer a campaign",
@@ -156,6 +156,7 @@ def baselines(results: Path) -> dict[str, str]:
 def save_baseline(results: Path, name: str, campaign: str) -> Path:
     """Names a campaign, over an earlier one of that name; returns its folder. UsageError for a name
     that could be mistaken, or a `campaign` that is none (see `resolve`)."""
+    # `resolve` would take a name that is a folder's for that folder.
     if not _NAME.fullmatch(name) or name == "latest" or (results / name).exists():
         raise UsageError(
             f"{name!r} cannot be a baseline's name",
@@ -164,12 +165,14 @@ def save_baseline(results: Path, name: str, campaign: str) -> Path:
         )
     folder = resolve(results, campaign).resolve()
     place = str(folder)
+    # By its name alone, so that a results folder may be moved with its baselines.
     if folder.parent == results.resolve():
         place = folder.name
     try:
         saved = baselines(results)
     except CutError:
         saved = {}
+        # Kept aside, because a person may still read names in it.
         (results / _BASELINES).replace(results / _ASIDE)
     _write(results, {**saved, name: place})
     return folder

@@ -53,6 +53,7 @@ def write(file: Path, content: Mapping[str, Any]) -> None:
 def text_of(file: Path, content: Mapping[str, Any]) -> str:
     """JSON without passwords, and with the checksum by which `read_json` tells whether the content
     was changed since."""
+    # The checksum is of what a reader gets: without secrets, and with lists for tuples.
     as_read = _parsed(file, files.json_text(content))
     sealed = {**as_read, CHECKSUM: _checksum(as_read)}
     return json.dumps(sealed, indent=1, ensure_ascii=False) + "\n"

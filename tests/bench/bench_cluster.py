@@ -29,7 +29,7 @@ from scipy import stats as distributions
 from orchestrator.analysis.decisions import cluster_decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import Contest, make_contest
-from orchestrator.planning.plan import balanced_orders
+from orchestrator.planning.orders import balanced_orders
 from tests.bench.noise_shapes import SHAPES
 from tests.campaigns import build_profile
 

@@ -25,8 +25,7 @@ from orchestrator.load_generators.sysbench.generator import Sysbench
 from orchestrator.model import Cluster, Dataset, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
 from orchestrator.powers import World
-from orchestrator.run import checks as run_checks
-from orchestrator.run import experiment
+from orchestrator.run import experiment, start_proof
 from orchestrator.system.store import load
 from orchestrator.tiers.unlimited import UnlimitedTier
 from orchestrator.yugabyte import versions
@@ -182,10 +181,10 @@ def test_a_cluster_is_started_once_to_see_that_it_does(
     with mock.patch.object(
         YugabyteDB, "running", autospec=True, side_effect=RUNNING
     ) as running:
-        run_checks.prove_start([single, single], parts, world)
+        start_proof.prove_start([single, single], parts, world)
         assert running.call_count == 1
         with pytest.raises(NodeError, match="is exited"):
-            run_checks.prove_start([single, broken], parts, world)
+            start_proof.prove_start([single, broken], parts, world)
 
 
 # ------------------------------------------------------------------ the main job

@@ -40,9 +40,11 @@ from orchestrator.run import (
     experiment,
     expiry,
     outlines,
+    resource_needs,
     room,
     same_rate,
     schedule,
+    start_proof,
 )
 from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
@@ -292,7 +294,7 @@ def _notes_at_start(
             f"other load: {disk}. What uses that disk takes CPU and disk from "
             "this campaign"
         )
-    texts += checks.short_memory(plan, world)
+    texts += resource_needs.short_memory(plan, world)
     texts += expiry.warnings(plan, parts, world)
     texts += room.warnings(plan, results)
     for text in texts:
@@ -336,7 +338,7 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     parts = app.parts(world.platform)
     try:
         checks.check(plan, parts, world)
-        checks.prove_start(preferred, parts, world)
+        start_proof.prove_start(preferred, parts, world)
     except Exception as error:
         # Whatever it is: PostgreSQL is tried before anything ends.
         without = plans.make_plan(app, request, str(error))

@@ -16,7 +16,7 @@ from orchestrator.design import machines
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
 from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
-from orchestrator.planning import plan, sizes
+from orchestrator.planning import owners, plan, sizes
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.units import listed
 
@@ -69,7 +69,7 @@ def _on_its_database(
     chose."""
     cluster = profile.cluster
     asked = draft.request.database
-    if asked == parts.AUTO or plan.is_of_others(cluster):
+    if asked == parts.AUTO or owners.is_of_others(cluster):
         asked = cluster.database
     members = app.parts(None).databases
     proven = partial(_proven, cluster, connected, app.cache)

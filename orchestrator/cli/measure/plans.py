@@ -23,7 +23,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.planning import notes as plan_notes
-from orchestrator.planning import overrides, plan, probes, sizes, windows
+from orchestrator.planning import overrides, owners, plan, probes, sizes, windows
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.planning.project_files import read as read_files
 from orchestrator.run import forecast
@@ -43,7 +43,7 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     """
     draft = reading.read(app, request)
     request = draft.request
-    plan.check_owners(
+    owners.check_owners(
         draft.profiles, draft.workloads, request.database, members.on_files()
     )
     draft = replace(draft, platform=_platform(app, draft.profiles, request))

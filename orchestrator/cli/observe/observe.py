@@ -24,7 +24,7 @@ from orchestrator.model import Profile
 from orchestrator.planning import project_files
 from orchestrator.report.blocks import Document
 from orchestrator.report.sections.observed import document
-from orchestrator.run import observation_folders, observing
+from orchestrator.run import observation_folders, observation_results
 from orchestrator.system import clock, memory
 from orchestrator.tier import Limits
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -91,7 +91,9 @@ def _observe(request: _ObserveRequest) -> None:
     memory.give_back()
     observed = judged.observed
     given = {name: value for name, value in asdict(request.options).items() if value}
-    following = observing.next_campaign(request.folder, observed, init.CLUSTERS)
+    following = observation_results.next_campaign(
+        request.folder, observed, init.CLUSTERS
+    )
     page = document(
         observed,
         following.command,
@@ -103,14 +105,16 @@ def _observe(request: _ObserveRequest) -> None:
     if judged.not_kept is not None:
         raise judged.not_kept
     texts = {**following.texts, **report.files_of(page, request.app.cache)}
-    observing.write(request.folder, observed, judged.hour, given, texts, page.brief)
+    observation_results.write(
+        request.folder, observed, judged.hour, given, texts, page.brief
+    )
     request.app.out.add(str(request.folder / report.PAGE))
 
 
 def _show(
     request: _ObserveRequest, observed: AnsweredObservation, page: Document
 ) -> None:
-    rows = [observing.row(answer) for answer in observed.answers]
+    rows = [observation_results.row(answer) for answer in observed.answers]
     content = {
         "folder": request.folder,
         "brief": page.brief,
@@ -127,7 +131,7 @@ def _judged(request: _ObserveRequest) -> _Judged:
     memory.give_back()
     observed = Observed.of(read.disks, options.at_cap / 100, request.source)
     offers = _offers(request.catalog, options, request.size_bytes, observed.needs)
-    hour = observing.busiest_hour(read.disks)
+    hour = observation_results.busiest_hour(read.disks)
     answered = observed.against(offers)
     return _Judged(answered, hour, read.misses, read.remarks, read.not_kept)
 
@@ -146,7 +150,7 @@ def _read(request: _ObserveRequest) -> _Demands:
     not_kept = None
     memory.give_back()
     try:
-        observing.keep_readings(request.folder, chosen)
+        observation_results.keep_readings(request.folder, chosen)
     except NotWrittenError as error:
         not_kept = error
     return _Demands(disks, readings.misses, readings.remarks, not_kept)

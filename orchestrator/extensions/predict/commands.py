@@ -37,9 +37,9 @@ from orchestrator.extensions.predict.stored import as_json, without_slo
 from orchestrator.histories import files as histories
 from orchestrator.keys import strict_yaml
 from orchestrator.model import Objective
-from orchestrator.planning import profiles, project_files
+from orchestrator.planning import project_files, virtual_machines
 from orchestrator.registry.installed import origin_of
-from orchestrator.run import observing
+from orchestrator.run import observation_results
 from orchestrator.system import files, store
 from orchestrator.tier import Tier
 from orchestrator.tier_catalog import candidates
@@ -100,7 +100,7 @@ def advise(
     hour = None
     if observed:
         readings = histories.read(observed, app.progress.warn)
-        hour = observing.busiest_hour(demands(readings))
+        hour = observation_results.busiest_hour(demands(readings))
     clauses = parse(slo, "--slo")
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results, hour)
@@ -203,7 +203,7 @@ def _predictions(
         on_machine = replace(cluster, vm=vms.get(provider), vm_price=None)
         try:
             tier, _ = project_files.bought(root, row, on_machine.vm)
-            priced = profiles.priced(on_machine, tier, catalog)
+            priced = virtual_machines.priced(on_machine, tier, catalog)
             prediction = predictor.predict(replace(tier, name=row), clauses, priced)
         except UsageError:
             # Not sold so, or of a latency that nobody says.

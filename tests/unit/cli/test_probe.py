@@ -22,7 +22,7 @@ from orchestrator.planning.files_or_rows import FileMembers
 from orchestrator.planning.plan import grown
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, method
-from orchestrator.run import resuming
+from orchestrator.run import resumed_conditions, resuming
 from orchestrator.system import store
 from tests.apps import an_app
 from tests.campaign_tables import Shape
@@ -215,7 +215,8 @@ def test_a_campaign_with_one_is_gone_on_with(tmp_path: Path) -> None:
     """What was measured is held against the plan, of which the probe is a part."""
     _, probed = measured()
     folder = stored(probed, tmp_path)
-    assert not dict(resuming.Resumption(folder)._plan_differences())
+    before = resuming.Resumption(folder).before
+    assert not dict(resumed_conditions.plan_differences(before))
     runs = tuple(run for run in probed.plan.runs if run.workload != "tpcc-probe")
     store.save_plan(folder, replace(probed.plan, probes=(), runs=runs))
     assert "tpcc-probe" in str(store.load(folder, tables=False).plan.notes), "left out"

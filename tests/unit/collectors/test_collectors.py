@@ -19,7 +19,8 @@ from orchestrator.collectors.network import NetworkCollector
 from orchestrator.model import Node, Phase, Sample
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine
-from orchestrator.run.telemetry import Readings, read_once, sampling
+from orchestrator.run.readings import Readings
+from orchestrator.run.telemetry import read_once, sampling
 from orchestrator.system.clock import SystemClock
 from tests.fakes import FakeClock
 

@@ -34,7 +34,7 @@ from orchestrator.parts import ClientLoad, Parts, Result
 from orchestrator.planning import project_files
 from orchestrator.planning.plan import make_plan
 from orchestrator.powers import Network, World
-from orchestrator.run import checks, experiment
+from orchestrator.run import experiment, resource_needs
 from orchestrator.system import sql, store
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
@@ -270,7 +270,9 @@ def test_a_remote_cluster_needs_no_memory_or_disk_here(
     this_machine_has(monkeypatch, 0, 1)
     world = fake_world(Log(), tmp_path)
     for text in (SMALL, SIZED):
-        checks.check_space(plan_of(read(text, tmp_path)), tier_mechanisms(), world)
+        resource_needs.check_space(
+            plan_of(read(text, tmp_path)), tier_mechanisms(), world
+        )
 
 
 class _Session:

@@ -11,7 +11,7 @@ from orchestrator.extensions.hadoop import tera
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.model import Profile, Workload
 from orchestrator.planning import durations, plan, profiles
-from orchestrator.planning.plan import TimeLeft
+from orchestrator.planning.time_left import TimeLeft
 from tests import ROOT
 from tests.plans import a_plan, a_profile
 from tests.tiers import changed

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from orchestrator.planning.plan import balanced_orders
+from orchestrator.planning.orders import balanced_orders
 from tests.plans import a_plan
 
 TIERS = "abcdefg"

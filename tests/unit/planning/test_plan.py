@@ -11,7 +11,8 @@ from orchestrator.errors import UsageError
 from orchestrator.model import Dataset
 from orchestrator.planning.durations import steps
 from orchestrator.planning.paces import Span
-from orchestrator.planning.plan import TimeLeft, fit_to_machines, make_plan
+from orchestrator.planning.plan import fit_to_machines, make_plan
+from orchestrator.planning.time_left import TimeLeft
 from orchestrator.tier import DiskKind
 from tests.plans import a_plan, a_profile, a_workload
 from tests.tiers import changed

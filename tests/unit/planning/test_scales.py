@@ -17,7 +17,7 @@ from orchestrator.cli.measure import plans
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import project_files
-from orchestrator.run import checks
+from orchestrator.run import resource_needs
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
 from tests.apps import an_app
@@ -43,7 +43,7 @@ def plan(
 def refusal(made: Plan, folder: Path) -> str:
     """Why the disks or the memory do not suffice, or an empty text."""
     try:
-        checks.check_space(made, tier_mechanisms(), fake_world(Log(), folder))
+        resource_needs.check_space(made, tier_mechanisms(), fake_world(Log(), folder))
     except UnavailableError as error:
         return error.what
     return ""

@@ -23,7 +23,7 @@ from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import resources
-from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import statements_counted
 from orchestrator.system.sql import Address
 from tests.campaigns import with_facts

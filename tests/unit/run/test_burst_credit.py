@@ -21,8 +21,9 @@ from orchestrator.analysis.telemetry.use.disk_seconds import demand
 from orchestrator.facts import GateQuantity, GateWord
 from orchestrator.metrics import SAMPLE_COLUMNS
 from orchestrator.model import Node, Sample
-from orchestrator.run import credit
-from orchestrator.run.credit import Bucket, BurstCredit, Seen
+from orchestrator.run import credit_buckets
+from orchestrator.run.credit import BurstCredit
+from orchestrator.run.credit_buckets import Bucket, Seen
 from orchestrator.tier import Burst, Gate, GateCheck, Tier
 from tests.campaign_tables import rates_of, sampled_in
 from tests.campaigns import START_S, build_campaign, build_tier
@@ -44,12 +45,12 @@ def full(least: float, most: float) -> Bucket:
 
 
 def test_nothing_is_known_of_a_disk_that_was_just_attached() -> None:
-    buckets = credit.unknown(P15)
+    buckets = credit_buckets.unknown(P15)
     assert buckets["iops"].size == 2_400 * 1_800
     assert buckets["bytes"].size == 45_000_000 * 1_800
     assert {bucket.state for bucket in buckets.values()} == {"unknown"}
-    assert credit.unknown(changed(P15, enforcement="emulated")) == {}
-    assert credit.unknown(changed(P15, burst=None)) == {}
+    assert credit_buckets.unknown(changed(P15, enforcement="emulated")) == {}
+    assert credit_buckets.unknown(changed(P15, burst=None)) == {}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def gate(word: GateWord, declared: float = 1_100.0) -> Gate:
     ],
 )
 def test_what_a_gate_says_of_the_credit(taken: Gate, state: str) -> None:
-    found = credit.by_gate(credit.unknown(P15), taken, "vm", "sdb")
+    found = credit_buckets.by_gate(credit_buckets.unknown(P15), taken, "vm", "sdb")
     assert found["iops"].state == state
     assert found["bytes"].state == "unknown"
     if state == "at base":
@@ -107,7 +108,7 @@ def test_a_burst_that_a_gate_saw_ends_when_all_can_be_used_up() -> None:
 def test_credit_that_ran_out_while_the_gate_was_taken_is_gone() -> None:
     first, *rest = gate("ok").checks
     taken = replace(gate("ok"), checks=(replace(first, verdict="bursting"), *rest))
-    found = credit.by_gate(credit.unknown(P15), taken, "vm", "sdb")
+    found = credit_buckets.by_gate(credit_buckets.unknown(P15), taken, "vm", "sdb")
     assert found["iops"].state == "at base"
 
 
@@ -116,7 +117,7 @@ def test_each_disk_has_its_own_gate() -> None:
     disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
-        credit.by_gate(credit.unknown(P15), taken, "vm", device)["iops"].state
+        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, "vm", device)["iops"].state
         for device in ("sdb", "sdc")
     ]
     assert states == ["at base", "unknown"]
@@ -130,7 +131,7 @@ def test_disks_of_one_name_on_several_machines_have_gates_of_their_own() -> None
     }
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
-        credit.by_gate(credit.unknown(P15), taken, machine, "sdb")["iops"].state
+        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, machine, "sdb")["iops"].state
         for machine in ("vm1", "vm2")
     ]
     assert states == ["unknown", "at base"]
@@ -205,8 +206,8 @@ def test_nodes_on_one_disk_have_its_credit_once() -> None:
 
 
 def test_counters_that_did_not_move_in_time_say_nothing() -> None:
-    buckets = credit.unknown(P15)
-    assert credit.since(buckets, Seen(5.0, 1.0, 1.0), Seen(5.0, 9.0, 9.0)) == buckets
+    buckets = credit_buckets.unknown(P15)
+    assert credit_buckets.since(buckets, Seen(5.0, 1.0, 1.0), Seen(5.0, 9.0, 9.0)) == buckets
 
 
 # ------------------------------------------------------------------ what is made of it

@@ -24,7 +24,7 @@ from orchestrator.run.confirming import (
     Lever,
     drawn_order,
 )
-from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import Follower
 from tests.fake_parts import FakeTier, fake_parts
 from tests.fakes import FakeClock, FakeContainer, FakePlatform, Log, fake_world

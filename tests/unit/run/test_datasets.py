@@ -13,7 +13,7 @@ import pytest
 from orchestrator.errors import LoadError, NodeError, UnavailableError, UnfinishedError
 from orchestrator.parts import NodesData, TierAbilities
 from orchestrator.powers import World
-from orchestrator.run import checks, datasets, observed
+from orchestrator.run import datasets, observed, resource_needs
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Tier
 from orchestrator.tiers import tier_mechanisms
@@ -62,9 +62,9 @@ def test_disks_without_room_are_refused_before_anything_starts(tmp_path: Path) -
     """Nor is any asked where the mechanism keeps nothing here."""
     log = Log()
     world = fake_world(log, tmp_path)
-    checks.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
+    resource_needs.check_space(a_plan(), {"emulated": Large(log, 0)}, world)
     with pytest.raises(UnavailableError, match="for the disks of 1 node;"):
-        checks.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
+        resource_needs.check_space(a_plan(), {"emulated": Large(log, 2**40)}, world)
 
 
 def test_a_data_set_starts_where_it_was_loaded_and_an_older_one_is_loaded_anew(

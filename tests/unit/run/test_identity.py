@@ -13,7 +13,7 @@ from orchestrator.load_generators.sysbench.generator import content_hash
 from orchestrator.model import Node
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Machine, MachineFacts
-from orchestrator.run import recording
+from orchestrator.run import identity
 from tests import ROOT
 from tests.fakes import FakePlatform, FarMachine, Log, fake_world
 from tests.plans import a_workload
@@ -54,7 +54,7 @@ def of(root: Path, *nodes: Node, scripts: Any = lambda *_: "abc") -> dict[str, A
         workload=a_workload(),
         world=fake_world(platform=Engine(root)),
     )
-    return recording.identity_of(here).recorded()
+    return identity.identity_of(here).recorded()
 
 
 def test_scripts_images_and_file_systems_are_recorded(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_machines_of_nodes_are_of_the_type_that_the_platform_says() -> None:
         Node("node-3", "database", machine=HERE),
         Node("client", "client", machine="vm-0"),
     )
-    assert recording._machine_types(nodes, engine) == {"node-1": "Standard_D8s_v5"}
+    assert identity._machine_types(nodes, engine) == {"node-1": "Standard_D8s_v5"}
 
 
 def test_what_cannot_be_read_is_left_out(tmp_path: Path) -> None:

@@ -20,14 +20,9 @@ from orchestrator.model import Cluster, Node, Volume
 from orchestrator.parts import Collector, Disks
 from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.powers import Machine
-from orchestrator.run import recording
-from orchestrator.run.telemetry import (
-    Readings,
-    machines_of,
-    read_once,
-    sampling,
-    watched,
-)
+from orchestrator.run import identity
+from orchestrator.run.readings import Readings
+from orchestrator.run.telemetry import machines_of, read_once, sampling, watched
 from orchestrator.system.clock import SystemClock
 from orchestrator.tiers.common.emulated import host_load
 from tests.agents import Agents
@@ -217,7 +212,7 @@ def test_disks_and_file_systems_are_those_of_the_nodes_machine(
     assert host_load.read(Volume("v", "/dev/sdb", False), world) == host_load.Reading(
         0.0, 0.0
     ), "nobody says which machine has the disk"
-    found = dict(recording._file_systems(nodes, world))
+    found = dict(identity._file_systems(nodes, world))
     assert found == {"node-1": "xfs rw,x2", "node-2": "xfs rw,x3"}
 
 

@@ -17,8 +17,8 @@ import pytest
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.model import Record
 from orchestrator.run import experiment
-from orchestrator.run.recording import Draft
-from orchestrator.run.telemetry import Readings
+from orchestrator.run.readings import Readings
+from orchestrator.run.run_context import Draft
 from tests.fake_parts import fake_parts
 from tests.fakes import Log, QuietProgress, fake_world
 from tests.plans import a_plan

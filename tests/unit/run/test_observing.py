@@ -25,7 +25,7 @@ from orchestrator.platforms.common.agent import AgentMachine
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import Clock, Machine
 from orchestrator.run.observing import EXPORTER_PATH, observe, of_disks
-from orchestrator.run.telemetry import Readings
+from orchestrator.run.readings import Readings
 from orchestrator.system import observation_files
 from orchestrator.system.clock import MadeUpClock, SystemClock
 from orchestrator.system.http_client import get_exporter

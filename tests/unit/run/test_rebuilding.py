@@ -16,7 +16,7 @@ from orchestrator.model import Cluster, Node, Plan, Profile, Workload
 from orchestrator.parts import DatabaseAbilities, Parts, RebuiltNodes
 from orchestrator.powers import World
 from orchestrator.run import rebuilding
-from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.run_context import Draft, RunContext
 from tests.fake_parts import FakeDatabase, fake_parts
 from tests.fakes import FakeClock, FarPlatform, Log, fake_world
 from tests.plans import a_plan

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.model import Plan
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import MachineFacts, World
-from orchestrator.run import checks
+from orchestrator.run import resource_needs
 from orchestrator.tier import Gate, Tier
 from tests.fake_parts import FakeTier
 from tests.fakes import FakePlatform, Log, fake_world
@@ -86,7 +86,9 @@ def of_nodes(gibibytes: int) -> Plan:
 def test_a_node_of_32_gib_is_planned_on_a_machine_of_nominally_32(
     installed: float, is_met: bool
 ) -> None:
-    need = checks.Need("premium", "of memory", None, 32 * 2**30, int(installed * 2**30))
+    need = resource_needs.Need(
+        "premium", "of memory", None, 32 * 2**30, int(installed * 2**30)
+    )
     assert need.is_met == is_met
 
 
@@ -95,6 +97,6 @@ def test_memory_that_others_use_is_said(
     tmp_path: Path, available: float, said: int
 ) -> None:
     world = fake_world(cache=tmp_path, platform=On(Sized(8, available)))
-    texts = list(checks.short_memory(of_nodes(4), world))
+    texts = list(resource_needs.short_memory(of_nodes(4), world))
     assert len(texts) == said
     assert all("Only 4.50 GiB is available" in text for text in texts), texts

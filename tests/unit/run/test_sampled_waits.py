@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.errors import RunError
 from orchestrator.model import Cluster
-from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import statements_counted, waits_sampled
 from tests.fake_parts import fake_parts
 from tests.fakes import FakeClock, Log, fake_world

@@ -21,7 +21,7 @@ from orchestrator.model import Node, Plan
 from orchestrator.parts import Disks
 from orchestrator.powers import World
 from orchestrator.run import slowing
-from orchestrator.run.recording import Draft, RunContext
+from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.tier.slow_disk import SlowDisk
 from orchestrator.tiers.dry import DryTier
 from tests.fake_parts import FakeTier, fake_parts

@@ -26,7 +26,7 @@ from orchestrator.parts import NodesData
 from orchestrator.planning import durations
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
-from orchestrator.run import checks, datasets
+from orchestrator.run import datasets, resource_needs
 from orchestrator.system import marked, marked_folders
 from orchestrator.tier import Limits, Tier
 from orchestrator.tiers.common.emulated import disk_files
@@ -197,7 +197,7 @@ def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None
     values = factors.parse("without=disk")
     loads = [factors.at(load, value) for load in plan.workloads for value in values]
     plan = replace(plan, workloads=tuple(loads))
-    needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
+    needs = list(resource_needs.needs(plan, {"emulated": EmulatedTier()}, world))
     size_bytes, nodes = (
         durations.data_bytes(loads[0]) or 0,
         plan.profiles[0].cluster.nodes,
@@ -421,7 +421,7 @@ def test_each_machine_must_have_what_its_nodes_need(tmp_path: Path) -> None:
         EmulatedTier().check(TIER, world)
     assert "modprobe fuse" in raised.value.advice
     plan = a_plan()
-    needs = list(checks.needs(plan, {"emulated": EmulatedTier()}, world))
+    needs = list(resource_needs.needs(plan, {"emulated": EmulatedTier()}, world))
     assert [(one.machine, one.place) for one in needs] == [
         ("vm1", str(FOLDER)),
         ("vm2", str(FOLDER)),

@@ -19,7 +19,8 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.docker import limits
 from orchestrator.powers import ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets
-from orchestrator.run.gates import MAX_AGE_S, Gates, require_passed
+from orchestrator.run.gates import Gates, require_passed
+from orchestrator.run.kept_gates import MAX_AGE_S
 from orchestrator.system import store
 from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.tiers import tier_mechanisms

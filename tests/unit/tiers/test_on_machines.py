@@ -15,7 +15,7 @@ from orchestrator.errors import NodeError, UnavailableError, UsageError, VoidErr
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities, World
-from orchestrator.run import checks
+from orchestrator.run import resource_needs
 from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
 from orchestrator.tiers.common.real import removal, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
@@ -200,7 +200,7 @@ def test_the_gate_measures_each_disk_on_its_machine(tier: Tier, world: World) ->
 def test_space_is_counted_where_each_disk_is(tier: Tier, world: World) -> None:
     profile = replace(a_profile(nodes=2), tier=tier)
     plan = replace(a_plan(), profiles=(profile,))
-    needs = checks.needs(plan, {"mounted": MountedTier()}, world)
+    needs = resource_needs.needs(plan, {"mounted": MountedTier()}, world)
     asked = [
         (need.machine, need.place, need.needed_bytes) for need in needs if need.place
     ]

@@ -26,7 +26,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import durations, plan, profiles, sizes
+from orchestrator.planning import durations, owners, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -249,19 +249,19 @@ def test_what_its_files_may_not_say() -> None:
 def test_other_workloads_do_not_run_on_it_nor_these_elsewhere() -> None:
     own = a_plan().profiles
     with pytest.raises(UsageError, match="hdfs-gen cannot run on postgresql"):
-        plan.check_owners(own, [shipped("gen")], "postgresql", members.on_files())
+        owners.check_owners(own, [shipped("gen")], "postgresql", members.on_files())
     with pytest.raises(UsageError, match="cannot run on hdfs"):
-        plan.check_owners(own, a_plan().workloads, "hdfs", members.on_files())
-    plan.check_owners(
+        owners.check_owners(own, a_plan().workloads, "hdfs", members.on_files())
+    owners.check_owners(
         own, [shipped(name) for name in NAMES], "hdfs", members.on_files()
     )
     with pytest.raises(UsageError, match="cannot be started as hdfs"):
-        plan.check_owners(
+        owners.check_owners(
             [of_others(own[0])], [shipped("gen")], "hdfs", members.on_files()
         )
     apart = replace(own[0], placing=Placing(machines=("ssh://db-1", "ssh://db-2")))
     with pytest.raises(UsageError, match="one Docker engine or on Kubernetes"):
-        plan.check_owners([apart], [shipped("gen")], "hdfs", members.on_files())
+        owners.check_owners([apart], [shipped("gen")], "hdfs", members.on_files())
 
 
 def of_others(profile: Profile) -> Profile:
@@ -288,9 +288,9 @@ def test_what_is_started_is_said_and_a_store_beside_it_stays_what_it_is(
         loads = [shipped(workload)]
         if refused:
             with pytest.raises(UsageError, match=refused):
-                plan.check_owners(both, loads, database, members.on_files())
+                owners.check_owners(both, loads, database, members.on_files())
         else:
-            plan.check_owners(both, loads, database, members.on_files())
+            owners.check_owners(both, loads, database, members.on_files())
 
 
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:

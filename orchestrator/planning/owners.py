@@ -1,0 +1,115 @@
+"""What can be asked of a cluster that others run, and what only of one started here. Pure."""
+
+from collections.abc import Sequence
+
+from orchestrator.design import machines
+from orchestrator.design.factors import EXISTING
+from orchestrator.errors import UsageError
+from orchestrator.model import ClusterSpec, Profile, Workload
+from orchestrator.planning.files_or_rows import FileMembers
+
+
+def is_of_others(cluster: ClusterSpec) -> bool:
+    """Whether others run it: then no option changes what its nodes run."""
+    return cluster.database == EXISTING
+
+
+def check_owners(
+    profiles: Sequence[Profile],
+    workloads: Sequence[Workload],
+    database: str,
+    on_files: FileMembers,
+) -> None:
+    """UsageError where something is asked of a cluster that others run which it cannot give,
+    or of a cluster of ours which only theirs can.
+
+    `database`: of the nodes that are started here, as asked for, or auto. `on_files`: the
+    members that take no rows.
+    """
+    alone = [load.name for load in workloads if load.database is not None]
+    if database not in ("auto", EXISTING) and not _started(profiles):
+        raise _not_started_here(profiles[0].name, database)
+    for profile in profiles:
+        is_others = is_of_others(profile.cluster)
+        if database == EXISTING and not is_others:
+            raise _no_running_cluster(profile.name)
+        # What measures a disk alone needs the disk on a machine of ours.
+        if is_others and alone:
+            raise _disks_elsewhere(alone, profile.name)
+        runs_on = database
+        if is_others or database == "auto":
+            runs_on = profile.cluster.member
+        unfit = _unfit(workloads, runs_on in on_files.databases, on_files)
+        if unfit:
+            raise _not_for_this_database(unfit, runs_on, on_files)
+        if runs_on in on_files.on_one_engine and machines.named(profile):
+            raise _not_on_several_engines(profile.name, runs_on)
+
+
+def _started(profiles: Sequence[Profile]) -> int:
+    """How many of them have nodes that are started here."""
+    count = 0
+    for profile in profiles:
+        if not is_of_others(profile.cluster):
+            count += 1
+    return count
+
+
+def _unfit(
+    workloads: Sequence[Workload], takes_files: bool, on_files: FileMembers
+) -> list[str]:
+    """Workloads on files where a database takes rows, or on rows where it takes files."""
+    names: list[str] = []
+    for load in workloads:
+        loads_files = load.generator in on_files.load_generators
+        if load.database is None and loads_files != takes_files:
+            names.append(load.name)
+    return names
+
+
+def _no_running_cluster(profile: str) -> UsageError:
+    return UsageError(
+        f"{profile} names no running cluster to attach to",
+        advice="docs/YUGABYTEDB.md shows a profile that has one (`existing:`)",
+    )
+
+
+def _not_started_here(profile: str, database: str) -> UsageError:
+    return UsageError(
+        f"{profile} is an existing cluster: it cannot be started as {database}",
+        advice="leave out --db: tierbench finds out which database answers there",
+    )
+
+
+def _disks_elsewhere(workloads: Sequence[str], profile: str) -> UsageError:
+    return UsageError(
+        f"{', '.join(workloads)} measures a disk by itself, and those of {profile} are "
+        "not here",
+        advice="name workloads on a database, or run fio on the cluster's nodes",
+    )
+
+
+def _not_for_this_database(
+    workloads: Sequence[str], database: str, on_files: FileMembers
+) -> UsageError:
+    databases = " and ".join(sorted(on_files.databases))
+    what = f"{', '.join(workloads)} cannot run on {database}"
+    if not on_files.databases:
+        return UsageError(what, advice="name workloads that load rows")
+    return UsageError(
+        what,
+        advice=(
+            f"loads of files (hdfs-…) run on {databases} alone, and these take "
+            "no other loads. Give --db hdfs (DB=hdfs) with such loads, and "
+            "leave it out with others. It can also be given with stores, which "
+            "stay what they are"
+        ),
+    )
+
+
+def _not_on_several_engines(profile: str, database: str) -> UsageError:
+    return UsageError(
+        f"{database} runs on one Docker engine or on Kubernetes, and "
+        f"{profile} names `machines`",
+        advice="take `machines` out of the profile, or name a Kubernetes cluster in it",
+    )

@@ -1,0 +1,59 @@
+"""What the virtual machine of a cluster lets through of a disk, and what it costs. Pure."""
+
+from dataclasses import replace
+
+from orchestrator import tier_catalog
+from orchestrator.design import node_disks
+from orchestrator.model import ClusterSpec
+from orchestrator.tier import Limits, Tier
+from orchestrator.tier_catalog import Catalog, Chosen, prices
+from orchestrator.tier_catalog.rows import VmSize
+
+
+def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
+    """The cluster with the list price of its virtual machines in the disk's region, unless it says
+    one."""
+    if cluster.vm is None or cluster.vm_price is not None:
+        return cluster
+    region: str | None = None
+    if tier.price:
+        region = tier.price.region
+    row = prices.pick(catalog.vm(cluster.vm).prices, region)
+    if row is None:
+        return replace(cluster, vm_price=None)
+    amount = prices.monthly(row)
+    if amount is None:
+        return replace(cluster, vm_price=None)
+    return replace(cluster, vm_price=prices.stated(row, amount))
+
+
+def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
+    """The tier as a node gets it on the cluster's VM size, if that is named.
+
+    A disk of the tier for the WAL has its part in what the VM lets through.
+    """
+    if vm is None:
+        return chosen.tier
+    size = catalog.vm(vm)
+    count = chosen.tier.count
+    on_size = tier_catalog.effective(chosen, count, size, vm)
+    tier = tier_catalog.bound(chosen.tier, on_size)
+    if not node_disks.has_logs(chosen.tier):
+        return tier
+    log_limits: Limits | None = None
+    if tier.wal is not None:
+        log_limits = tier.wal.limits
+        tier = replace(tier, wal=_log_on_vm(tier.wal, size, vm))
+    both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
+    caps = list(both.warnings())
+    if not tier.disk.is_real:
+        # Each emulated disk has a server of its own, so nothing holds their sum.
+        caps = [
+            f"{cap}; emulated disks of data and WAL do not share it" for cap in caps
+        ]
+    return replace(tier, origin=replace(tier.origin, vm_caps=tuple(caps)))
+
+
+def _log_on_vm(wal: Tier, size: VmSize, vm: str) -> Tier:
+    log = replace(tier_catalog.own(wal), type=wal.origin.catalog_type or None)
+    return tier_catalog.bound(wal, tier_catalog.effective(log, 1, size, vm))
