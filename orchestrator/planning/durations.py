@@ -14,6 +14,7 @@ from orchestrator.design.factors import EXISTING
 from orchestrator.design.used_profiles import as_used
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.planning import paces
+from orchestrator.planning.data_sizes import bytes_on_node, loaded_bytes, restored_bytes
 from orchestrator.planning.paces import Learnt, Pace, Span
 from orchestrator.planning.planned_loads import (
     Load,
@@ -27,9 +28,6 @@ from orchestrator.planning.time_left import run_s
 from orchestrator.tier import Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
-# Measured on PostgreSQL 17: tables with their indexes, of 2,000,000 rows and of 4 warehouses.
-ROW_BYTES = 256
-WAREHOUSE_BYTES = 105_000_000
 _RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
 # Times that loaded bytes reach a disk: log and pages; and again when merged.
 _WRITTEN_LEAST = 2
@@ -79,64 +77,6 @@ def steps(
     loading = [_loading(plan, data, learnt) for data in data_sets]
     restoring = [_restoring(plan, data, learnt) for data in restored]
     return (*_run_steps(plan, learnt), *loading, *restoring, _gates(plan, learnt))
-
-
-# ------------------------------------------------------------------ bytes
-
-
-def data_bytes(workload: Workload) -> int | None:
-    """The bytes of all rows once, with their indexes; None if parameters do not tell."""
-    parameters = workload.dataset.parameters
-    size = parameters.get("bytes")
-    if isinstance(size, int):
-        return size
-    warehouses = parameters.get("warehouses")
-    if isinstance(warehouses, int):
-        return warehouses * WAREHOUSE_BYTES
-    tables = parameters.get("tables")
-    rows = parameters.get("rows", parameters.get("table_size"))
-    if isinstance(tables, int) and isinstance(rows, int):
-        return tables * rows * ROW_BYTES
-    if workload.database is not None or "threads" in parameters:
-        return 0
-    return None
-
-
-class _PlannedBytes(NamedTuple):
-    """The bytes at least and at most."""
-
-    least: float
-    most: float
-
-
-def _loaded_bytes(profile: Profile, load: Workload) -> _PlannedBytes:
-    """The bytes of all rows once. If it is not told, at most what is on all nodes."""
-    all_bytes = data_bytes(load)
-    if all_bytes is not None:
-        return _PlannedBytes(all_bytes, all_bytes)
-    on_node = _bytes_on_node(profile, load)
-    return _PlannedBytes(0.0, on_node.most * profile.cluster.nodes)
-
-
-def _bytes_on_node(profile: Profile, load: Workload) -> _PlannedBytes:
-    """What a load leaves on one node."""
-    cluster = profile.cluster
-    all_bytes = data_bytes(load)
-    if all_bytes is not None:
-        on_node = all_bytes * cluster.replication_factor / max(1, cluster.nodes)
-        return _PlannedBytes(on_node, on_node)
-    if cluster.node is None:
-        return _PlannedBytes(0.0, 0.0)
-    # No more than the disk is sized for.
-    return _PlannedBytes(0.0, float(cluster.node.disk_bytes))
-
-
-def restored_bytes(profile: Profile, load: Workload) -> float:
-    """What a start from a copy copies at most: of real disks one node's, else all nodes'."""
-    on_node = _bytes_on_node(profile, load).most
-    if profile.tier.disk.is_real:
-        return on_node
-    return on_node * profile.cluster.nodes
 
 
 # ------------------------------------------------------------------ runs
@@ -224,7 +164,7 @@ def _caches(profile: Profile, load: Workload) -> Span:
     """Reading data into memory before a run that starts warm."""
     if load.database is not None or not load.warm:
         return Span()
-    on_node = _bytes_on_node(profile, load)
+    on_node = bytes_on_node(profile, load)
     least_memory = 0.0  # others' nodes: how much of it they have is not known
     most_memory = on_node.most
     if profile.cluster.node:
@@ -260,7 +200,7 @@ def _checking(profile: Profile, load: Workload) -> Span:
 def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
     load = plan.workload(data.workload)
     profile = as_used(plan.profile(data.profile), load)
-    loaded = _loaded_bytes(profile, load)
+    loaded = loaded_bytes(profile, load)
     pace = _loading_pace(plan, profile, load, learnt, loaded.most)
     once = pace.span.times(loaded.least, loaded.most)
     # Images are loaded without limits; other disks take what reaches them at their rate.
@@ -274,18 +214,18 @@ def _loading(plan: Plan, data: Load, learnt: Learnt) -> TimedStep:
 
 
 def _loading_pace(
-    plan: Plan, profile: Profile, load: Workload, learnt: Learnt, loaded_bytes: float
+    plan: Plan, profile: Profile, load: Workload, learnt: Learnt, most_bytes: float
 ) -> Pace:
     cluster = profile.cluster
     default = paces.LOADING.get(cluster.database, paces.LOADING[EXISTING])
     what = paces.load_of(load)
     name = paces.kept_as(what, profile.tier, plan.platform, cluster)
-    return paces.pace_of(learnt, name, default, loaded_bytes)
+    return paces.pace_of(learnt, name, default, most_bytes)
 
 
 def _writing(profile: Profile, load: Workload) -> Span:
     """What reaches a node's disk while data are loaded, at the rate of its tier."""
-    on_node = _bytes_on_node(profile, load)
+    on_node = bytes_on_node(profile, load)
     rates = _rates(profile.tier)
     least_s = _WRITTEN_LEAST * on_node.least / rates.fastest
     most_s = _WRITTEN_MOST * on_node.most / rates.slowest

@@ -1,9 +1,8 @@
-"""The files a person names: profiles, workloads and clusters of the project folder, as texts.
+"""The files a person names → profiles, workloads, tiers and the catalog of the project folder.
 
-Reads files and hands their texts to `profiles`, which knows what they mean."""
+Each file is read once (`named_files`), and its text is handed to `profiles`, which knows what it
+means."""
 
-import codecs
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,20 +10,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from orchestrator import model, tier_catalog, units
-from orchestrator.errors import CutError, Mistake, UsageError
-from orchestrator.keys import plain_files, schema, strict_yaml
-from orchestrator.keys.strict_yaml import collecting, raise_all, refused
+from orchestrator.errors import Mistake, UsageError
+from orchestrator.keys import schema, strict_yaml
+from orchestrator.keys.strict_yaml import collecting, raise_all
 from orchestrator.planning import profiles as parse
 from orchestrator.planning import virtual_machines
+from orchestrator.planning.named_files import (
+    files_named,
+    find,
+    names,
+    read_text,
+    text_of,
+    where,
+)
 from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import Tier
 
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
-
-
-def names(folder: Path) -> tuple[str, ...]:
-    """The names of the YAML files in `folder`, without their ending."""
-    return tuple(sorted(file.stem for file in folder.glob("*.yaml")))
 
 
 def titles(folder: Path) -> dict[str, str]:
@@ -33,7 +35,7 @@ def titles(folder: Path) -> dict[str, str]:
     titles_by_name: dict[str, str] = {}
     for name in names(folder):
         file = folder / f"{name}.yaml"
-        content = strict_yaml.parse(str(file), _text(file, folder))
+        content = strict_yaml.parse(str(file), text_of(file, folder))
         title = content.get("title") or content.get("tier")
         if isinstance(title, Mapping):
             title = title.get("type")
@@ -93,10 +95,10 @@ def read(
     profiles: list[model.Profile] = []
     workloads: list[model.Workload] = []
     contents: dict[str, Mapping[str, Any]] = {}
-    for file in _files(root / "profiles", "profile", profile_names, mistakes):
+    for file in files_named(root / "profiles", "profile", profile_names, mistakes):
         with collecting(mistakes):
             profiles.append(reader.profile(file))
-    for file in _files(root / "workloads", "workload", workload_names, mistakes):
+    for file in files_named(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
             contents[file.stem] = reader.content(file)
             workloads.append(reader.workload(file))
@@ -139,7 +141,7 @@ class _Reader:
     def _text_of(self, file: Path) -> str:
         texts = self._files.texts
         if file not in texts:
-            texts[file] = _text(file, self._root)
+            texts[file] = text_of(file, self._root)
         return texts[file]
 
     def profile(self, file: Path) -> model.Profile:
@@ -160,14 +162,14 @@ class _Reader:
             self._clusters,
             self._scale,
             self._files.catalogs[self._price_list],
-            _where(file, self._root),
+            where(file, self._root),
             self._mechanisms,
             beside=beside,
             changes=self._tier_changes,
         )
 
     def content(self, file: Path) -> dict[str, Any]:
-        return strict_yaml.parse(_where(file, self._root), self._text_of(file))
+        return strict_yaml.parse(where(file, self._root), self._text_of(file))
 
     def workload(self, file: Path) -> model.Workload:
         keys: tuple[str, ...] = ()
@@ -179,7 +181,7 @@ class _Reader:
                 file.stem,
                 self._text_of(file),
                 self._scale,
-                _where(file, self._root),
+                where(file, self._root),
                 self._given,
             )
         return self._files.workloads[form]
@@ -188,7 +190,7 @@ class _Reader:
         """Each with its line, and once."""
         texts: dict[str, str] = {}
         for file, text in self._files.texts.items():
-            texts[_where(file, self._root)] = text
+            texts[where(file, self._root)] = text
         with_lines = [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
         return list(_once(with_lines))
 
@@ -225,7 +227,7 @@ def tier(
     is_file = name.endswith((".yaml", ".yml"))
     if is_file or name in names(root / "profiles"):
         # Says by itself what is wrong with the name.
-        _find(root / "profiles", "profile", name)
+        find(root / "profiles", "profile", name)
         profiles, _ = read(root, [name], [], scale, mechanisms, tier_changes=changed)
         return profiles[0].tier, None
     rows = catalog(root)
@@ -273,7 +275,7 @@ def key_and_value(change: str) -> tuple[str, str]:
 def clusters(root: Path) -> dict[str, str]:
     """Name → text of each file in `profiles/clusters`."""
     folder = root / "profiles/clusters"
-    return {name: _text(folder / f"{name}.yaml", root) for name in names(folder)}
+    return {name: text_of(folder / f"{name}.yaml", root) for name in names(folder)}
 
 
 def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
@@ -292,120 +294,3 @@ def catalog(root: Path, price_list: Path | None = None) -> tier_catalog.Catalog:
 def _catalog(texts: tuple[tuple[str, str], ...]) -> tier_catalog.Catalog:
     """Read once while the texts stay the same: it is by far the longest YAML here."""
     return tier_catalog.read(dict(texts))
-
-
-def _files(
-    folder: Path, kind: str, names: Sequence[str], mistakes: list[Mistake]
-) -> list[Path]:
-    """The file of each name; a missing one becomes a mistake, as one whose name cannot be shown.
-    UsageError where two are called the same: runs are told apart by name, so one file would be
-    measured in the place of both."""
-    files: dict[str, Path] = {}
-    for name in names:
-        file = _path(folder, name)
-        if not file.is_file():
-            mistakes.append(_no_such_file(folder, kind, name))
-            continue
-        # Runs and folders are named by it, and a terminal could not show them.
-        if not units.is_printable(file.stem):
-            mistakes.append(_unprintable(kind, file))
-            continue
-        if names.count(name) > 1:
-            raise _named_twice(kind, name)
-        other = files.setdefault(file.stem, file)
-        if other is not file:
-            raise _same_name(kind, other, file)
-    return list(files.values())
-
-
-def _unprintable(kind: str, file: Path) -> Mistake:
-    what = (
-        f"the name of this {kind} file is no line of UTF-8 text: give the file another"
-    )
-    if units.is_printable(os.fsencode(file.stem).decode("utf-8", "surrogateescape")):
-        what = f"this locale has no letters for the name of this {kind} file: set LC_ALL=C.UTF-8"
-    return Mistake(str(file), what)
-
-
-def _named_twice(kind: str, name: str) -> UsageError:
-    advice = "name it once; --repeats says how often each is measured"
-    if kind == "profile":
-        advice += ", --aa measures the baseline under a second name"
-    return UsageError(
-        f"the {kind} {name!r} is named twice; nothing was started", advice
-    )
-
-
-def _same_name(kind: str, first: Path, second: Path) -> UsageError:
-    files = f"{first} and {second}"
-    return UsageError(
-        f"{second.stem!r} is the name of two {kind}s, {files}; nothing was started",
-        advice="give one of the files another name",
-    )
-
-
-def _find(folder: Path, kind: str, name: str) -> Path:
-    """The file of a name. UsageError if there is none."""
-    file = _path(folder, name)
-    if not file.is_file():
-        advice = "`tierbench list` shows what there is"
-        if _is_path(name):
-            advice = (
-                "check the path, or give the name of one that `tierbench list` shows"
-            )
-        raise UsageError(_no_such_file(folder, kind, name).what, advice)
-    return file
-
-
-def _path(folder: Path, name: str) -> Path:
-    if _is_path(name):
-        return Path(name)
-    return folder / f"{name}.yaml"
-
-
-def _is_path(name: str) -> bool:
-    return name.endswith((".yaml", ".yml")) or "/" in name
-
-
-def _no_such_file(folder: Path, kind: str, name: str) -> Mistake:
-    if _is_path(name):
-        return Mistake("", f"no {kind} file {name}")
-    return strict_yaml.unknown_name("", kind, name, names(folder))
-
-
-def read_text(file: Path, root: Path) -> tuple[str, str]:
-    """A file's name for messages, and its text. UsageError if it cannot be read."""
-    return _where(file, root), _text(file, root)
-
-
-def _text(file: Path, root: Path) -> str:
-    """UsageError if it cannot be read, is no plain file, too large, or not UTF-8."""
-    try:
-        content = plain_files.read(
-            file, plain_files.MOST_WRITTEN_BYTES, through_links=True
-        )
-    except CutError as error:
-        what = f"this file cannot be read: {error.what}"
-        raise refused([Mistake(_where(file, root), what)]) from error
-    except OSError as error:
-        what = f"this file cannot be read: {error.strerror or error}"
-        raise refused([Mistake(_where(file, root), what)]) from error
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        # Python says the byte alone; a person looks for the line.
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        what = f"this file is not UTF-8: byte {error.start + 1} is {byte:#04x}"
-        # What some editors of Windows call "Unicode".
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            what = "this file is UTF-16"
-        place = f"{_where(file, root)}:{line}"
-        raise refused([Mistake(place, f"{what}; save it as UTF-8")]) from error
-
-
-def _where(file: Path, root: Path) -> str:
-    """Names the file for messages: as it was given, or relative to the project folder."""
-    if file.is_relative_to(root):
-        return str(file.relative_to(root))
-    return str(file)

@@ -10,7 +10,7 @@ from orchestrator import errors
 from orchestrator.design import boxed_work, costs
 from orchestrator.design.factors import EXISTING, DataSize
 from orchestrator.model import NodeSize, Note, Plan, Profile, Workload
-from orchestrator.planning.durations import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
+from orchestrator.planning.data_sizes import ROW_BYTES, WAREHOUSE_BYTES, data_bytes
 from orchestrator.units import format_bytes, format_seconds, parse_size
 
 # The data, their log, and what rewriting leaves until it is cleaned up.

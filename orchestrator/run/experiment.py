@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from orchestrator.errors import RunError
 from orchestrator.model import Plan, Run
 from orchestrator.parts import Parts
-from orchestrator.planning import durations, paces
+from orchestrator.planning import data_sizes, paces
 from orchestrator.planning.time_left import TimeLeft
 from orchestrator.powers import World
 from orchestrator.run import (
@@ -227,12 +227,12 @@ def _learn(here: RunContext, took_s: float) -> None:
     # estimates.
     around_s = took_s - _under_load_s(draft) - sum(draft.spent.values())
     _note_spent(here, paces.AROUND_RUN, around_s, 1.0)
-    restored_bytes = durations.restored_bytes(here.profile, here.workload)
+    restored_bytes = data_sizes.restored_bytes(here.profile, here.workload)
     restore_s = draft.spent.get(paces.RESTORE, 0.0)
     _note_spent(here, paces.RESTORE, restore_s, restored_bytes)
     load = paces.load_of(here.workload)
     load_s = draft.spent.get(load, 0.0)
-    _note_spent(here, load, load_s, durations.data_bytes(here.workload))
+    _note_spent(here, load, load_s, data_sizes.data_bytes(here.workload))
 
 
 def _under_load_s(draft: Draft) -> float:

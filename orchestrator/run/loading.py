@@ -23,7 +23,7 @@ from orchestrator.parts import (
     NodesData,
     Parts,
 )
-from orchestrator.planning import durations, paces
+from orchestrator.planning import data_sizes, paces
 from orchestrator.powers import World
 from orchestrator.run import observed
 from orchestrator.run.kept_data import (
@@ -266,7 +266,7 @@ def _note_pace(data: DataSet, load_s: float, world: World) -> None:
     profile = data.profile
     what = paces.load_of(data.workload)
     name = paces.kept_as(what, profile.tier, world.platform.name, profile.cluster)
-    observed.note(name, load_s, world, durations.data_bytes(data.workload))
+    observed.note(name, load_s, world, data_sizes.data_bytes(data.workload))
 
 
 def _roomy(spec: ClusterSpec, world: World) -> ClusterSpec:

@@ -12,7 +12,7 @@ from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UnavailableError
 from orchestrator.model import Plan, Profile, Workload
 from orchestrator.parts import TierMechanism
-from orchestrator.planning import durations
+from orchestrator.planning import data_sizes
 from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
@@ -201,7 +201,7 @@ def _in_memory(profile: Profile, workload: Workload, world: World) -> Iterator[N
     """Disks in memory have as much as their data, and no more than half of their machine's."""
     nodes = profile.cluster.nodes
     # The other half is for the nodes' own memory, and for what runs beside them.
-    needed_bytes = 2 * nodes * (durations.data_bytes(workload) or 0)
+    needed_bytes = 2 * nodes * (data_sizes.data_bytes(workload) or 0)
     of_nodes = counted(nodes, "node")
     what = f"of memory, twice the data of {of_nodes} that --without disk keeps there"
     for machine in world.platform.machines_of_nodes():

@@ -91,7 +91,7 @@ class ReadFile:
 def read(file: Path) -> ReadFile:
     """UsageError if it is no YAML of keys."""
     from orchestrator.keys import strict_yaml
-    from orchestrator.planning.project_files import read_text
+    from orchestrator.planning.named_files import read_text
 
     where, text = read_text(file, Path())
     return ReadFile(where, text, strict_yaml.parse(where, text))

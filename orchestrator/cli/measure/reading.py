@@ -16,7 +16,7 @@ from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
 from orchestrator.planning import overrides, project_files, sizes
-from orchestrator.planning.durations import data_bytes
+from orchestrator.planning.data_sizes import data_bytes
 from orchestrator.planning.project_files import FilesRead
 from orchestrator.tier.slow_disk import SlowDisk
 

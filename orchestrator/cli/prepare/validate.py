@@ -21,6 +21,7 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
 from orchestrator.model import Plan
+from orchestrator.planning import named_files
 
 _KEYS = {  # a file is of the kind of which it has most keys
     "profile": {"question", "tier", "cluster", "platform", "machines"},
@@ -78,7 +79,7 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     from orchestrator.planning import project_files
 
     try:
-        where, text = project_files.read_text(file, app.root)
+        where, text = named_files.read_text(file, app.root)
         content = strict_yaml.parse(where, text)
     except UsageError as error:
         return "file", list(error.mistakes)

@@ -14,7 +14,7 @@ from orchestrator.cli.main import program
 from orchestrator.databases import DRY, NONE, databases
 from orchestrator.keys import strict_yaml
 from orchestrator.model import STORE
-from orchestrator.planning import project_files
+from orchestrator.planning import named_files, project_files
 from orchestrator.platforms import platforms
 from orchestrator.report.exports import FORMATS
 from orchestrator.system.stored_campaigns import save_baseline
@@ -76,7 +76,7 @@ def test_names_are_completed(words: list[str], found: list[str]) -> None:
 
 def test_all_names_are_offered() -> None:
     assert completed("run", "--profile", "") == list(
-        project_files.names(ROOT / "profiles")
+        named_files.names(ROOT / "profiles")
     )
 
 

@@ -16,7 +16,7 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.sysbench import command_lines
 from orchestrator.load_generators.sysbench import generator as sysbench
 from orchestrator.model import Cluster, Endpoint, Phase, Workload
-from orchestrator.planning import durations, profiles, sizes, windows
+from orchestrator.planning import data_sizes, profiles, sizes, windows
 from orchestrator.platforms import own_images
 from orchestrator.run import merged_facts
 from tests import ROOT
@@ -49,8 +49,8 @@ def test_the_command_lines() -> None:
 def test_one_data_set_for_index_and_scan_and_an_empty_one_to_load() -> None:
     empty, index, scan = map(shipped, NAMES)
     assert index.dataset == scan.dataset != empty.dataset
-    assert durations.data_bytes(empty) == 0
-    assert (durations.data_bytes(scan) or 0) >= 100 * 4 * 1_000_000
+    assert data_sizes.data_bytes(empty) == 0
+    assert (data_sizes.data_bytes(scan) or 0) >= 100 * 4 * 1_000_000
     assert [load.warm for load in (empty, index, scan)] == [True, True, False]
     assert [load.settle for load in (empty, index, scan)] == [True, True, False]
 

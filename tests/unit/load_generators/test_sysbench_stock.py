@@ -28,7 +28,7 @@ from orchestrator.load_generators.sysbench_stock import own_files, results, scri
 from orchestrator.load_generators.sysbench_stock.generator import SysbenchStock
 from orchestrator.model import Cluster, Dataset, Endpoint, Node, Workload
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import project_files
+from orchestrator.planning import named_files, project_files
 from orchestrator.powers import Completed, World
 from tests import ROOT
 from tests.fakes import Log, fake_world
@@ -185,7 +185,7 @@ def test_the_list_of_workloads_tells_ours_from_upstreams() -> None:
     titles = project_files.titles(ROOT / "workloads")
     assert titles["insert"] == "10 inserts and a commit, our script on sysbench"
     assert titles["oltp_insert"] == "stock sysbench: one insert"
-    assert tuple(titles) == project_files.names(ROOT / "workloads")
+    assert tuple(titles) == named_files.names(ROOT / "workloads")
 
 
 def mistake(workload: Workload, upstream: bool = True) -> Mistake:

@@ -16,7 +16,7 @@ from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import plans
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.model import Plan
-from orchestrator.planning import project_files
+from orchestrator.planning import named_files, project_files
 from orchestrator.run import resource_needs
 from orchestrator.tiers import tier_mechanisms
 from tests import ROOT
@@ -25,8 +25,8 @@ from tests.fakes import Log, fake_world, this_machine_has
 
 NO_CACHE = Path("/nonexistent")  # no database has been tried here before
 SCALES = ("smoke", "laptop", "study", "study-20")
-PROFILES = project_files.names(ROOT / "profiles")
-WORKLOADS = project_files.names(ROOT / "workloads")
+PROFILES = named_files.names(ROOT / "profiles")
+WORKLOADS = named_files.names(ROOT / "workloads")
 GIB = 2**30
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys import strict_yaml
-from orchestrator.planning import project_files
+from orchestrator.planning import named_files, project_files
 from orchestrator.planning.profiles import read_profile, read_workload
 from orchestrator.tier import Snapshots
 from tests import ROOT
@@ -24,8 +24,8 @@ def mistakes_of(text: str, scale: str = "smoke") -> tuple[Mistake, ...]:
 
 @pytest.mark.parametrize("scale", ["smoke", "laptop", "study", "study-20"])
 def test_everything_shipped_reads_at_every_scale(scale: str) -> None:
-    profiles = project_files.names(ROOT / "profiles")
-    workloads = project_files.names(ROOT / "workloads")
+    profiles = named_files.names(ROOT / "profiles")
+    workloads = named_files.names(ROOT / "workloads")
     found, loads = project_files.read(ROOT, profiles, workloads, scale)
     assert {"premium", "premium-v2", "ultra"} <= {profile.name for profile in found}
     assert {"point-select", "insert", "tpcc"} <= {workload.name for workload in loads}

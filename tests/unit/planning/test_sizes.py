@@ -13,7 +13,7 @@ from orchestrator.cli.measure import plans
 from orchestrator.design import factors
 from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize, Plan, Workload
-from orchestrator.planning import durations, sizes
+from orchestrator.planning import data_sizes, sizes
 from tests.apps import an_app
 from tests.campaigns import build_profile, build_workload
 from tests.fakes import this_machine_has
@@ -79,7 +79,7 @@ def test_data_are_a_multiple_of_what_the_nodes_hold_in_memory() -> None:
             [replace(profile, cluster=cluster)], [TPCC, SELECT], factors.data_size("4x")
         )
         for load in loads:
-            assert wanted <= (durations.data_bytes(load) or 0) <= 1.01 * wanted
+            assert wanted <= (data_sizes.data_bytes(load) or 0) <= 1.01 * wanted
         assert sized.cluster.node is not None
         assert (
             sized.cluster.node.disk_bytes >= 3 * 16 * GIB
@@ -97,7 +97,7 @@ def test_a_load_begins_with_no_rows_whatever_is_asked_for() -> None:
         [build_profile("premium")], [empty, full], factors.data_size("1GiB")
     )
     assert loads[0] == empty and len(notes) == 1
-    assert (durations.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
+    assert (data_sizes.data_bytes(loads[1]) or 0) == pytest.approx(GIB, rel=0.01)
 
 
 def test_the_largest_memory_counts_and_bytes_count_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.planning import notes, project_files, windows
+from orchestrator.planning import named_files, notes, project_files, windows
 from tests import ROOT
 from tests.plans import a_workload
 
@@ -32,9 +32,7 @@ def test_what_only_reads_stays_as_it_is() -> None:
 
 def test_the_shipped_workloads_say_which_of_them_only_read() -> None:
     names = [
-        name
-        for name in project_files.names(ROOT / "workloads")
-        if name != "disk-matrix"
+        name for name in named_files.names(ROOT / "workloads") if name != "disk-matrix"
     ]
     _, workloads = project_files.read(ROOT, [], names, "smoke")
     assert len(workloads) == len(names)

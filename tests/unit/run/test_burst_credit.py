@@ -117,7 +117,9 @@ def test_each_disk_has_its_own_gate() -> None:
     disks = {"/mnt/b": gate("ok").device, "/mnt/c": {"device": "sdc"}}
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
-        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, "vm", device)["iops"].state
+        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, "vm", device)[
+            "iops"
+        ].state
         for device in ("sdb", "sdc")
     ]
     assert states == ["at base", "unknown"]
@@ -131,7 +133,9 @@ def test_disks_of_one_name_on_several_machines_have_gates_of_their_own() -> None
     }
     taken = Gate("p15", 1_000.0, tuple(checks), {"disks": disks})
     states = [
-        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, machine, "sdb")["iops"].state
+        credit_buckets.by_gate(credit_buckets.unknown(P15), taken, machine, "sdb")[
+            "iops"
+        ].state
         for machine in ("vm1", "vm2")
     ]
     assert states == ["unknown", "at base"]
@@ -207,7 +211,10 @@ def test_nodes_on_one_disk_have_its_credit_once() -> None:
 
 def test_counters_that_did_not_move_in_time_say_nothing() -> None:
     buckets = credit_buckets.unknown(P15)
-    assert credit_buckets.since(buckets, Seen(5.0, 1.0, 1.0), Seen(5.0, 9.0, 9.0)) == buckets
+    assert (
+        credit_buckets.since(buckets, Seen(5.0, 1.0, 1.0), Seen(5.0, 9.0, 9.0))
+        == buckets
+    )
 
 
 # ------------------------------------------------------------------ what is made of it

@@ -23,7 +23,7 @@ from orchestrator.errors import RunError, UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData
-from orchestrator.planning import durations
+from orchestrator.planning import data_sizes
 from orchestrator.platforms import own_images
 from orchestrator.powers import Completed, ContainerSpec, Machine, MachineFacts, World
 from orchestrator.run import datasets, resource_needs
@@ -199,7 +199,7 @@ def test_data_in_memory_must_fit_into_half_of_it(far: Far, world: World) -> None
     plan = replace(plan, workloads=tuple(loads))
     needs = list(resource_needs.needs(plan, {"emulated": EmulatedTier()}, world))
     size_bytes, nodes = (
-        durations.data_bytes(loads[0]) or 0,
+        data_sizes.data_bytes(loads[0]) or 0,
         plan.profiles[0].cluster.nodes,
     )
     assert (

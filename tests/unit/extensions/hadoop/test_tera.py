@@ -26,7 +26,7 @@ from orchestrator.model import (
     Workload,
 )
 from orchestrator.parts import ClientLoad
-from orchestrator.planning import durations, owners, profiles, sizes
+from orchestrator.planning import data_sizes, owners, profiles, sizes
 from orchestrator.powers import Completed, World
 from tests import ROOT, hadoop
 from tests.fakes import FakeClock, FakePlatform, completed, fake_world
@@ -295,7 +295,7 @@ def test_what_is_started_is_said_and_a_store_beside_it_stays_what_it_is(
 
 def test_its_data_are_sized_as_those_of_a_database_are() -> None:
     load = shipped("gen")
-    assert durations.data_bytes(load) == 192_000_000
+    assert data_sizes.data_bytes(load) == 192_000_000
     _, (larger,), _ = sizes.with_data(
         a_plan().profiles, [load], factors.data_size("2GB")
     )
