@@ -21,7 +21,12 @@ from orchestrator.design import boxed_work
 from orchestrator.model import Workload
 from orchestrator.tier import Price
 
-FRONT = {True: "best at its price", False: "beaten", None: "value not decided"}
+# Whether another tier gives as much for less, or more for as much.
+FRONT = {
+    True: "best at its price",
+    False: "another is better value",
+    None: "value for money not proven",
+}
 _TEXTS_SHOWN = 3
 
 

@@ -17,6 +17,7 @@ from orchestrator.analysis.answers.brief_reasons import (
 )
 from orchestrator.analysis.answers.phrases import (
     closed,
+    money,
     opening,
     price_in_words,
     sentence,
@@ -89,19 +90,45 @@ def _of_varied(asked: Asked, answer: Answer, lines: Brief) -> Brief:
     word = answer.sureness.word
     if word in MOOT.values():
         how_sure = f"{sentence(word)} {how_sure}"
-    return replace(lines, what=what, why=_unvaried(asked, answer), how_sure=how_sure)
+    return replace(
+        lines,
+        what=what,
+        why=closed("; ".join(_why_of_varied(asked, answer))),
+        how_sure=how_sure,
+        price=_prices(answer),
+    )
 
 
-def _unvaried(asked: Asked, answer: Answer) -> str:
-    """Which tier is named for the workloads without a varied factor; empty if there are none."""
+def _prices(answer: Answer) -> str:
+    """What each tier costs that is named for a value.
+
+    `premium 103.68 USD, ultra 780.00 USD a month for the disks of your 3 nodes.`
+    """
+    amounts: dict[str, str] = {}
+    behind = ""
+    for part in answer.parts:
+        if part.purchase is None or part.purchase.price is None:
+            continue
+        price = part.purchase.price
+        amount = money(price.amount, price.currency)
+        amounts[part.purchase.tier] = f"{part.purchase.tier} {amount}"
+        behind = price_in_words(price).removeprefix(amount)
+    return closed(f"{', '.join(amounts.values())}{behind}")
+
+
+def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
+    """Which tier is named at the last value of a factor, and for what was not varied."""
     varied = {workload.workload for workload in asked.verdict.varied}
     varied |= {workload.workload for workload in asked.verdict.sweeps}
-    texts: list[str] = []
+    last_values: dict[str, str] = {}
+    for workload in asked.verdict.varied:
+        last_values[workload.workloads[-1]] = workload.values[-1]
     for part in answer.parts:
         is_varied = any(part.subject.startswith(name) for name in varied)
         if part.tier is not None and not is_varied:
-            texts.append(f"{part.tier} is enough for {part.subject}")
-    return closed("; ".join(texts))
+            yield f"{part.tier} is enough for {part.subject}"
+        if part.tier is not None and part.subject in last_values:
+            yield f"{part.tier} is enough at {last_values[part.subject]}"
 
 
 # ------------------------------------------------------------------ one profile
@@ -299,6 +326,9 @@ def _lost(answer: Answer) -> Iterator[str]:
         yield f"{tally.runs_lost} of {tally.runs_planned} runs left no figures"
 
 
+_MOST_NAMED = 3  # of workloads, in a line
+
+
 def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     proven: list[str] = []
     for part in parts:
@@ -311,6 +341,8 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     whose = ""
     if asked.campaign.plan.weights:
         whose = " by the weighted mean of the workloads"
+    elif len(proven) > _MOST_NAMED:
+        whose = f" for {len(proven)} of {len(parts)} loads"
     elif len(parts) > 1:
         whose = f" for {units.listed(proven)}"
     yield f"proven{whose} at {_level()} confidence, by {runs}"

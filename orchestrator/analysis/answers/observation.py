@@ -104,7 +104,7 @@ def observation_answer(
 def _sureness(observed: AnsweredObservation, seconds_command: str) -> Sureness:
     """Caps are a matter of seconds, so that of longer sums nothing but bounds follows."""
     tolerance = percent_in_words(observed.tolerance)
-    allowed = f"Tolerance: {tolerance} of the time at a cap."
+    allowed = f"Allowed: {tolerance} of the time at a disk's limit (`--at-cap`)."
     text = f"Nothing was loaded, and no such disk was touched. {allowed}"
     share = observed.tolerance
     advice = _advice(observed, seconds_command)

@@ -226,14 +226,15 @@ def _brief(
         if len(chosen) == 1:
             disks = "The cheapest that is"
         why = f"{disks} predicted to meet {units.listed(list(slo))}."
-        next_step = "The commands below measure that, as the run was measured."
+        next_step = "Measure that, by the commands of `-o table` or `-o md`."
     how_sure = "Predicted, not measured."
     chances: list[str] = []
     for prediction in chosen:
+        chance = chance_in_words(prediction)
+        if len(chosen) > 1:
+            chance = f"{specified(prediction.tier)} {chance}"
         if prediction.chance is not None:
-            chances.append(
-                f"{specified(prediction.tier)} {chance_in_words(prediction)}"
-            )
+            chances.append(chance)
     if chances:
         how_sure = f"{how_sure} Chance to meet the SLO: {', '.join(chances)}."
     how_sure = " ".join([how_sure, *doubts_in_words(predictions)])

@@ -75,16 +75,16 @@ def _rows(
         label = f"{cell.tier}, measured"
         in_words = f"{figure_in_short(name, measured)}, measured"
         yield _row(cell.tier, label, "not compared", (measured,) * 3, factor, in_words)
-    labels: dict[str, int] = {}
+    labels: set[str] = set()
     for prediction in predictions:
         figure = prediction.figures.get(name)
         if figure is None:
             continue
         label = _label(prediction)
-        labels[label] = labels.get(label, 0) + 1
-        if labels[label] > 1:
-            # The axis has one row for each label.
-            label = f"{label} ({labels[label]})"
+        if label in labels:
+            # Several sizes of one row at one price are alike: the table has them all.
+            continue
+        labels.add(label)
         ends = (figure.value, figure.low, figure.high)
         in_words = f"{figure_in_short(name, figure.value)}, predicted"
         yield _row(prediction.tier, label, _price(prediction), ends, factor, in_words)

@@ -148,6 +148,8 @@ def _measured_once(index: ReportIndex, workload: str) -> str:
             texts.append(f"{tier} {wording.value_with_unit(cell)}")
     if not texts:
         return ""
+    if len(index.tiers) == 1:
+        return f"One run: {texts[0]}."
     return f"One run each: {', '.join(texts)}."
 
 

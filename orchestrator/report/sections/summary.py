@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from orchestrator import units
 from orchestrator.analysis import results
 from orchestrator.analysis.answers import speeds
+from orchestrator.analysis.answers.headline_figures import LATENCY_AVG, LATENCY_P99
 from orchestrator.analysis.conclusions import CellSummary, Delta
 from orchestrator.analysis.statistics.looks import repetitions
 from orchestrator.report import wording
@@ -157,8 +158,14 @@ def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
     label = _runs_of_baseline(index, summaries.values())
     notes = index.notes(workload, name)
     row = {"Tier": Cell(name, label, tier=name, notes=notes)}
+    metrics = index.compared_metrics(workload)
     for column, summary in summaries.items():
-        row[column] = index.value_cell(name, workload, summary, wording.value_with_unit)
+        if summary is None:
+            row[column] = _lacking(index, name, workload, metrics[column])
+        else:
+            row[column] = index.value_cell(
+                name, workload, summary, wording.value_with_unit
+            )
     return row
 
 
@@ -230,7 +237,17 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
 def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
     """Why there is none: a value on one side, or on both, is missing."""
     if index.cell(contender, workload, metric) is None:
-        return Cell(index.absence(contender, workload), missing=True)
-    if index.cell(index.verdict.baseline, workload, metric) is None:
-        return Cell("baseline: no figure", missing=True)
+        return _lacking(index, contender, workload, metric)
+    baseline = index.verdict.baseline
+    if index.cell(baseline, workload, metric) is None:
+        lacking = _lacking(index, baseline, workload, metric)
+        return Cell(f"{baseline}: {lacking.text}", lacking.detail, missing=True)
     return Cell("no change", missing=True)
+
+
+def _lacking(index: ReportIndex, tier: str, workload: str, metric: str) -> Cell:
+    """Why a tier has no value of a metric: its runs are lost, or were too short for a p99."""
+    average = index.cell(tier, workload, LATENCY_AVG)
+    if metric == LATENCY_P99 and average is not None:
+        return Cell("no p99", "too few transactions", missing=True)
+    return Cell(index.absence(tier, workload), missing=True)

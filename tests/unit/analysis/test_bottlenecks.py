@@ -280,7 +280,7 @@ def test_reading_back_what_memory_could_not_hold_is_the_disk_s_latency() -> None
     found = node_cause.judge(Evidence(**TPCC), V2, "node-1")
     assert found.name == "latency_bound", found.text
     assert "More memory would help too" in found.text
-    assert "waited for memory 8 % of the time" in found.text
+    assert "tasks waited for it 8 % of the time" in found.text
 
 
 def test_memory_is_said_beside_a_cap_too_and_only_under_pressure() -> None:

@@ -32,7 +32,7 @@ def test_a_tier_for_all_workloads_is_bought_at_the_price_of_the_profiles_nodes()
     brief = compared()
     assert brief.what == "Buy ultra: 780.00 USD a month for the disks of your 3 nodes"
     assert brief.why == (
-        "In tpcc 1.09 times the throughput of premium-v2, for 525.00 USD a month more."
+        "In tpcc ultra is 1.09 times as fast as premium-v2, for 525.00 USD a month more."
     )
     assert brief.how_sure == (
         "Proven for point-select, insert and tpcc at 95 % confidence, by 5 repetitions."
@@ -45,7 +45,7 @@ def test_a_dearer_tier_that_brings_no_more_is_named_with_its_price() -> None:
     brief = compared(workloads=("point-select",))
     assert brief.what.startswith("Buy premium-v2: 255.00 USD a month")
     assert brief.why == (
-        "In point-select 2.72 times the throughput of premium, for 151.32 USD a month more; "
+        "In point-select premium-v2 is 2.72 times as fast as premium, for 151.32 USD a month more; "
         "ultra is at most 5 % faster for 3.06 times the price."
     )
 

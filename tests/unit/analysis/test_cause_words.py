@@ -10,7 +10,7 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence
 
 def test_values_are_filled_in() -> None:
     cause = inside_causes.retried(Evidence(retried_pct=7.4), "node-2")
-    begin = "No resource was full, and 7 % of the transactions on node-2 failed"
+    begin = "No resource was full. Of the transactions on node-2 7 % failed"
     assert cause.text.startswith(begin)
 
 
@@ -28,8 +28,8 @@ def test_values_are_filled_in() -> None:
         ),  # as on idle servers
         (
             {"request_queued_avg_s": 0.002, "statement_avg_s": 0.02},
-            " Requests waited 2 ms each in the queue of node-1's tablet server, and a statement "
-            "takes 20 ms: they wait until a thread is free, or for CPU.",
+            " Requests waited 2 ms each in the queue of node-1's tablet server, of the "
+            "20 ms that a statement takes. They wait until a thread is free, or for CPU.",
         ),
         ({"requests_refused_per_s": 0.9}, ""),
         (
@@ -82,7 +82,7 @@ def test_what_helps_where_locks_are_held_until_a_sync_is_what_the_sync_waits_for
 ) -> None:
     values = Evidence(seen_locked_pct=60.0, idle_disk_latency_s=0.002, **seen)
     text = inside_causes.contention(values, "node-1").text
-    assert text.endswith(f"{helps}." if helps else "more sessions would not."), text
+    assert text.endswith(f"{helps}." if helps else "More sessions would not."), text
 
 
 @pytest.mark.parametrize(("at_cap_pct", "is_said"), [(10.0, True), (40.0, False)])

@@ -71,7 +71,10 @@ def test_what_the_disk_counted_is_in_the_text_of_a_bottleneck() -> None:
         ({"held_back_pct": 60.0}, "used 40 % of a cap: I/Os came in bursts."),
         ({**AT_CAP, "held_back_pct": 60.0}, "held I/Os back for 60 % of their time."),
         ({**AT_CAP, "held_back_pct": 104.0}, "held I/Os back for 100 % of their time."),
-        ({**AT_CAP, "held_back_pct": 2.0}, "for 2 % of their time: no cap is named."),
+        (
+            {**AT_CAP, "held_back_pct": 2.0},
+            "for 2 % of their time. So no cap is named.",
+        ),
     ],
 )
 def test_where_both_disagree_the_remark_says_so(

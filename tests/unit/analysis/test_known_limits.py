@@ -110,7 +110,7 @@ BURSTS = System(
 def test_a_cap_that_bursts_of_less_than_a_second_reach_is_told_as_that() -> None:
     limit = named(simulated(BURSTS)[1])
     assert (limit.cause, limit.evidence["held_pct"]) == ("iops_cap", 0.0)
-    assert "points to bursts shorter than a second" in limit.text, limit.text
+    assert "Bursts shorter than a second may reach it" in limit.text, limit.text
     gains = gains_pct(BURSTS)
     assert gains["iops"] > gains["latency"] + 5 > 10, gains
 
@@ -235,7 +235,7 @@ def test_few_sessions() -> None:
     system = replace(SLOW, sessions=4, reads=1.0, round_trip_s=0.015, cpu_s=0.02)
     limit = named(simulated(system)[1])
     assert limit.cause == "few_sessions", limit.text
-    assert "its 4 sessions spent their time computing" in limit.text
+    assert "Its 4 sessions spent their time computing" in limit.text
     gains = gains_pct(system)
     assert max(gains, key=lambda thing: gains[thing]) == "sessions", gains
 
@@ -349,7 +349,7 @@ def test_two_limits_that_are_close_are_not_told_apart() -> None:
     }
     close = of_ultra(values)
     assert (close.name, close.ahead_pct) == ("unattributed", None)
-    assert "told apart on node-1: the network and the disk's latency" in close.text
+    assert "told apart: the network and the disk's latency" in close.text
     apart = of_ultra(values | {"seen_reading_pct": 38.0})
     assert apart.name == "network_bound"
     reading = values | {"seen_reading_pct": 47.0, "cpu_pct": 60.0}

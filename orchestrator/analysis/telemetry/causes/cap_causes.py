@@ -113,9 +113,9 @@ def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
     together = percent(values.shared_of_cap_pct(kind.name))
     waits = instead_of_idle(values, "each I/O")
     text = (
-        f"All disks together were at {together} of the {kind.title} that they share, a "
-        f"limit of an account or a machine{waits}. A tier "
-        "with more would not help; a higher limit would."
+        f"All disks together were at {together} of the {kind.title} that they share{waits}. It "
+        "is a limit of an account or a machine. A tier with more would not help; a higher "
+        "limit would."
     )
     return Cause("shared_cap", text + memory_too(values))
 
@@ -191,8 +191,8 @@ def _short_bursts(kind: _Kind, values: Evidence, node: str, title: str) -> str:
         f"I/Os queue on {node} although its median second has {median} of the {title} "
         f"cap{rate}{waits}"
     )
-    bursts = "that points to bursts shorter than a second that reach it"
-    return f"{queued}: {bursts}; `--confirm` tells."
+    bursts = "Bursts shorter than a second may reach it"
+    return f"{queued}. {bursts}; `--confirm` tells."
 
 
 def _rate(kind: _Kind, values: Evidence) -> str:
@@ -214,9 +214,8 @@ def burst_exhausted(values: Evidence) -> Cause | None:
     before = number(values.iops_before_fall)
     after = number(values.iops_after_fall)
     text = (
-        f"Burst credit ran out while measuring: {before} IOPS before, {after} after. The "
-        "mean describes neither; measure with the bucket empty to see what the tier "
-        "sustains."
+        f"Burst credit ran out while measuring: {before} IOPS before, {after} after. The mean "
+        "describes neither. Measure with the bucket empty to see what the tier sustains."
     )
     return Cause("burst_exhausted", text)
 
@@ -228,8 +227,8 @@ def both_caps(values: Evidence, node: str) -> Cause:
     iops = percent(values.iops_of_cap_pct)
     bandwidth = percent(values.bandwidth_of_cap_pct)
     text = (
-        f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}): the "
-        "disk is the limit, and only a tier that raises both would help."
+        f"IOPS and bandwidth are both at their caps on {node} ({iops} and {bandwidth}). The "
+        "disk is the limit. Only a tier that raises both would help."
     )
     return Cause("unattributed", text)
 

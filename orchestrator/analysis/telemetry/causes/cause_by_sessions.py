@@ -178,14 +178,13 @@ def _two_limits(case: _FollowedCase) -> Cause:
     both_are_disk = ""
     if {case.most, case.second} <= {*_CAPS, "latency_bound"}:
         both_are_disk = (
-            " Both are the disk's, so a tier that is better in both would help."
+            " Both are the disk's: a tier that is better in both would help."
         )
     limits = f"{_TITLES[case.most]} and {_TITLES[case.second]}"
     by_how_much = f"{case.most_pct:.0f} % and {case.second_pct:.0f} %"
     text = (
-        "Two limits are too close, or took turns, to be told apart on "
-        f"{case.node}: {limits}; throughput follows "
-        f"them by about {by_how_much}.{both_are_disk}"
+        f"Two limits of {case.node} are too close, or took turns, to be told apart: {limits}. "
+        f"Throughput follows them by about {by_how_much}.{both_are_disk}"
     )
     return Cause("unattributed", text)
 

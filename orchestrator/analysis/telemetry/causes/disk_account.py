@@ -44,7 +44,7 @@ def _of_emulated(
     if used_pct >= CAP_PCT:
         return (
             f" Its disk used {percent(used_pct)} of a cap in the median second. By the disk's own "
-            f"count its limits held I/Os back for {counted} of their time: no cap is named."
+            f"count its limits held I/Os back for {counted} of their time. So no cap is named."
         )
     return ""
 

@@ -160,8 +160,8 @@ def wal_disk_bound(values: Evidence, node: str) -> Cause:
     syncing = percent(values.wal_disk_syncing_pct)
     caps = cap_use(values)
     text = (
-        f"A log sync was under way on the WAL's own disk of {node} {syncing} of the time, "
-        f"and commits wait for it{caps}. A faster disk for the WAL would help."
+        f"The WAL's own disk of {node} was syncing the log {syncing} of the time{caps}. Commits "
+        "wait for that. A faster disk for the WAL would help."
     )
     return Cause("wal_disk_bound", text)
 
@@ -180,9 +180,9 @@ def all_in_cache(values: Evidence, node: str) -> Cause:
         more_sessions = "; more sessions at a time would raise throughput"
     busy = percent(values.disk_busy_pct)
     text = (
-        f"{node}'s disk was busy {busy} of the time, and nothing "
-        "else was full: what sessions asked for was in memory. No disk would change "
-        f"that{more_sessions}. A larger data set, or less memory, would show the disk."
+        f"{node}'s disk was busy {busy} of the time, and nothing else was full. What sessions "
+        f"asked for was in memory. No disk would change that{more_sessions}. A larger data set, "
+        "or less memory, would show the disk."
     )
     return Cause("in_cache", text)
 
@@ -203,9 +203,8 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
     busy = percent(values.disk_busy_pct)
     caps = cap_use(values)
     text = (
-        f"Tasks waited for memory {waited} of the time on this machine, and {node}'s disk "
-        f"worked for {busy} of it{caps}: they waited for longer than it worked. "
-        "More memory would help."
+        f"Tasks waited for memory {waited} of the time on this machine. {node}'s disk worked "
+        f"for {busy} of it{caps}, which is less. More memory would help."
     )
     return Cause("memory_bound", text)
 
@@ -222,9 +221,9 @@ def _is_retried(values: Evidence) -> bool:
 
 def retried(values: Evidence, node: str) -> Cause:
     text = (
-        f"No resource was full, and {percent(values.retried_pct)} of the transactions on "
-        f"{node} failed or were tried again, because others changed the same rows. Fewer "
-        "transactions on the same rows would help; more sessions would not."
+        f"No resource was full. Of the transactions on {node} {percent(values.retried_pct)} "
+        "failed or were tried again, because others changed the same rows. Fewer transactions "
+        "on the same rows would help; more sessions would not."
     )
     return Cause("contention", text)
 
@@ -238,9 +237,9 @@ def _is_locked(values: Evidence) -> bool:
 def _locked(values: Evidence, _node: str) -> Cause:
     waited = percent(values.seen_locked_pct)
     text = (
-        f"No resource was full, and sessions at work waited {waited} of their time for locks "
-        "of other sessions. Fewer transactions on the same rows, or shorter ones, would help; "
-        "more sessions would not."
+        f"No resource was full. Sessions at work waited {waited} of their time for locks of "
+        "other sessions. Fewer or shorter transactions on the same rows would help. More "
+        "sessions would not."
     )
     return Cause("contention", text)
 
@@ -250,8 +249,8 @@ def contention(values: Evidence, node: str) -> Cause:
     held_by_syncs = _locks_held_by_syncs(values)
     text = (
         f"Sessions on {node} waited {waited} of their time for "
-        "locks of other sessions. Fewer transactions on the same rows, or shorter ones, "
-        f"would help; more sessions would not.{held_by_syncs}"
+        "locks of other sessions. Fewer or shorter transactions on the same rows would help. "
+        f"More sessions would not.{held_by_syncs}"
     )
     return Cause("contention", text)
 
@@ -274,9 +273,9 @@ def network_bound(values: Evidence, node: str) -> Cause:
     waited = percent(values.seen_idle_pct)
     client = percent(values.client_cpu_pct)
     text = (
-        f"Sessions on {node} waited {waited} of their time for the load generator or the "
-        f"way to it, and that used {client} of its CPU: the network between them is the "
-        "limit. A nearer or faster one would help."
+        f"Sessions on {node} waited {waited} of their time for the load generator or the way "
+        f"to it. The load generator used {client} of its CPU, so the network is the limit. A "
+        "nearer or faster one would help."
     )
     return Cause("network_bound", text)
 
@@ -291,7 +290,7 @@ def few_sessions(values: Evidence, node: str) -> Cause:
     used = f"{percent(values.cpu_pct)}{cap_use(values)}"
     sessions = values.sessions or 0.0
     text = (
-        f"Nothing was full most of the time ({node}'s CPU {used}); its {sessions:.0f} "
+        f"Nothing was full most of the time ({node}'s CPU {used}). Its {sessions:.0f} "
         f"sessions spent their time {spent}. More sessions at a time would raise throughput."
     )
     return Cause("few_sessions", text)

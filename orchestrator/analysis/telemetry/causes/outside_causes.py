@@ -163,10 +163,10 @@ def slow_host_disk(values: Evidence, node: str) -> Cause:
     idle_text = time(values.idle_disk_latency_s)
     held_back = percent(values.held_back_pct)
     text = (
-        f"What plays the disk of {node} was the limit, not the tier: each I/O takes "
-        f"{await_text}, of which the tier's latency is {idle_text}, and its limits kept it "
-        f"for {held_back} of that. The rest is this machine's own disk, "
-        "or want of its CPU: stop what else uses them, or take a faster machine."
+        f"What plays the disk of {node} was the limit, not the tier. Each I/O takes "
+        f"{await_text}, of which the tier's latency is {idle_text}. The tier's limits kept it "
+        f"for {held_back} of that. The rest is this machine's own disk, or want of its CPU. "
+        "Stop what else uses them, or take a faster machine."
     )
     return Cause("machine_bound", text)
 
@@ -210,12 +210,11 @@ def _service_cap(values: Evidence, node: str) -> Cause:
     cpu = percent(values.cpu_pct)
     host_cpu = percent(values.host_cpu_pct)
     text = (
-        f"Throughput of {node} stood at {rate} for {time_text} of the "
-        f"seconds (within 10 %), with its CPU ({cpu}) and that of its "
-        f"machine ({host_cpu}) free. That looks like a cap of the "
-        "service or of the way to it, and is inferred: neither is seen from here, and "
-        "streams that wait for answers stand still too. Repeat it with twice the `threads`: "
-        "a cap stays."
+        f"Throughput of {node} stood at {rate} for {time_text} of the seconds (within 10 %). "
+        f"Its CPU ({cpu}) and that of its machine ({host_cpu}) were free. That looks like a cap "
+        "of the service or of the way to it. It is inferred, because neither is seen from here. "
+        "Streams that wait for answers stand still too. Repeat it with twice the `threads`: a "
+        "cap stays."
     )
     return Cause("service_cap", text)
 

@@ -137,8 +137,8 @@ def memory_too(values: Evidence) -> str:
     if pressure_pct < MEMORY_PRESSURE_PCT:
         return ""
     return (
-        " More memory would help too: tasks waited for memory "
-        f"{percent(pressure_pct)} of the time, and what it cannot hold is read again."
+        f" More memory would help too: tasks waited for it {percent(pressure_pct)} of the time. "
+        "What it cannot hold is read again."
     )
 
 
@@ -158,9 +158,8 @@ def _requests_queued(values: Evidence, node: str) -> str:
     waited = time(queued_s)
     took = time(statement_s)
     return (
-        f" Requests waited {waited} each in the queue of {node}'s tablet server, "
-        f"and a statement takes {took}: they wait until a thread is free, "
-        "or for CPU."
+        f" Requests waited {waited} each in the queue of {node}'s tablet server, of the {took} "
+        "that a statement takes. They wait until a thread is free, or for CPU."
     )
 
 
