@@ -269,15 +269,12 @@ def save_predictions(
     answer: Brief = NO_BRIEF,
 ) -> None:
     """Saves what was predicted of other tiers, over what was before. `made_by`: the extension,
-    which shows it too. `answer`: what it says of them, for lists."""
-    fields: list[dict[str, Any]] = []
-    for prediction in predictions:
-        fields.append(asdict(prediction))
+    which shows it too."""
     content = {
         "schema_version": SCHEMA_VERSION,
         "made_by": asdict(made_by),
         "answer": asdict(answer),
-        "predictions": fields,
+        "predictions": [asdict(prediction) for prediction in predictions],
     }
     stored_json.write(campaign / _PREDICTIONS, content)
 

@@ -26,19 +26,24 @@ def report(
 ) -> None:
     """Shows the newest campaign again (or the one named); writes nothing. Of CAMPAIGN/RUN it shows
     what was predicted from that run."""
-    if _is_of_run(campaign, results):
+    if _is_of_run(app, campaign, results):
         _show_of_run(app, campaign, results)
         return
     app.show_again(app.folder(results, campaign))
 
 
-def _is_of_run(text: str, results: Path) -> bool:
-    """Whether it names a run: `CAMPAIGN/RUN`, or the run's folder. A path may name a campaign."""
+def _is_of_run(app: CampaignApp, text: str, results: Path) -> bool:
+    """Whether it names a run of a campaign: `CAMPAIGN/RUN`, or the run's folder. A path may name a
+    campaign, or nothing that there is."""
     if "/" not in text.rstrip("/"):
         return False
     for place in (Path(text), results / text):
         if plain_files.kind_of(place / "plan.json") != "nothing":
             return False
+    try:
+        app.folder(results, campaign_and_run(text).campaign)
+    except errors.UsageError:
+        return False
     return True
 
 

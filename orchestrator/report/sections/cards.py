@@ -168,6 +168,12 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
     """Every tier a dot with its 95 % interval. None for a sweep, whose figures are those of several
     loads, and where fewer than two tiers have the figure and no SLO stands beside it."""
     load = _load(index, workload)
+    if load is not None and index.answer.kind == "disks alone":
+        # What a matrix is read with takes long to load.
+        from orchestrator.report.sections import disk_picture
+
+        cells = disk_matrix.planned(load.options)
+        return disk_picture.picture(index, load, cells)
     decision = _decision(index, workload)
     if load is None or decision is None:
         return None

@@ -61,6 +61,9 @@ def test_the_first_screen_says_what_each_disk_gives(tmp_path: Path) -> None:
     (card,) = arrange(campaign, judge(campaign)).answers
     (line,) = card.in_sight
     assert card.headline == "", "no disk is named, and none was asked for"
+    assert card.picture is not None and card.picture.live is not None
+    dots = card.picture.live["datasets"]["tiers"]
+    assert [dot["tier"] for dot in dots] == ["premium", "ultra"]
     assert "premium gives at least " in line and " IOPS" in line
 
 
