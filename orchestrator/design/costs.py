@@ -6,22 +6,17 @@ beside the volumes of a run. Snapshots, network and a cloud's fee for the contro
 no part of it.
 """
 
-import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator import units
 from orchestrator.design import machines, node_disks
 from orchestrator.design.factors import EXISTING
-from orchestrator.errors import UsageError
+from orchestrator.design.purchase_prices import compare_prices
 from orchestrator.model import Note, Plan, Profile
 from orchestrator.tier import Price
 from orchestrator.tier_catalog import prices
-
-MAX_COST = "--max-cost"
-_LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})")
 
 
 @dataclass(frozen=True)
@@ -90,52 +85,6 @@ def is_rented(profile: Profile) -> bool:
     return tier.disk.is_real and bool(tier.price or provider_type)
 
 
-def bought_disks(profile: Profile) -> int:
-    """One for each node of the profile, and those that nodes have for their WAL alone."""
-    return profile.cluster.nodes_to_buy * profile.tier.count + log_disks_to_buy(profile)
-
-
-def log_disks_to_buy(profile: Profile) -> int:
-    """How many disks for WAL are bought: for each node as many as measured nodes have."""
-    cluster = profile.cluster
-    if node_disks.is_made_for_logs(profile.tier):
-        return cluster.nodes_to_buy
-    measured = len(node_disks.log_disks(profile.tier))
-    # Fewer nodes may be measured than are bought.
-    return math.ceil(measured * cluster.nodes_to_buy / max(1, cluster.nodes))
-
-
-def disks_monthly(profile: Profile) -> float | None:
-    """List price of all these disks; None if a part is not known, or in another currency."""
-    tier = profile.tier
-    price = tier.price
-    # Without a tier of its own the disk of the WAL costs as another one of the data.
-    log_price = (tier.wal or tier).price
-    # A sum without one part would make the tier look cheaper than it is.
-    if price is None or log_price is None or price.currency != log_price.currency:
-        return None
-    data_cost = price.monthly * profile.cluster.nodes_to_buy
-    return data_cost + log_price.monthly * log_disks_to_buy(profile)
-
-
-def monthly(profile: Profile, with_vms: bool) -> float | None:
-    """What the profile costs a month: its disks, and the cluster's machines if these count.
-
-    None if a price is not known. It is the cost of the profile's nodes (`nodes_to_buy`), however
-    few of them were measured.
-    """
-    amount = disks_monthly(profile)
-    if amount is None:
-        return None
-    if with_vms:
-        vm = profile.cluster.vm_price
-        price = profile.tier.price
-        if vm is None or price is None or vm.currency != price.currency:
-            return None
-        amount += vm.monthly * profile.cluster.nodes_to_buy
-    return round(amount, 2)
-
-
 def _disks(profile: Profile) -> int:
     """Disks of a class are rented for each run, beside those with the loaded data."""
     disk = profile.tier.disk
@@ -195,85 +144,6 @@ def total_in_words(things: Sequence[RentedItem], share: float = 1.0) -> str:
     return units.listed(amounts)
 
 
-class PriceComparison(NamedTuple):
-    """Whether and how tiers can be compared by price.
-
-    `with_vms`: machines count. `obstacle`: why costs cannot be compared. `doubt`: why a
-    comparison may be off. Both are empty texts where costs can be compared.
-    """
-
-    with_vms: bool
-    obstacle: str
-    doubt: str
-
-
-def compare_prices(profiles: Sequence[Profile]) -> PriceComparison:
-    """Machines of one kind cost the same for every tier, so disks alone are compared.
-
-    Unlike machines count, such as larger ones whose caps let a tier through.
-    """
-    disks = _disk_prices(profiles)
-    vms = _unlike_vm_prices(profiles)
-    compared = [*_known(disks), *_known(vms)]
-    unpriced_vms = _unpriced(vms)
-    obstacle = _obstacle(compared, _unpriced(disks), unpriced_vms)
-    doubt = ""
-    if not obstacle:
-        doubt = prices.unlike(compared)
-    # Currencies are never added: machines are then told beside the disks.
-    is_one_currency = len(_currencies(compared)) == 1
-    with_vms = bool(vms) and not unpriced_vms and is_one_currency
-    return PriceComparison(with_vms, obstacle, doubt)
-
-
-def _unlike_vm_prices(profiles: Sequence[Profile]) -> dict[str, Price | None]:
-    """Kind of machine → its price; empty if all tiers are on machines of one kind."""
-    kinds = {profile.cluster.vm for profile in profiles}
-    vms: dict[str, Price | None] = {}
-    if len(kinds) > 1:
-        for profile in profiles:
-            vms[profile.cluster.vm or "machines"] = profile.cluster.vm_price
-    return vms
-
-
-def _disk_prices(profiles: Sequence[Profile]) -> dict[str, Price | None]:
-    by_name = {profile.name: profile.tier.price for profile in profiles}
-    for profile in profiles:
-        if profile.tier.wal:
-            by_name[f"{profile.name}'s WAL"] = profile.tier.wal.price
-    return by_name
-
-
-def _known(by_name: Mapping[str, Price | None]) -> list[Price]:
-    return [price for price in by_name.values() if price]
-
-
-def _unpriced(by_name: Mapping[str, Price | None]) -> list[str]:
-    return [name for name, price in by_name.items() if price is None]
-
-
-def _obstacle(
-    compared: Sequence[Price],
-    unpriced_disks: Sequence[str],
-    unpriced_vms: Sequence[str],
-) -> str:
-    """Why costs cannot be compared: the most certain reason."""
-    if unpriced_disks:
-        return f"no price is known for {units.listed(unpriced_disks)}"
-    if unpriced_vms:
-        names = units.listed(unpriced_vms)
-        return f"tiers are on unlike machines, and no price is known for {names}"
-    currencies = _currencies(compared)
-    # Rates of exchange change daily, and tierbench has none.
-    if len(currencies) > 1:
-        return f"prices are in {units.listed(currencies)}"
-    return ""
-
-
-def _currencies(compared: Sequence[Price]) -> list[str]:
-    return list(dict.fromkeys(price.currency for price in compared))
-
-
 def notes(plan: Plan) -> tuple[Note, ...]:
     """What prices do to the campaign's answer, and what it costs itself."""
     return (*_price_notes(plan), *_cost_notes(plan))
@@ -331,96 +201,3 @@ def _cost_in_words(things: Sequence[RentedItem], longest_s: float) -> str:
     if unpriced:
         text += f"; the price of {units.listed(unpriced)} is not known"
     return text
-
-
-def affordable_s(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> float | None:
-    """How long the plan's things may still be rented for `limit`, as `check` passed it, after they
-    were for `elapsed_s`; None: no end."""
-    hourly = _hourly(rented(plan))
-    if not limit or not hourly:
-        return None
-    most, _ = limit_in(limit)
-    return max(0.0, most / hourly * 3600 - elapsed_s)
-
-
-def _hourly(things: Sequence[RentedItem]) -> float:
-    """What all of them cost in an hour, as far as prices are known."""
-    hourly = 0.0
-    for item in things:
-        if item.amount and item.hours:
-            hourly += item.amount / item.hours
-    return hourly
-
-
-def check(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> None:
-    """UsageError as of `limit_in`, if the plan would cost more than is left of the limit after
-    `elapsed_s`, or if that cannot be told: without a price, or with one in another currency."""
-    if not limit:
-        return
-    most, currency = limit_in(limit)
-    things = rented(plan)
-    unpriced = [item.title for item in things if item.price is None]
-    if unpriced:
-        raise _cost_unknown(limit, units.listed(unpriced))
-    # Parts before this one cost what their time cost, whatever was estimated.
-    spent = _hourly(things) * elapsed_s / 3600
-    amount = spent + _total_in(currency, things)
-    if amount > most:
-        raise _too_expensive(amount, spent, most, currency)
-
-
-def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
-    """UsageError if some of it has a price in another currency."""
-    sums = total(things)
-    others = [name for name in sums if name.upper() != currency]
-    if others:
-        raise _other_currency(currency, others)
-    return sum(sums.values())
-
-
-def _cost_unknown(limit: str, unpriced: str) -> UsageError:
-    return UsageError(
-        f"what the campaign costs cannot be held under {limit}, because no "
-        f"price is known for {unpriced}",
-        advice=(
-            "give `price` or a region in the profile's tier, and `vm_price` in "
-            "its cluster for its machines (docs/OPTIONS.md)"
-        ),
-    )
-
-
-def _other_currency(currency: str, others: Sequence[str]) -> UsageError:
-    return UsageError(
-        f"--max-cost is in {currency}, and there are prices in {units.listed(others)}",
-        advice="tierbench converts no currencies: give the limit, or the prices, in the "
-        "same",
-    )
-
-
-def _too_expensive(
-    amount: float, spent: float, most: float, currency: str
-) -> UsageError:
-    what = f"the campaign would cost {amount:,.2f} {currency}, more than {most:,.2f}"
-    if spent:
-        return UsageError(
-            f"{what}; {spent:,.2f} {currency} of it are spent",
-            advice="go on with more: --max-cost holds for all parts of a campaign",
-        )
-    return UsageError(
-        what,
-        advice=(
-            "take fewer repetitions, tiers or nodes, or a smaller scale. "
-            "--dry-run shows what makes the cost"
-        ),
-    )
-
-
-def limit_in(limit: str) -> tuple[float, str]:
-    """`5 USD` → amount and currency. UsageError for another text."""
-    match = _LIMIT.fullmatch(limit.strip())
-    if match is None:
-        raise UsageError(
-            f"--max-cost {limit!r} is no amount with its currency",
-            advice='write it as in --max-cost "5 USD"',
-        )
-    return float(match[1]), match[2].upper()

@@ -4,7 +4,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.design import costs, enforcement, node_disks, used_profiles
+from orchestrator.design import (
+    cost_limit,
+    costs,
+    enforcement,
+    node_disks,
+    used_profiles,
+)
 from orchestrator.design.factors import EXISTING
 from orchestrator.errors import UsageError
 from orchestrator.model import Note, Profile, Workload
@@ -150,7 +156,7 @@ def _rules(
     unchanged = _reasons(profiles, _nothing_to_change)
     yield _Rule("confirm", "--confirm", unchanged, is_refused=True)
     yield _Rule("price_list", "--prices", _same_prices(profiles, unpriced))
-    yield _Rule("max_cost", costs.MAX_COST, _reasons(profiles, _not_rented))
+    yield _Rule("max_cost", cost_limit.MAX_COST, _reasons(profiles, _not_rented))
 
 
 Planned = TypeVar("Planned", Profile, Workload)

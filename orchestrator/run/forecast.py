@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from orchestrator.design import costs
+from orchestrator.design import costs, purchase_prices
 from orchestrator.design.costs import RentedItem
 from orchestrator.errors import (
     NotAsked,
@@ -170,12 +170,12 @@ def _needs(plan: Plan, parts: Parts, world: World) -> Iterator[resource_needs.Ne
 
 
 def _costs(plan: Plan) -> Iterator[Cost]:
-    with_vms = costs.compare_prices(plan.tiers).with_vms
+    with_vms = purchase_prices.compare_prices(plan.tiers).with_vms
     for profile in plan.profiles:
         yield Cost(
             profile=profile.name,
-            disks=costs.bought_disks(profile),
-            monthly=costs.monthly(profile, with_vms),
+            disks=purchase_prices.bought_disks(profile),
+            monthly=purchase_prices.monthly(profile, with_vms),
             price=profile.tier.price,
             with_vms=with_vms,
         )

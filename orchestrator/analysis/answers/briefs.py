@@ -32,7 +32,7 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.answers.sureness import MOOT
 from orchestrator.analysis.answers.to_buy import stated_price
 from orchestrator.analysis.statistics import stats
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 
 
 def campaign_brief(asked: Asked, answer: Answer) -> Brief:
@@ -118,7 +118,7 @@ def _times_measured(answer: Answer) -> Iterator[str]:
 def _price_of_one_profile(asked: Asked) -> MonthlyPrice | None:
     """What the disks of the only profile cost a month at list price; None if that is not known."""
     profile = asked.campaign.plan.profile(asked.verdict.baseline)
-    amount = costs.disks_monthly(profile)
+    amount = purchase_prices.disks_monthly(profile)
     listed = profile.tier.price
     if amount is None or listed is None:
         return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from orchestrator.analysis.answers.asked import Asked
 from orchestrator.analysis.answers.record import DisksToBuy, MonthlyPrice, PriceScope
 from orchestrator.analysis.conclusions import ClusterDecision, Decision
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 from orchestrator.model import ClusterSpec, Profile
 from orchestrator.tier import Price
 
@@ -21,7 +21,7 @@ def disks_to_buy(
     profile = asked.campaign.plan.profile(tier)
     disk = profile.tier
     cluster = profile.cluster
-    log_disks = costs.log_disks_to_buy(profile)
+    log_disks = purchase_prices.log_disks_to_buy(profile)
     disks = cluster.nodes_to_buy * disk.count
     log_title: str | None = None
     if disk.wal is not None:

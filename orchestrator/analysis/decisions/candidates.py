@@ -6,7 +6,7 @@ from typing import Self
 
 from orchestrator import metrics, model, tier
 from orchestrator.analysis import results
-from orchestrator.design import costs, factors, latency_quantiles
+from orchestrator.design import factors, latency_quantiles, purchase_prices
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Candidate:
     def price(self) -> tier.Price | None:
         """The price of a disk for data."""
         # Disks for WAL may have another price, and without it the cost of the tier is not known.
-        if costs.disks_monthly(self.profile) is None:
+        if purchase_prices.disks_monthly(self.profile) is None:
             return None
         return self.profile.tier.price
 
@@ -168,7 +168,7 @@ class Candidate:
     @property
     def monthly_cost(self) -> float | None:
         """Price of the cluster's disks, those for WAL too, and of its machines if they count."""
-        return costs.monthly(self.profile, self.with_vms)
+        return purchase_prices.monthly(self.profile, self.with_vms)
 
     @property
     def numbers(self) -> tuple[int, ...]:

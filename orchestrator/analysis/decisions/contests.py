@@ -29,7 +29,7 @@ from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 from orchestrator.model import Doubt, Objective
 
 
@@ -200,7 +200,7 @@ def make_contest(
     """
     profiles = [candidate.profile for candidate in candidates]
     # Machines count in the cost of all tiers or of none, or costs could not be compared.
-    with_vms, no_prices, unlike_prices = costs.compare_prices(profiles)
+    with_vms, no_prices, unlike_prices = purchase_prices.compare_prices(profiles)
     priced = [replace(candidate, with_vms=with_vms) for candidate in candidates]
     not_compared = [replace(tier, with_vms=with_vms) for tier in outside]
     shared = [criterion for criterion in criteria if _all_have(criterion, priced)]

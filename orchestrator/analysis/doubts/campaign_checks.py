@@ -10,7 +10,12 @@ from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
-from orchestrator.design import costs, enforcement, latency_quantiles, rehearsal
+from orchestrator.design import (
+    enforcement,
+    latency_quantiles,
+    purchase_prices,
+    rehearsal,
+)
 from orchestrator.model import Doubt, Profile
 from orchestrator.tier import DiskKind, Price
 from orchestrator.tier_catalog import prices
@@ -103,7 +108,7 @@ def old_price(campaign: Results) -> Doubts:
         return
     today = datetime.fromtimestamp(began_s, UTC).date()
     # The price of machines matters only where it takes part in the comparison.
-    with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
+    with_vms, _, _ = purchase_prices.compare_prices(campaign.plan.tiers)
     for profile in campaign.plan.tiers:
         for bought in _bought(profile, with_vms):
             if bought.price and _is_old(bought.price, today):
@@ -112,7 +117,7 @@ def old_price(campaign: Results) -> Doubts:
 
 def unverified_price(campaign: Results) -> Doubts:
     """Prices that were read in a copy, of all tiers together."""
-    with_vms, _, _ = costs.compare_prices(campaign.plan.tiers)
+    with_vms, _, _ = purchase_prices.compare_prices(campaign.plan.tiers)
     names: list[str] = []
     for profile in campaign.plan.tiers:
         for bought in _bought(profile, with_vms):

@@ -18,6 +18,7 @@ from orchestrator import parts, units
 from orchestrator.cli import RESULTS
 from orchestrator.cli.common import campaign_files, completion, defaults, forms
 from orchestrator.cli.common.completion import among
+from orchestrator.design import cost_limit
 from orchestrator.errors import UsageError
 
 
@@ -70,9 +71,8 @@ def read_by(
 
 
 def _read_cost(text: str) -> object:
-    from orchestrator.design import costs
 
-    return costs.limit_in(text)
+    return cost_limit.limit_in(text)
 
 
 def _read_node_size(text: str) -> object:

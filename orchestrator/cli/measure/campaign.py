@@ -17,7 +17,7 @@ from orchestrator.cli.common.options import Measuring, Request
 from orchestrator.cli.measure import concluding, live_view, on_end, plans
 from orchestrator.cli.measure.database_choice import end_of_support, on_database
 from orchestrator.databases import PREFERRED
-from orchestrator.design import costs, machines
+from orchestrator.design import cost_limit, costs, machines
 from orchestrator.design.factors import EXISTING
 from orchestrator.design.used_profiles import on_nodes
 from orchestrator.errors import (
@@ -62,15 +62,15 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     """Runs the plan; returns its folder. Nothing of ours is left running. UsageError if it would
     cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
     left: then the report of what finished is written."""
-    costs.check(plan, request.max_cost)
+    cost_limit.check(plan, request.max_cost)
     room.require(request.results, app.cache)
-    most_s = costs.affordable_s(plan, request.max_cost)
+    most_s = cost_limit.affordable_s(plan, request.max_cost)
     with (
         _reported(app, begun_since_now(request.results), request.max_cost),
         app.at_work(plan.platform, plan.placing, most_s) as world,
     ):
         plan = _that_starts(app, plan, request, world)
-        costs.check(plan, request.max_cost)  # of another database
+        cost_limit.check(plan, request.max_cost)  # of another database
         parts = app.parts(world.platform)
         at_start = tuple(_notes_at_start(plan, parts, request.results, world))
         plan = replace(
@@ -252,8 +252,8 @@ def _affordable_s(begun: Resumption, app: App) -> float | None:
     outline = outlines.of_campaign(begun.before)
     elapsed_s = campaign_time.elapsed_before_s(outline, begun.folder, app.clock.now())
     rest = _rest(begun.plan, len(begun.finished))
-    costs.check(rest, begun.most_cost, elapsed_s)
-    return costs.affordable_s(begun.plan, begun.most_cost, elapsed_s)
+    cost_limit.check(rest, begun.most_cost, elapsed_s)
+    return cost_limit.affordable_s(begun.plan, begun.most_cost, elapsed_s)
 
 
 def _command_anew(app: App, asked: Measuring) -> str | None:

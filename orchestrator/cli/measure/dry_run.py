@@ -18,7 +18,7 @@ from orchestrator.cli.common import console
 from orchestrator.cli.common.app import App
 from orchestrator.cli.measure.reaching import Reached, reach
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.design import boxed_work, costs
+from orchestrator.design import boxed_work, cost_limit, costs
 from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
 from orchestrator.parts import Parts
 from orchestrator.planning import planned_loads
@@ -72,7 +72,7 @@ def show(
         unchecked=(*reached.unchecked, *ahead.unchecked),
     )
     try:
-        costs.check(plan, max_cost)
+        cost_limit.check(plan, max_cost)
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
     facts = {
@@ -318,7 +318,7 @@ def _cluster_words(cluster: ClusterSpec) -> Iterator[str]:
 
 def _rented_table(ahead: Forecast) -> RenderableType:
     sums = costs.total_in_words(ahead.rented) or "not known"
-    caption = f"in all {sums}; {costs.MAX_COST} refuses what is more"
+    caption = f"in all {sums}; {cost_limit.MAX_COST} refuses what is more"
     columns = ("Rented", "For at most", "At list price")
     rows = _rented(ahead)
     return _table(columns, rows=rows, title="The campaign itself", caption=caption)

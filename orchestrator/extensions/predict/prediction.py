@@ -23,7 +23,7 @@ from orchestrator.analysis.results import (
     whole,
 )
 from orchestrator.analysis.statistics.stats import percentile_min_count
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 from orchestrator.extensions.predict import demands
 from orchestrator.extensions.predict.courses import Simulated
 from orchestrator.extensions.predict.demands import (
@@ -135,7 +135,7 @@ class Predictor:
         if with_vms:
             scope = "disks and machines"
             machine = profile.cluster.vm or ""
-        amount = costs.monthly(profile, with_vms)
+        amount = purchase_prices.monthly(profile, with_vms)
         if amount is None:
             return replace(prediction, machine=machine)
         price = stated_price(profile, amount, prediction.currency, scope)

@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import campaign
-from orchestrator.design import costs
+from orchestrator.design import cost_limit
 from orchestrator.errors import EXIT_UNAVAILABLE, LeftBehindError, UnavailableError
 from orchestrator.platforms.dry import NobodyElse
 from orchestrator.system import store
@@ -38,9 +38,9 @@ class Alarmed(Log):
 
 def test_how_long_a_limit_lasts() -> None:
     plan = real(a_plan(), price=Price(73.0, "USD", "eastus", "2026-09", "a list"))
-    assert costs.affordable_s(plan, "0.20 USD") == pytest.approx(2 * 3600)
-    assert costs.affordable_s(plan, None) is None
-    assert costs.affordable_s(a_plan(), "0.20 USD") is None, "nothing is rented"
+    assert cost_limit.affordable_s(plan, "0.20 USD") == pytest.approx(2 * 3600)
+    assert cost_limit.affordable_s(plan, None) is None
+    assert cost_limit.affordable_s(a_plan(), "0.20 USD") is None, "nothing is rented"
 
 
 def test_at_the_limit_the_run_ends_and_what_finished_is_reported(

@@ -21,7 +21,7 @@ from orchestrator.cli import main
 from orchestrator.cli.common import forms
 from orchestrator.cli.common.options import Compared, Request, _options
 from orchestrator.cli.measure.campaign_app import CampaignApp
-from orchestrator.design import costs
+from orchestrator.design import cost_limit
 from orchestrator.design.used_profiles import as_used
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
@@ -234,7 +234,7 @@ def _seen(option: str, request: Request) -> object:
     plan = planned(request)
     if option == "max_cost":
         try:
-            costs.check(plan, request.max_cost)
+            cost_limit.check(plan, request.max_cost)
         except UsageError:
             return "refused"
         return "let pass"

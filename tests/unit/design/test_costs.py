@@ -10,7 +10,13 @@ from dataclasses import replace
 
 import pytest
 
-from orchestrator.design import costs, rehearsal, varied_profiles
+from orchestrator.design import (
+    cost_limit,
+    costs,
+    purchase_prices,
+    rehearsal,
+    varied_profiles,
+)
 from orchestrator.errors import UsageError
 from orchestrator.facts import Varied
 from orchestrator.model import Plan, Profile
@@ -79,7 +85,7 @@ def test_data_that_are_kept_are_volumes_of_their_own() -> None:
 def test_emulated_disks_cost_nothing_and_nothing_is_said() -> None:
     made = plan_of({"price": TEN_CENTS})
     assert costs.rented(made) == () and costs.notes(made) == ()
-    costs.check(made, "0 USD")
+    cost_limit.check(made, "0 USD")
 
 
 def test_a_disk_of_ones_own_is_not_rented() -> None:
@@ -123,7 +129,7 @@ def test_a_machine_without_a_price_is_said_and_cannot_be_held_under_a_limit() ->
     with pytest.raises(
         UsageError, match="no price is known for 3 × azure/D8"
     ) as refused:
-        costs.check(made, "500 USD")
+        cost_limit.check(made, "500 USD")
     assert "`vm_price`" in refused.value.advice
 
 
@@ -155,8 +161,8 @@ def test_the_note_says_amount_and_what_is_not_known() -> None:
 
 
 def test_a_plan_within_the_limit_passes() -> None:
-    costs.check(plan_of(MOUNTED, hours=2.0), "0.61 usd")
-    costs.check(plan_of(MOUNTED, hours=200.0), None)
+    cost_limit.check(plan_of(MOUNTED, hours=2.0), "0.61 usd")
+    cost_limit.check(plan_of(MOUNTED, hours=200.0), None)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +183,7 @@ def test_a_limit_that_does_not_hold_or_cannot_be_told_is_refused(
     change: dict[str, object], limit: str, words: str
 ) -> None:
     with pytest.raises(UsageError, match=words):
-        costs.check(plan_of({**MOUNTED, **change}, hours=2.0), limit)
+        cost_limit.check(plan_of({**MOUNTED, **change}, hours=2.0), limit)
 
 
 def test_a_rehearsal_rents_nothing() -> None:
@@ -262,10 +268,10 @@ def test_the_price_is_that_of_the_profiles_nodes_and_never_of_fewer(
 ) -> None:
     fitted = started(of_three({"price": TEN_CENTS}), nodes)
     assert fitted.cluster.nodes == measured
-    assert costs.bought_disks(fitted) == bought
-    assert costs.monthly(fitted, with_vms=False) == 73.0 * bought
+    assert purchase_prices.bought_disks(fitted) == bought
+    assert purchase_prices.monthly(fitted, with_vms=False) == 73.0 * bought
     on_machines = replace(fitted, cluster=replace(fitted.cluster, vm_price=TEN_CENTS))
-    assert costs.monthly(on_machines, with_vms=True) == 2 * 73.0 * bought
+    assert purchase_prices.monthly(on_machines, with_vms=True) == 2 * 73.0 * bought
 
 
 def test_disks_for_the_log_are_bought_for_all_nodes_too() -> None:
@@ -274,14 +280,14 @@ def test_disks_for_the_log_are_bought_for_all_nodes_too() -> None:
         for number in (1, 2, 3)
     }
     fitted = started(of_three({**MOUNTED, "disks": pairs}), 1)
-    assert costs.bought_disks(fitted) == 6
-    assert costs.monthly(fitted, with_vms=False) == 6 * 73.0
+    assert purchase_prices.bought_disks(fitted) == 6
+    assert purchase_prices.monthly(fitted, with_vms=False) == 6 * 73.0
 
 
 def test_a_number_of_nodes_that_is_varied_costs_as_many_nodes() -> None:
     fitted = started(of_three({"price": TEN_CENTS}), 6)
     one = varied_profiles.on_cluster(fitted.cluster, Varied("tpcc", "nodes", "1", 1))
-    assert costs.monthly(replace(fitted, cluster=one), with_vms=False) == 73.0
+    assert purchase_prices.monthly(replace(fitted, cluster=one), with_vms=False) == 73.0
 
 
 def test_currencies_are_never_added() -> None:
@@ -291,7 +297,7 @@ def test_currencies_are_never_added() -> None:
         profile = of_three({"price": TEN_CENTS})
         cluster = replace(profile.cluster, vm=vm, vm_price=IN_EUROS)
         profiles.append(replace(profile, name=vm, cluster=cluster))
-    compared = costs.compare_prices(profiles)
+    compared = purchase_prices.compare_prices(profiles)
     assert compared.obstacle == "prices are in USD and EUR" and not compared.with_vms
-    assert costs.monthly(profiles[0], with_vms=True) is None
-    assert costs.monthly(profiles[0], with_vms=False) == 3 * 73.0
+    assert purchase_prices.monthly(profiles[0], with_vms=True) is None
+    assert purchase_prices.monthly(profiles[0], with_vms=False) == 3 * 73.0

@@ -10,7 +10,7 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.design import costs, used_profiles
+from orchestrator.design import purchase_prices, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
@@ -119,13 +119,13 @@ def test_an_emulated_log_has_limits_and_a_price_of_its_own(
     assert log is not None and isinstance(log.disk, Emulated)
     assert (data.limits.iops, log.limits.iops) == (1_100, iops)
     assert log.limits.bytes_per_s == bytes_per_s
-    assert costs.bought_disks(fitted) == 6
+    assert purchase_prices.bought_disks(fitted) == 6
     if log.price is None:
-        assert costs.disks_monthly(fitted) is None
+        assert purchase_prices.disks_monthly(fitted) is None
     else:
         assert data.price is not None
         both = data.price.monthly + log.price.monthly
-        assert costs.disks_monthly(fitted) == pytest.approx(3 * both)
+        assert purchase_prices.disks_monthly(fitted) == pytest.approx(3 * both)
 
 
 def test_results_keep_an_emulated_log() -> None:
@@ -177,16 +177,16 @@ def test_each_disk_costs_the_price_of_its_own_tier() -> None:
     fitted = used_profiles.on_nodes(profile("azure/P10"), 3)
     data, wal = fitted.tier.price, fitted.tier.wal and fitted.tier.wal.price
     assert data and wal and wal.monthly < data.monthly
-    assert costs.disks_monthly(fitted) == pytest.approx(
+    assert purchase_prices.disks_monthly(fitted) == pytest.approx(
         3 * data.monthly + 3 * wal.monthly
     )
-    assert costs.bought_disks(fitted) == 6
+    assert purchase_prices.bought_disks(fitted) == 6
 
 
 def test_without_a_price_of_the_log_tiers_are_not_compared_by_price() -> None:
     fitted = used_profiles.on_nodes(profile("{iops: 900}"), 3)
-    assert costs.disks_monthly(fitted) is None
-    assert "x's WAL" in costs.compare_prices([fitted])[1]
+    assert purchase_prices.disks_monthly(fitted) is None
+    assert "x's WAL" in purchase_prices.compare_prices([fitted])[1]
 
 
 def test_results_keep_the_log_tier_and_others_have_no_such_key() -> None:

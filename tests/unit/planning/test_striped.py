@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import TypeAdapter
 
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 from orchestrator.errors import UsageError
 from orchestrator.model import Profile
 from orchestrator.planning import project_files
@@ -64,8 +64,8 @@ def test_a_disk_whose_limits_are_shared_gives_what_its_formula_gives_for_all() -
 
 def test_the_number_of_disks_is_told_and_paid() -> None:
     three_nodes = profile("{type: azure/P30, count: 4}")
-    assert costs.bought_disks(three_nodes) == 12
-    assert costs.disks_monthly(three_nodes) == pytest.approx(3 * 540.68)
+    assert purchase_prices.bought_disks(three_nodes) == 12
+    assert purchase_prices.disks_monthly(three_nodes) == pytest.approx(3 * 540.68)
 
 
 def test_a_machine_takes_so_many_disks() -> None:

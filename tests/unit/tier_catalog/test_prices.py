@@ -16,7 +16,7 @@ import pytest
 
 from orchestrator import tier_catalog
 from orchestrator.cli.prepare import prices as command
-from orchestrator.design import costs
+from orchestrator.design import purchase_prices
 from orchestrator.errors import UsageError
 from orchestrator.planning import project_files
 from orchestrator.tier_catalog import azure_prices, prices
@@ -75,7 +75,7 @@ def test_disks_and_machines_are_compared_as_shipped() -> None:
     (row,) = CATALOG.vm("azure/Standard_D16s_v5").prices
     vm_price = prices.stated(row, prices.monthly(row) or 0.0)
     cluster = replace(small.cluster, vm="azure/Standard_D16s_v5", vm_price=vm_price)
-    assert costs.compare_prices((small, replace(small, cluster=cluster))) == (
+    assert purchase_prices.compare_prices((small, replace(small, cluster=cluster))) == (
         True,
         "",
         "",
