@@ -102,7 +102,7 @@ def record_rented(seconds: float, world: World) -> recorded_disk.RecordedDisk:
             place = subprocess.run(
                 argv, capture_output=True, text=True, check=True
             ).stdout.strip()
-            return recording.record(Path(place), effort, world)
+            return recording.record(Path(place), effort, world, allow_root_disk=False)
 
 
 def rehearsed(disk: recorded_disk.RecordedDisk) -> Tier:

@@ -292,7 +292,7 @@ def test_a_recorded_disk_is_rehearsed(world: World) -> None:
     """Stands for a rented disk: one with a tail is recorded, and played from the file alone."""
     effort = recording.RecordingEffort(32 * 2**20, rate_s=0.8, latency_s=9.0)
     with mounted_disk(world, TAILED) as place:
-        found = recording.record(place, effort, world)
+        found = recording.record(place, effort, world, allow_root_disk=False)
         assert list(place.iterdir()) == []
     assert found.limits is not None and found.device["file_system"] == "xfs"
     disk = recorded_disk.read("disk.json", json.dumps(found.model_dump()))

@@ -16,7 +16,7 @@ from orchestrator.analysis.results import RunData
 from orchestrator.analysis.telemetry.causes import bottlenecks, node_cause, slow_nodes
 from orchestrator.analysis.telemetry.causes.cause import Cause
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
-from orchestrator.analysis.telemetry.use import disk_seconds, node_use
+from orchestrator.analysis.telemetry.use import disk_cap_use, disk_seconds, node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
@@ -143,6 +143,61 @@ def judged(figures: Mapping[str, float], tier: Tier = TIER, without: str = "") -
 )
 def test_rules(figures: Mapping[str, float], verdict: str) -> None:
     assert judged(figures).name == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "border", "others", "verdict"),
+    [
+        ("cpu_pct", 85.0, {}, "cpu_bound"),
+        ("throttled_pct", 50.0, {}, "cpu_bound"),
+        ("client_cpu_pct", 80.0, {}, "client_bound"),
+        ("host_cpu_pct", 90.0, {}, "machine_bound"),
+        ("wal_disk_syncing_pct", 50.0, {}, "wal_disk_bound"),
+        ("wal_iops_of_cap_pct", 95.0, {}, "wal_disk_bound"),
+        ("seen_locked_pct", 50.0, {}, "contention"),
+        ("retried_pct", 5.0, {}, "contention"),
+        # More than twice as much as the disk is busy, and in 5 % of the time at least.
+        ("memory_pressure_pct", 60.0, {"disk_busy_pct": 30.0}, "memory_bound"),
+        ("memory_pressure_pct", 5.0, {"disk_busy_pct": 2.0}, "memory_bound"),
+    ],
+)
+def test_a_rule_holds_from_its_border_on(
+    name: str, border: float, others: Mapping[str, float], verdict: str
+) -> None:
+    assert judged({**others, name: border}).name == verdict
+    assert judged({**others, name: border - 0.01}).name == "unattributed"
+
+
+# A disk whose requests take 2 ms while it is idle, at its cap of 1,000 a second.
+FULL: Mapping[str, float] = {
+    "idle_disk_latency_s": 0.002,
+    "disk_await_s": 0.0039,
+    "disk_iops": 1_000.0,
+    "iops_of_cap_pct": 100.0,
+    "disk_queue_depth": 1.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("figures", "holds_back"),
+    [
+        ({}, False),
+        # They queue behind it: they take twice as long as on the idle disk.
+        ({"disk_await_s": 0.004}, True),
+        # Those in flight would do 1.25 times as many without it, by Little's law.
+        ({"disk_queue_depth": 2.49}, False),
+        ({"disk_queue_depth": 2.5}, True),
+        ({"disk_queue_depth": 2.5, "disk_iops": 0.0}, False),
+        # How fast it is while idle is not known: so many in flight are a queue.
+        ({"idle_disk_latency_s": 0.0, "disk_queue_depth": 1.99}, False),
+        ({"idle_disk_latency_s": 0.0, "disk_queue_depth": 2.0}, True),
+    ],
+)
+def test_a_cap_that_is_reached_holds_back_from_each_border_on(
+    figures: Mapping[str, float], holds_back: bool
+) -> None:
+    values = Evidence(**{**FULL, **figures})
+    assert disk_cap_use.binds("iops", values, TIER) is holds_back
 
 
 # ------------------------------------------------------------------ two shipped runs at smoke scale

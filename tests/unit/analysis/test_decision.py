@@ -12,6 +12,7 @@ from orchestrator.analysis.conclusions import Decision
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.decisions.candidates import LATENCIES, THROUGHPUT, Candidate
 from orchestrator.analysis.decisions.contests import make_contest
+from orchestrator.analysis.statistics import stats
 from orchestrator.tier import NodeDisks, Price, RealDisks
 from orchestrator.units import format_quantity
 from tests.campaigns import build_campaign, build_profile
@@ -118,6 +119,23 @@ def test_two_repetitions_are_enough_to_say_at_which_margin_a_tier_is() -> None:
         "premium is at most " in found.reason
         and " % worse than the best and ultra " in found.reason
     ), found.reason
+
+
+def test_of_two_repetitions_the_noise_is_that_of_all_tiers_where_there_are_more() -> (
+    None
+):
+    """Two tiers have no others: their noise is their own."""
+    cheap, dear = [1900.0, 1960.0], [2000.0, 2010.0]
+    pair = [candidate("premium", cheap), candidate("ultra", dear)]
+    (shown,) = decide(*pair).offers[0].worst
+    alone = stats.ratio_of_means(dear, cheap, 0.90)
+    assert alone.interval_pct is not None
+    assert (shown.ci_low_pct, shown.ci_high_pct) == pytest.approx(alone.interval_pct)
+    third = candidate("premium-v2", [1980.0, 1990.0])
+    (beside,) = decide(*pair, third).offers[0].worst
+    pooled = stats.ratio_of_two_blocks(dear, cheap, [[1980.0, 1990.0]], 0.90)
+    assert pooled.interval_pct is not None
+    assert (beside.ci_low_pct, beside.ci_high_pct) == pytest.approx(pooled.interval_pct)
 
 
 def test_latency_more_than_twice_as_long_is_no_loss_to_be_offered() -> None:
@@ -234,6 +252,14 @@ def test_a_rival_held_back_by_the_machine_leaves_it_open(cause: str) -> None:
         in found.reason
     )
     assert [offer.standing for offer in found.offers] == ["not enough", "open", "open"]
+
+
+def test_a_tier_that_only_some_declare_as_much_as_declares_the_least() -> None:
+    alike = candidate("premium", FAST, priced=False)
+    twin = replace(alike, profile=replace(alike.profile, name="twin"))
+    larger = candidate("ultra", FAST, priced=False)
+    found = decide(alike, twin, larger, tiers=["premium", "twin", "ultra"])
+    assert "and declares the lowest limits of them" in found.reason
 
 
 def test_one_repetition_decides_nothing() -> None:

@@ -195,9 +195,10 @@ def test_the_overhead_is_what_the_kernel_saw_and_the_server_did_not() -> None:
             "overhead_us": 120.0,
         },
     }
-    assert host_load.overheads(first, timed(60, 0.1, 0.1, 110.0)) == {}, (
-        "too few to say"
-    )
+    too_few = timed(10 + 99, 0.1, 0.1, 110.0)
+    enough = timed(10 + 100, 0.1, 0.1, 110.0)
+    assert host_load.overheads(first, too_few) == {}
+    assert host_load.overheads(first, enough)["read"]["ios"] == 100
     assert host_load.overheads(first, host_load.Reading(0, 0)) == {}
 
 

@@ -299,6 +299,9 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
         ({}, ""),
         ({"node-1": (0.0, 90.0)}, ""),
         ({"node-1": (40.0, 0.0)}, ""),
+        # How much was left is not known: nothing is said of it.
+        ({"node-1": (40.0, None)}, ""),
+        ({"node-1": (None, 90.0)}, ""),
         ({"node-1": (20.0, 80.0), "node-2": (70.0, 5.0)}, "in 70 % … 80 %"),
         ({"node-1": (70.0, 5.0), "node-2": (20.0, 80.0)}, "in 70 % … 80 %"),
         # One that never drew on its credit has all of it, and says nothing.
@@ -306,7 +309,7 @@ def test_burst_credit_left(start_pct: float, raised: bool) -> None:
     ],
 )
 def test_burst_credit_left_is_told_of_the_disks_at_the_worst(
-    disks: dict[str, tuple[float, float]], words: str
+    disks: dict[str, tuple[float | None, float | None]], words: str
 ) -> None:
     """`disks`: node → time above the base rate and credit left, in %."""
     record = small().runs[0].record
@@ -400,6 +403,18 @@ def test_totals_that_differ(own: int, failures: int, raised: bool) -> None:
     assert ("totals differ" in kinds(campaign)) is raised
 
 
+@pytest.mark.parametrize(("counted", "raised"), [(1_120, False), (1_121, True)])
+def test_totals_of_a_short_run_may_differ_by_what_is_under_way(
+    counted: int, raised: bool
+) -> None:
+    """Two transactions of each of 60 threads: one at either end."""
+    generator = {"sysbench_transactions": counted, "recorded_transactions": 1_000}
+    campaign = small(
+        change=lambda r: replace(r, facts={**r.facts, "generator": generator})
+    )
+    assert ("totals differ" in kinds(campaign)) is raised
+
+
 @pytest.mark.parametrize(
     ("asked", "running", "doubted"),
     [
@@ -452,6 +467,7 @@ def test_one_address_for_several_nodes_is_told() -> None:
     assert kind not in kinds(small(change=facts(hosts=list("abc"), nodes_known=3)))
     assert kind not in kinds(small(change=facts(hosts=["a"], nodes_known=1)))
     assert kind not in kinds(small(change=facts(hosts=["a"])))  # not known
+    assert kind not in kinds(small(change=facts(nodes_known=3))), "none is named"
 
 
 @pytest.mark.parametrize("generator", ["sysbench-stock", "benchbase"])

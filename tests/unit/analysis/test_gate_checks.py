@@ -100,10 +100,16 @@ def test_runs_between_a_gate_that_passed_and_one_that_did_not() -> None:
     assert "IOPS, 4 KiB random read slow" in doubts[0].text
 
 
-def test_a_disk_that_was_not_checked_after_its_last_run() -> None:
-    assert [doubt.kind for doubt in found(campaign(gate(-20, 5_000)))] == [
-        "no gate afterwards"
-    ]
+@pytest.mark.parametrize("taken_s", [-20, 100, 230])
+def test_a_disk_that_was_not_checked_after_its_last_run(taken_s: float) -> None:
+    """After the first run, and after the second, is not after the last."""
+    gates = (gate(-20, 5_000), gate(taken_s, 5_000))
+    (doubt,) = found(campaign(*gates))
+    assert doubt.kind == "no gate afterwards"
+    assert found(campaign(*gates, gate(400, 5_000))) == []
+
+
+def test_only_a_real_disk_of_a_newer_campaign_is_asked_for_a_check_afterwards() -> None:
     assert found(campaign()) == [], "an older campaign kept no gates"
     emulated = with_tier(campaign(gate(-20, 5_000)), enforcement="emulated")
     assert found(emulated) == []

@@ -240,6 +240,19 @@ def test_a_dearer_tier_without_figures_is_no_cheaper_one() -> None:
     assert "Left out, having no figures of every run: ultra" in answer.reason
 
 
+@pytest.mark.parametrize(("times", "cheaper"), [(1.0, ()), (0.999, ("ultra",))])
+def test_a_tier_without_figures_that_costs_the_same_is_no_cheaper_one(
+    times: float, cheaper: tuple[str, ...]
+) -> None:
+    lost = [run.number for run in campaign_of().plan.runs if run.profile == "ultra"]
+    campaign = campaign_of(failed=lost)
+    price = campaign.plan.profile("premium").tier.price
+    assert price is not None
+    at_price = replace(price, monthly=times * price.monthly)
+    campaign = with_tier(campaign, "ultra", price=at_price)
+    assert judge(campaign).decisions[0].cheaper_open == cheaper
+
+
 def test_a_tier_without_figures_and_price_may_be_cheaper() -> None:
     lost = [run.number for run in campaign_of().plan.runs if run.profile == "ultra"]
     campaign = with_tier(campaign_of(failed=lost), "ultra", price=None)

@@ -458,6 +458,15 @@ def test_a_lost_reading_is_a_gap_and_no_burst() -> None:
     assert demand.coverage == pytest.approx(60 / 90)
 
 
+def test_disks_that_came_and_went_are_held_against_the_whole_time() -> None:
+    """One from the first minute to the third, another from the second to the fifth."""
+    early = counters([0, 60, 120], [0.0, 60.0, 120.0])
+    late = counters([60, 120, 240], [0.0, 60.0, 180.0]).assign(device="sdb")
+    readings = pd.concat([early, late], ignore_index=True)
+    found = demands(grown(readings))
+    assert [demand.whole_s for demand in found] == [240.0, 240.0]
+
+
 def test_a_counter_that_began_anew_is_a_gap() -> None:
     (demand,) = demands(grown(counters([0, 1, 2, 3], [5.0, 10.0, 2.0, 4.0])))
     assert (demand.begin_s - START_S).tolist() == [0, 2] and demand.ios.tolist() == [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
 from orchestrator.model import Measurement, Run, Workload
@@ -15,14 +17,19 @@ TIERS = ("premium", "ultra")
 NOISE = (1.0, 1.004, 0.996, 1.002, 0.998, 1.001)
 
 
-def campaign(*, alternating: bool) -> Results:
+def campaign(*, alternating: bool, repetitions: int = 6) -> Results:
     """Equal tiers; the one that begins a repetition is 6 % slower in it."""
-    values = {(tier, "insert"): [600.0 * noise for noise in NOISE] for tier in TIERS}
-    for number in range(6):
+    noises = NOISE[:repetitions]
+    values = {(tier, "insert"): [600.0 * noise for noise in noises] for tier in TIERS}
+    for number in range(repetitions):
         began = TIERS[number % 2]
         values[began, "insert"][number] *= 0.94
     built = build_campaign(
-        profiles=TIERS, workloads=["insert"], repetitions=6, values=values, frames=False
+        profiles=TIERS,
+        workloads=["insert"],
+        repetitions=repetitions,
+        values=values,
+        frames=False,
     )
     runs: list[Run] = []
     for run in built.plan.runs:
@@ -43,6 +50,14 @@ def test_a_slow_first_run_of_each_repetition_leaves_an_answer() -> None:
     answer = decision.decide_all(campaign(alternating=True), ())[0][0]
     assert answer.tier == "premium", answer.reason
     assert answer.cheaper_open == ()
+
+
+@pytest.mark.parametrize(("repetitions", "tier"), [(4, None), (5, "premium")])
+def test_the_order_is_a_factor_from_five_repetitions_on(
+    repetitions: int, tier: str | None
+) -> None:
+    shown = campaign(alternating=True, repetitions=repetitions)
+    assert decision.decide_all(shown, ())[0][0].tier == tier
 
 
 def test_the_plan_says_the_order_and_not_the_figures() -> None:

@@ -305,3 +305,18 @@ def test_a_run_without_changes_is_as_it_was() -> None:
         "premium", "insert", "node-1", "iops_cap", "Its counters say so.", {}
     )
     assert proof_by_trial.proven(plain, [RUN]) is plain
+
+
+# ------------------------------------------------------------------ how many runs prove it
+
+
+@pytest.mark.parametrize(
+    ("error", "count"), [(0.01, 1), (10.0, trial_elasticities.MOST_RUNS + 1)]
+)
+def test_the_number_of_runs_that_would_prove_a_limit_has_both_ends(
+    error: float, count: int
+) -> None:
+    """With hardly any noise one run is enough; with too much, one more than the most is told."""
+    limit = Elasticity("IOPS", 0.9, 0.8, 1.0)
+    tried = trial_elasticities.Trials((limit,), (error,), freedom=20, runs=1)
+    assert tried.runs_to_prove(limit, bound=0.5) == count

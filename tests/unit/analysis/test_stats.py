@@ -322,3 +322,21 @@ def test_intervals_beside_order_hold_the_truth() -> None:
         assert found.low is not None and found.high is not None
         held += found.low <= math.exp(0.1) <= found.high
     assert 0.93 <= held / 1000 <= 0.97
+
+
+@pytest.mark.parametrize(
+    ("drift_pct", "halves_pct", "is_within"),
+    [
+        (10.0, 5.0, True),
+        (-10.0, -5.0, True),
+        (10.1, 5.0, False),
+        (10.0, -5.1, False),
+    ],
+)
+def test_a_series_is_within_limits_by_its_line_and_by_its_halves(
+    drift_pct: float, halves_pct: float, is_within: bool
+) -> None:
+    found = Steadiness(drift_pct, halves_pct, noise_pct=10.05)
+    assert found.within_limits is is_within
+    # More than chance gives: what is not within limits is steady where chance explains it.
+    assert found.steady is (is_within or abs(drift_pct) <= 10.05)

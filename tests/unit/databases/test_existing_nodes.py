@@ -334,4 +334,11 @@ def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> Non
             observed = probe.look(declared, managed.connect)
             facts = probe.facts(declared, observed, cluster.nodes, managed.connect)
     assert facts.pooler == "its tablet servers run with `enable_ysql_conn_mgr`"
+    with shown(enable_ysql_conn_mgr="true") as url, shown() as other_url:
+        given = spec(tservers=f"{url} {other_url} {other_url}")
+        declared, _ = declaration.read(given)
+        with running(managed, given) as cluster:
+            observed = probe.look(declared, managed.connect)
+            mixed = probe.facts(declared, observed, cluster.nodes, managed.connect)
+    assert mixed.pooler == facts.pooler, "one server is enough"
     assert (facts.settings or {})["tserver.enable_ysql_conn_mgr"] == "true"

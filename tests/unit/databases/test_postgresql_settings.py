@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.postgresql import (
+    PostgreSQL,
     container_specs,
     queries,
     settings,
@@ -18,6 +19,7 @@ from orchestrator.errors import UsageError
 from orchestrator.model import NodeSize
 from orchestrator.powers import ContainerSpec, Mount, Network
 from tests.fake_postgresql import GIB, MIB, NETWORK, SMOKE, by_place, spec, volumes
+from tests.fakes import fake_world
 
 STUDY = NodeSize(cpus=8.0, memory_bytes=32 * GIB, disk_bytes=250 * GIB)
 
@@ -309,3 +311,25 @@ def test_without_commits_nothing_waits_for_a_sync_whatever_the_profile_says() ->
 def test_what_a_commit_cannot_wait_for_is_refused() -> None:
     (reason,) = refused(settings={"commit_waits_for": "two"}).values()
     assert reason == "use `majority` or `all` (copies)"
+
+
+@pytest.mark.parametrize(
+    ("disk_bytes", "most"),
+    [
+        (256 * MIB, "128MB"),
+        (512 * MIB, "128MB"),
+        (516 * MIB, "129MB"),
+        (256 * GIB, "65536MB"),
+        (512 * GIB, "65536MB"),
+    ],
+)
+def test_the_log_takes_a_quarter_of_its_disk_between_128_mib_and_64_gib(
+    disk_bytes: int, most: str
+) -> None:
+    size = replace(SMOKE, disk_bytes=disk_bytes)
+    assert settings.applied(spec(size=size))["max_wal_size"] == most
+
+
+def test_a_cluster_that_cannot_be_is_refused_before_an_image_is_asked_for() -> None:
+    with pytest.raises(UsageError, match="PostgreSQL cannot run this cluster"):
+        PostgreSQL().check(spec(nodes=2, replication_factor=3), fake_world())

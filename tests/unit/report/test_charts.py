@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.verdicts import judge
-from orchestrator.model import Objective, Record
+from orchestrator.model import Measurement, Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts, series
 from orchestrator.report.report_index import ReportIndex
@@ -406,6 +406,28 @@ def test_price_against_throughput_and_tail() -> None:
     } == fronts
     assert "cost of 3 nodes, USD a month" in drawn[0].svg
     assert ">p99 latency, ms<" in drawn[1].svg
+
+
+@pytest.mark.parametrize("workload", ["point-select", "tpcc"])
+@pytest.mark.parametrize("metric", ["latency_p99_s", "latency_avg_s"])
+def test_latency_is_held_against_price_in_milliseconds(
+    workload: str, metric: str
+) -> None:
+    def change(record: Record) -> Record:
+        kept: list[Measurement] = []
+        for figure in record.measurements:
+            if metric == "latency_p99_s" or figure.metric != "latency_p99_s":
+                kept.append(figure)
+        return replace(record, measurements=tuple(kept))
+
+    campaign = build_campaign(workloads=[workload], frames=False, change=change)
+    index = ReportIndex(campaign, judge(campaign))
+    (block,) = price_charts.price_charts(index, index.verdict.decisions[0])
+    scope = index.latency_scope(workload)
+    for row in _rows(block.rows[-1], "offers"):
+        cell = index.cell(row["tier"], workload, metric, scope)
+        assert cell is not None
+        assert row["value"] == pytest.approx(1000 * cell.mean, rel=1e-3)
 
 
 def test_where_a_tier_has_no_tail_its_average_is_held_against_price() -> None:

@@ -211,6 +211,18 @@ def test_a_client_with_a_limit_of_its_own_can_have_more() -> None:
     assert platform.limited["client-1"].told == [0.25, 0.2]
 
 
+def test_clients_of_which_one_has_no_limit_can_only_have_less() -> None:
+    platform = Limits(own_cpus=None)
+    platform.limited["client-1"].own_cpus = 0.2
+    lever = confirming.cpus_of_clients(
+        CLIENTS, [HOST, *CLIENTS], fake_world(platform=platform)
+    )
+    assert lever is not None and lever.levels == LESS
+    lever.set(0.75)
+    assert platform.limited["client-1"].told == [pytest.approx(0.15)]
+    assert platform.limited["client-2"].told == [1.5]
+
+
 def test_nothing_is_changed_of_a_client_whose_machine_is_not_known() -> None:
     elsewhere = replace(CLIENTS[0], machine="there")
     assert (

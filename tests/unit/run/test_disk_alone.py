@@ -24,14 +24,16 @@ from orchestrator.model import (
     NodeSize,
     Note,
     Phase,
+    Placing,
     Plan,
     Record,
     Run,
     Volume,
 )
-from orchestrator.planning import plan
+from orchestrator.planning import notes, plan
 from orchestrator.platforms import own_images
 from orchestrator.powers import Mount, Network
+from orchestrator.tier import NodeDisks, RealDisks
 from orchestrator.tiers.common.real import node_places
 from tests import ROOT
 from tests.apps import an_app
@@ -119,6 +121,18 @@ def test_which_of_several_real_disks_is_measured_is_said(
             measured_on.tier, node_disks.node_names(measured_on.cluster.nodes)
         )
         assert str(next(iter(directories.values()))) in notes[0].text
+
+
+def test_the_disk_that_is_measured_is_named_with_its_machine() -> None:
+    disks = {f"node-{n}": NodeDisks("/mnt/a", machine=f"vm{n}") for n in (1, 2, 3)}
+    profile = a_profile()
+    tier = replace(profile.tier, disk=RealDisks(disks=disks))
+    cluster = replace(profile.cluster, nodes=3)
+    placing = Placing(machines=("vm1", "vm2", "vm3"))
+    profile = replace(profile, tier=tier, cluster=cluster, placing=placing)
+    loads = [replace(a_workload(), database="none")]
+    (note,) = notes.of_disks_alone([profile], loads)
+    assert "the disk of node-1's data (vm1:/mnt/a) and not the 2 other" in note.text
 
 
 def test_what_the_other_disks_do_is_doubted(tmp_path: Path) -> None:

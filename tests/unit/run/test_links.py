@@ -153,6 +153,26 @@ def test_a_transfer_that_a_busy_moment_spoilt_is_made_again() -> None:
     assert links.proven(RATE, "a", "b", "host", here)["sent_bytes_per_s"] == RATE
 
 
+def test_a_link_that_is_off_three_times_is_not_tried_again() -> None:
+    answer = Links(shown=(0.5 * RATE, RATE))
+    here, _ = world(answer)
+    with pytest.raises(GateError):
+        links.proven(RATE, "a", "b", "host", here)
+    transfers = [words for words in answer.asked if words[1] == "measure"]
+    assert len(transfers) == 3
+
+
+@pytest.mark.parametrize(("share", "is_true"), [(1.0199, True), (1.0201, False)])
+def test_a_transfer_may_be_off_by_two_percent(share: float, is_true: bool) -> None:
+    here, _ = world(Links(shown=(share * RATE, RATE)))
+    if is_true:
+        shown = links.proven(RATE, "a", "b", "host", here)
+        assert shown["sent_bytes_per_s"] == share * RATE
+    else:
+        with pytest.raises(GateError):
+            links.proven(RATE, "a", "b", "host", here)
+
+
 def test_what_the_helper_says_of_its_failure_is_evidence() -> None:
     here, _ = world(
         lambda name, words: completed("tc qdisc add: not permitted", exit_code=1)

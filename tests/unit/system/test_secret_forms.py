@@ -255,3 +255,21 @@ def test_a_long_line_takes_no_longer_a_byte_than_a_short_one(text: str) -> None:
     # In step with the length it is 8 times as long, with its square 64 times.
     short_s = cpu_s(2**16)
     assert cpu_s(2**19) < 24 * max(short_s, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("secret", "is_hidden"),
+    [
+        ("a1b2c3d", False),
+        ("a1b2c3d4", True),
+        ("abcdefghijklmno", False),  # 15 letters, which may be a word of a text
+        ("abcdefghijklmnop", True),
+        ("12345678901", False),  # 11 digits, which may be a count
+        ("123456789012", True),
+    ],
+)
+def test_what_is_too_short_to_be_a_secret_alone_stays_in_texts(
+    secret: str, is_hidden: bool
+) -> None:
+    redaction.remember(secret)
+    assert (secret not in redaction.hidden(f"it says {secret} here")) is is_hidden

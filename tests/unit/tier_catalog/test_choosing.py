@@ -12,7 +12,7 @@ from orchestrator import tier_catalog
 from orchestrator.errors import UsageError
 from orchestrator.tier import Burst
 from orchestrator.tier_catalog import limits
-from tests.catalog import CATALOG, GIB, MB, at, chosen, mistakes
+from tests.catalog import CATALOG, GIB, MB, MIB, at, chosen, mistakes
 
 
 def test_every_row_names_its_source_and_date() -> None:
@@ -62,6 +62,23 @@ def test_fixed_sizes(name: str, size_gib: int, iops: int, mb_per_s: int) -> None
         iops,
         mb_per_s * MB,
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "iops", "bytes_per_s"),
+    [
+        ("aws/gp3", 3000, 125 * MIB),
+        ("azure/premium-v2", 3000, 125 * MB),
+        ("gcp/hyperdisk-balanced", 3000, 140 * MIB),
+    ],
+)
+def test_what_is_included_is_bought_where_nothing_is_asked_for(
+    name: str, iops: int, bytes_per_s: int
+) -> None:
+    plain = chosen(at(name, "1024GiB")).tier.limits
+    assert (plain.iops, plain.bytes_per_s) == (iops, bytes_per_s)
+    more = chosen(at(name, "1024GiB", iops=8000)).tier.limits
+    assert (more.iops, more.bytes_per_s) == (8000, bytes_per_s)
 
 
 def test_a_row_becomes_a_tier_with_its_facts() -> None:

@@ -63,6 +63,14 @@ PLACE = DiskPath("/mnt/a", (Use("node-1"),))
 TIER = a_tier("p", "P", "mounted", None, None, disks={"node-1": NodeDisks("/mnt/a")})
 
 
+def test_a_disk_that_has_data_too_is_not_one_of_the_wal_alone() -> None:
+    data = Use("node-1")
+    wal = Use("node-2", wal=True)
+    assert DiskPath("/mnt/b", (wal,)).only_wal
+    assert not DiskPath("/mnt/b", (data, wal)).only_wal
+    assert not DiskPath("/mnt/b").only_wal, "the data of all nodes"
+
+
 def azure(**changes: Any) -> str:
     disk = {**ULTRA, **changes}
     profile = {

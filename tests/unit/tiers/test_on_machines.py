@@ -16,7 +16,7 @@ from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.powers import PlatformAbilities, World
 from orchestrator.run import resource_needs
-from orchestrator.tier import Gate, GateCheck, NodeDisks, Tier
+from orchestrator.tier import Gate, GateCheck, NodeDisks, RealDisks, Snapshots, Tier
 from orchestrator.tiers.common.real import removal, restoring, snapshots
 from orchestrator.tiers.mounted import MountedTier
 from tests import ROOT
@@ -98,6 +98,15 @@ def loaded(tier: Tier, world: World) -> tuple[Path, ...]:
         for number, volume in enumerate(volumes, 1):
             (Path(volume.name) / "who").write_text(f"node {number}")
     return found
+
+
+def test_no_snapshot_is_taken_where_the_profile_wants_none_or_there_is_no_room(
+    tier: Tier, world: World
+) -> None:
+    assert isinstance(tier.disk, RealDisks)
+    wants_none = replace(tier, disk=replace(tier.disk, snapshots=Snapshots("none")))
+    assert restoring.snapshots_of(wants_none, SIZES, "key", world) == ()
+    assert restoring.snapshots_of(tier, [2**60, 2**60], "key", world) == ()
 
 
 def test_each_node_starts_from_its_snapshot_on_its_machine(

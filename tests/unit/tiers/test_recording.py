@@ -199,7 +199,11 @@ def recorded(
     facts = {"device": "sdb", "model": "Virtual Disk"}
     world = fake_world(platform=FIO)
     return recording.record(
-        Path("/mnt/p15"), effort, world, fio_at=lambda *_: nullcontext((fio, facts))
+        Path("/mnt/p15"),
+        effort,
+        world,
+        allow_root_disk=False,
+        fio_at=lambda *_: nullcontext((fio, facts)),
     )
 
 

@@ -317,6 +317,11 @@ def test_a_ladder_that_never_reaches_the_cap_fails() -> None:
     assert (last.declared, last.measured, last.verdict) == (1100, 1000, "slow")
 
 
+def test_a_thorough_check_tries_blocks_that_a_disk_takes_whole() -> None:
+    """A block that ends within a sector is read before it is written."""
+    assert [size % 4096 for size in truth_gate.THOROUGH.block_bytes] == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("iops", "bytes_per_s", "loops"),
     [(1100, 125_000_000, "14"), (None, None, "35"), (500, 60_000_000, "7")],

@@ -79,7 +79,7 @@ def record(
     path: Path,
     effort: RecordingEffort,
     world: powers.World,
-    allow_root_disk: bool = False,
+    allow_root_disk: bool,
     fio_at: Callable[..., AbstractContextManager[tuple[Any, dict[str, Any]]]] = fio_at,
 ) -> RecordedDisk:
     """Measures the disk mounted at `path`. Raises as `fio_at` does; GateError if fio cannot run or

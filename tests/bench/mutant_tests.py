@@ -1,0 +1,191 @@
+"""Which fast tests may find a mistake: those that execute its block, by what was recorded."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests import ROOT
+from tests.bench import executed_blocks
+from tests.bench.executed_blocks import Blocks, FileRecord
+from tests.bench.mutant_runs import Trial
+from tests.bench.mutant_sources import Mutant
+
+# They read the text of the sources, which has no mistake.
+OF_FORM = (
+    "adding",
+    "audit",
+    "ci",
+    "documents",
+    "other_languages",
+    "security",
+    "tidy",
+    "type_checker",
+    "writing",
+)
+NOT_FAST = ("bench", "docker", "faults", "integration", "kubernetes")
+# Those of a mistake in an import have to import all that they need.
+MOST_FILES_IMPORTED = 8
+
+
+def files() -> list[str]:
+    """The files with fast tests of behaviour."""
+    found: list[str] = []
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = file.relative_to(ROOT)
+        is_of_form = name.parent == Path("tests/unit") and file.stem[5:] in OF_FORM
+        if name.parts[1] not in NOT_FAST and not is_of_form:
+            found.append(str(name))
+    return found
+
+
+@dataclass
+class Candidates:
+    """Tests of one file that may find a mistake, with CPU time. `others`: those that execute other
+    blocks of the module."""
+
+    file: str
+    tests: dict[str, float] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
+
+    def is_named_for(self, mutant: Mutant) -> bool:
+        """Whether it has the name of the module, or of its folder."""
+        module = Path(mutant.module)
+        return any(
+            name in Path(self.file).stem for name in (module.stem, module.parent.name)
+        )
+
+
+def trials(mutants: list[Mutant], most_s: float) -> list[Trial]:
+    """Each mistake with its tests, of at most `most_s` of CPU time; none if nothing executes it."""
+    candidates: defaultdict[Mutant, list[Candidates]] = defaultdict(list)
+    is_collected: set[Mutant] = set()
+    for file in files():
+        record = executed_blocks.read(file)
+        if record is None:
+            continue
+        for mutant in mutants:
+            if _has(record.collected, mutant):
+                is_collected.add(mutant)
+            found = _candidates(file, record, mutant)
+            if found.tests or found.others:
+                candidates[mutant].append(found)
+    chosen: list[Trial] = []
+    for mutant in mutants:
+        in_files = candidates[mutant]
+        is_executed = any(found.tests for found in in_files)
+        is_while_imported = not mutant.function
+        if not is_executed and mutant in is_collected:
+            is_while_imported = True
+        if is_while_imported:
+            in_files = _as_imported(mutant, in_files)
+        chosen.append(_trial(mutant, in_files, most_s, is_while_imported))
+    return chosen
+
+
+def _has(blocks: Blocks, mutant: Mutant) -> bool:
+    return mutant.block in blocks.get(mutant.module, ())
+
+
+def _candidates(file: str, record: FileRecord, mutant: Mutant) -> Candidates:
+    """What a fixture executes that several tests share is tried with each of them. So is what a
+    single test executes: it may be remembered, and the others do without."""
+    found = Candidates(file)
+    is_shared = _has(record.shared, mutant)
+    for name, test in record.tests.items():
+        if not test.passed:
+            continue
+        if is_shared or _has(test.blocks, mutant):
+            found.tests[name] = test.cpu_s
+        elif mutant.module in test.blocks:
+            found.others[name] = test.cpu_s
+    if len(found.tests) == 1:
+        found.tests.update(found.others)
+    return found
+
+
+def _as_imported(mutant: Mutant, in_files: list[Candidates]) -> list[Candidates]:
+    """All tests that execute something of the module; those of files that name it, if none does."""
+    with_all: list[Candidates] = []
+    for found in in_files:
+        all_tests = {**found.tests, **found.others}
+        with_all.append(Candidates(found.file, all_tests))
+    if not with_all:
+        with_all = _that_name(mutant)
+    with_all.sort(key=lambda found: _order_of_files(mutant, found))
+    return with_all[:MOST_FILES_IMPORTED]
+
+
+def _that_name(mutant: Mutant) -> list[Candidates]:
+    """All tests of the files that import it, or import what imports it."""
+    names = {_import_name(mutant.module)}
+    for module in sorted((ROOT / "orchestrator").rglob("*.py")):
+        if _imports(module.read_text(), names):
+            names = names | {_import_name(str(module.relative_to(ROOT)))}
+    named: list[Candidates] = []
+    for file in files():
+        record = executed_blocks.read(file)
+        if record is None or not _imports((ROOT / file).read_text(), names):
+            continue
+        tests = {name: test.cpu_s for name, test in record.tests.items() if test.passed}
+        named.append(Candidates(file, tests))
+    return named
+
+
+def _import_name(module: str) -> str:
+    return ".".join(Path(module).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imports(text: str, names: set[str]) -> bool:
+    for name in names:
+        package, _, stem = name.rpartition(".")
+        if name in text or f"from {package} import {stem}" in text:
+            return True
+    return False
+
+
+def _order_of_files(mutant: Mutant, found: Candidates) -> tuple[bool, float]:
+    """Those of its name first, then the cheap ones."""
+    return not found.is_named_for(mutant), sum(found.tests.values())
+
+
+def _trial(
+    mutant: Mutant, in_files: list[Candidates], most_s: float, is_while_imported: bool
+) -> Trial:
+    """Those that speak of it first, and then the cheap ones: these ask for little else."""
+    cpu_s: dict[str, float] = {}
+    for found in in_files:
+        cpu_s.update(found.tests)
+    cheap = sorted(cpu_s, key=cpu_s.__getitem__)
+    speaking = [name for name in cheap if _in_common(mutant, name)]
+    speaking.sort(key=lambda name: -_in_common(mutant, name))
+    tests = _within(speaking, cpu_s, most_s / 2)
+    spoken = set(tests)
+    others = [name for name in cheap if name not in spoken]
+    tests += _within(others, cpu_s, most_s / 2)
+    return Trial(mutant, tests, cpu_s, is_while_imported)
+
+
+def _in_common(mutant: Mutant, test: str) -> int:
+    """How many words the names of the mistaken function and of a test have in common."""
+    return len(_words(mutant.within) & _words(test.partition("::")[2]))
+
+
+def _words(name: str) -> set[str]:
+    """The words of a function's name; of a test's without its parameters."""
+    words = re.findall("[a-z]+", name.partition("[")[0])
+    return {word for word in words if len(word) > 3 and word != "test"}
+
+
+def _within(tests: list[str], cpu_s: dict[str, float], most_s: float) -> list[str]:
+    """The first of them that take so long together, and one at least."""
+    chosen: list[str] = []
+    spent_s = 0.0
+    for name in tests:
+        spent_s += cpu_s[name]
+        if chosen and spent_s > most_s:
+            break
+        chosen.append(name)
+    return chosen
