@@ -15,7 +15,7 @@ def filled(
     HTML and XML are escaped. Control characters are too, but in what is marked up already: charts
     and code of ours. Beside `filters` there is `kind`, which says of a block which macro draws it.
     """
-    # Here, because the terminal does without and is not to wait.
+    # Imported here, because the terminal needs no template and is not to wait for the library.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     is_escaped = ".html." in template or ".xml." in template
@@ -34,7 +34,8 @@ def filled(
 
 
 def _printable(value: Any) -> Any:
-    # `Markup` is a kind of `str`.
+    # `Markup`, a kind of `str`, is of ours; printing would make an unmarked text of it, which is
+    # escaped once more.
     if type(value) is str:
         return printable(value)
     return value
