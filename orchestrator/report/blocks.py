@@ -117,8 +117,7 @@ class Code:
     text: str
 
 
-# In bytes. Linux allows a file's name 255, its ending included.
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # bytes, as a file's name has at most 255 with its ending
 
 
 @dataclass(frozen=True)

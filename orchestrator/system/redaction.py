@@ -9,6 +9,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ _NO_USUAL_NUMBER = 12  # digits
 _PART = re.compile(
     r"://[^\s/@:]*:([^\s@]+)@|(?:AccountKey|Password|Pwd)=([^;\s]+)", re.I
 )
+_SHORT = 200  # letters of a text that is likely to come again
 _remembered: set[str] = set()
 
 
@@ -82,9 +84,19 @@ def hidden(text: str) -> str:
     # The longest first: a secret that holds another would else be hidden in part.
     for secret in sorted(_remembered, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
+    if len(text) <= _SHORT:
+        return _without_forms_of_short(text)
+    return _without_forms(text)
+
+
+def _without_forms(text: str) -> str:
     for form in FORMS:
         text = form.pattern.sub(form.shown, text)
     return text
+
+
+# A verdict has some words thousands of times.
+_without_forms_of_short = lru_cache(maxsize=4096)(_without_forms)
 
 
 def hidden_in(content: Any) -> Any:

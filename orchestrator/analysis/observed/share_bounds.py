@@ -143,21 +143,26 @@ def _hourly(demand: Demand, reached_s: Array, credit: Array) -> pd.DataFrame:
         "upper": np.minimum(1, at_cap_s / length_s),
         "credit": np.minimum.reduceat(credit, hours.first),
     }
-    return pd.DataFrame(columns).assign(node=demand.node, device=demand.device)
+    return pd.DataFrame({**columns, "node": hours.node, "device": hours.device})
 
 
 class _Hours(NamedTuple):
-    """begin_s: Unix, of each hour with readings. first: the number of its first step."""
+    """begin_s: Unix, of each hour with readings. first: the number of its first step. node, device:
+    of the disk, in each hour; as columns, which take longer to make than all figures of a table."""
 
     begin_s: Array
     first: replay.Numbers
+    node: pd.Series[str]
+    device: pd.Series[str]
 
 
 @lru_cache(maxsize=8)  # of a disk, for all candidates
 def _hours(demand: Demand) -> _Hours:
     begin_s = demand.begin_s // HOUR_S * HOUR_S
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
-    return _Hours(begin_s[first], first)
+    node = pd.Series([demand.node] * len(first))
+    device = pd.Series([demand.device] * len(first))
+    return _Hours(begin_s[first], first, node, device)
 
 
 def _in_steps(demand: Demand) -> Demand:
@@ -174,6 +179,8 @@ def _in_steps(demand: Demand) -> Demand:
 def of_worst(disks: Sequence[OnDisk]) -> OnDisk:
     """The bounds of the disk with the most at a cap, and for each hour the disk that was worst."""
     worst = max(disks, key=attrgetter("more"))
+    if len(disks) == 1:
+        return worst
     tables = pd.concat([disk.hours for disk in disks])
     by_hour = tables.sort_values(["begin_s", "upper"])
     return replace(

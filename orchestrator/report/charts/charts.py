@@ -7,6 +7,7 @@ stay apart for every common kind of colour blindness; grey takes the place of th
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from orchestrator.keys.strict_yaml import filled, shipped
@@ -14,9 +15,7 @@ from orchestrator.report.blocks import Chart
 from orchestrator.units import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
-# Significant digits of every number drawn. A chart is some hundred pixels high, so more are not
-# seen, and a page goes into mails and tickets.
-_DIGITS = 5
+_DIGITS = 5  # significant ones of every number drawn
 _NOT_DRAWN = "Not drawn: what draws charts is not installed."
 _HOW_TO_INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (
@@ -65,18 +64,33 @@ def figure(
     `hover`: layers and selections for the page alone (`readings`).
     """
     datasets = _datasets(tables)
-    # It comes with the extra `charts`; a page without pictures is better than none.
-    try:
-        import vl_convert
-    except ModuleNotFoundError:
+    if not _can_draw():
         why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
         return Chart(name, why, _IN_ITS_PLACE, remark)
     title = printable(title)
     spec = _printable_in(spec)
     static = {**spec, "config": drawing("look"), "datasets": datasets}
-    svg = with_own_ids(str(vl_convert.vegalite_to_svg(static)), name)
+    svg = with_own_ids(drawn(json.dumps(static)), name)
     live = {**_with_layers(spec, hover), "description": title, "datasets": datasets}
     return Chart(name, title, svg, remark, live)
+
+
+def _can_draw() -> bool:
+    """Whether the extra `charts` is installed."""
+    try:
+        import vl_convert  # noqa: F401
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def drawn(spec: str) -> str:
+    """The SVG of a drawing with its data, which is JSON. Whoever makes several pages of a campaign
+    has most of its charts drawn once."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec))
 
 
 def _drawable(row: Mapping[Any, Any]) -> dict[str, Any]:
@@ -116,7 +130,6 @@ _ID = re.compile(r'(?P<before>\bid="|url\(#|href="#)(?P<id>[^")]+)')
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
-    # Vega numbers ids anew in each drawing, so `url(#clip0)` would be another chart's.
     new_ids: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
@@ -138,7 +151,6 @@ def _with_layers(
     spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """Above the layers of the drawing, or of each panel."""
-    # A drawing in panels (a facet) has its layers in the `spec` of a panel.
     if "spec" in spec:
         return {**spec, "spec": _with_layers(spec["spec"], more)}
     if more:
@@ -171,8 +183,6 @@ def readings(
     if panel:
         panels = [panel]
         source = None  # a panel has its part of the table
-    # Columns have the number of their line: a dot in a field's name is a nested field to Vega, and
-    # a tier's name may have one.
     names = json.dumps(list(lines))
     shown = drawing(
         "readings",

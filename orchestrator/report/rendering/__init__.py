@@ -1,10 +1,16 @@
 """A document as a page, as Markdown and on the terminal."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from orchestrator.units import printable
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def filled(
@@ -15,7 +21,16 @@ def filled(
     HTML and XML are escaped. Control characters are too, but in what is marked up already: charts
     and code of ours. Beside `filters` there is `kind`, which says of a block which macro draws it.
     """
-    # Imported here, because the terminal needs no template and is not to wait for the library.
+    compiled = _compiled(template, tuple(filters.items()))
+    return compiled.render(**values).rstrip() + "\n"
+
+
+@cache
+def _compiled(
+    template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]
+) -> Template:
+    """A template that is compiled once, which takes longer than to fill it."""
+    # Here, because the terminal does without and is not to wait.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     is_escaped = ".html." in template or ".xml." in template
@@ -28,14 +43,12 @@ def filled(
         finalize=_printable,
     )
     environment.filters["kind"] = _kind
-    environment.filters |= filters
-    text = environment.get_template(template).render(**values)
-    return text.rstrip() + "\n"
+    environment.filters |= dict(filters)
+    return environment.get_template(template)
 
 
 def _printable(value: Any) -> Any:
-    # `Markup`, a kind of `str`, is of ours; printing would make an unmarked text of it, which is
-    # escaped once more.
+    # `Markup` is a kind of `str`.
     if type(value) is str:
         return printable(value)
     return value

@@ -6,8 +6,6 @@ What is said of which disk is the observation's `Answer`; here it is laid out.
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-import pandas as pd
-
 from orchestrator import units
 from orchestrator.analysis.answers import observation, phrases
 from orchestrator.analysis.answers.observation_words import (
@@ -63,6 +61,7 @@ _FIRST_COLUMNS = ("Disk", "A month", "Answer", _WAITS, _QUEUES, _SLACK, "Cap")
 _SHOWN_AT_A_STRIP = ("Answer", _WAITS, _QUEUES, _SLACK, "Cap")
 _COLUMNS_OF_WORDS = ("Disk", "Answer", "Cap", "Remark")
 _HOUR_MS = 3_600_000
+_Hour = dict[Hashable, Any]  # a mark of the strip: its fields by their names
 _FEW = 5  # rows on the first screen, where none is worth measuring
 
 
@@ -282,13 +281,13 @@ def _next(command: str) -> tuple[Block, ...]:
 def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
     """A strip of each candidate whose price is known."""
     labels: list[str] = []
-    strips: list[pd.DataFrame] = []
+    hours: list[_Hour] = []
     for candidate in candidates:
         if candidate.purchase.tier.price:
             row = _row(candidate)
             label = f"{row['Disk']} · {row['A month']} · {row['Answer']}"
             labels.append(label)
-            strips.append(_strip(candidate, label, row))
+            hours.extend(_strip(candidate, label, row))
     about = (
         "A strip for each candidate, from cheap to expensive, hour by hour in UTC. Colour: "
         "the share of the hour at the cap, at most, from pale (0.01 %) to dark (100 %). Hatched: "
@@ -296,47 +295,53 @@ def _week(candidates: Sequence[CandidateAnswer]) -> tuple[Block, ...]:
         'machine, if it was full at first. Where figures say "at least", both are of what was '
         "read alone."
     )
-    strips_chart = Charts((_figure(labels, strips),), (), wide=True)
+    strips_chart = Charts((_figure(labels, hours),), (), wide=True)
     return strips_chart, Paragraph(about)
 
 
-def _figure(labels: Sequence[str], strips: Sequence[pd.DataFrame]) -> Chart:
-    hours: list[dict[Hashable, Any]] = []
-    if strips:
-        hours = pd.concat(strips).to_dict("records")
+def _figure(labels: Sequence[str], hours: Sequence[_Hour]) -> Chart:
     spec = charts.drawing("week", names=list(labels))
     title = "Share of each hour at the cap, at most, of every candidate"
     return charts.figure("week", title, spec, {"hours": hours})
 
 
-def _strip(candidate: CandidateAnswer, label: str, row: dict[str, str]) -> pd.DataFrame:
-    """The hours of a candidate; those that are alike are one.
+def _strip(
+    candidate: CandidateAnswer, label: str, row: dict[str, str]
+) -> Sequence[_Hour]:
+    """The hours of a candidate. Most disks have a week of hours that are alike, and all candidates'
+    hours are twenty thousand marks: so hours in a row that are alike are one.
 
     Times are whole milliseconds, because figures of charts have six digits."""
-    hours = candidate.on.hours
-    begin_ms = (1000 * hours["begin_s"]).round().astype(int)
-    strip = hours.drop(columns="begin_s")
-    for share in ("upper", "credit"):
-        strip[share] = strip[share].map(_two_digits)
-    strip = strip.assign(**{"from": begin_ms, "to": begin_ms + _HOUR_MS})
+    shown: _Hour = {title: row[title] for title in _SHOWN_AT_A_STRIP}
     # The sign of hatching stands in each hour.
-    if candidate.word != "cannot be told":
-        strip = _joined_where_alike(strip)
-    shown = {title: row[title] for title in _SHOWN_AT_A_STRIP}
-    return strip.assign(candidate=label, **shown)
+    may_join = candidate.word != "cannot be told"
+    strip: list[_Hour] = []
+    shares_before: Sequence[str] = ()
+    columns = candidate.on.hours[["begin_s", "upper", "credit", "node", "device"]]
+    for begin_s, upper, credit, node, device in columns.itertuples(index=False):
+        shares = (f"{upper:.2g}", f"{credit:.2g}")
+        begin_ms = round(1000 * begin_s)
+        end_ms = begin_ms + _HOUR_MS
+        hour: _Hour = {
+            "upper": float(shares[0]),
+            "credit": float(shares[1]),
+            "node": node,
+            "device": device,
+            "from": begin_ms,
+            "to": end_ms,
+            "candidate": label,
+            **shown,
+        }
+        if may_join and shares == shares_before and _follows(hour, strip[-1]):
+            strip[-1]["to"] = end_ms
+        else:
+            strip.append(hour)
+        shares_before = shares
+    return strip
 
 
-def _two_digits(share: float) -> float:
-    """The share as it is shown."""
-    return float(f"{share:.2g}")
-
-
-def _joined_where_alike(strip: pd.DataFrame) -> pd.DataFrame:
-    """One row for hours in a row with the same figures: most disks have a week of such, and a week
-    of all candidates hour by hour is twenty thousand marks."""
-    figures = strip.drop(columns=["from", "to"]).fillna(-1.0)
-    is_unlike = (figures != figures.shift()).any(axis=1)
-    is_apart = strip["from"] != strip["to"].shift()
-    stretch = (is_unlike | is_apart).cumsum()
-    joined = strip.groupby(stretch).first()
-    return joined.assign(to=strip.groupby(stretch)["to"].last())
+def _follows(hour: _Hour, before: _Hour) -> bool:
+    """Whether an hour begins where the one before it ends, and is of the same disk."""
+    is_next = hour["from"] == before["to"]
+    is_same_disk = hour["node"] == before["node"] and hour["device"] == before["device"]
+    return bool(is_next and is_same_disk)
