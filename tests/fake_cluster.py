@@ -59,7 +59,9 @@ class FakeCluster:
             self.add_machine(f"vm-{number}")
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _answering(self))
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), daemon=True
+        ).start()
 
     def add_machine(self, name: str) -> None:
         self.things[f"/api/v1/nodes/{name}"] = {

@@ -38,7 +38,7 @@ def serve(address: str, port: int, pages: Mapping[str, Page]) -> None:
             pass
 
     server = http.server.ThreadingHTTPServer((address, port), Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
 
 
 def _counters(server: str, version: str, activity: Activity) -> Page:

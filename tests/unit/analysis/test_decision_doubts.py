@@ -26,6 +26,7 @@ from tests.decision_scenarios import (
     Change,
     failing,
     on,
+    status,
     without_p99,
 )
 from tests.documented import table_below
@@ -59,15 +60,12 @@ def decided(campaign: Results) -> tuple[Verdict, Decision]:
     return verdict, verdict.decisions[0]
 
 
-def status(campaign: Results, verdict: Verdict) -> str:
-    return arrange(campaign, verdict).status
-
-
 def test_without_doubts_the_cheapest_of_equal_tiers_is_named() -> None:
     campaign = campaign_of()
     verdict, found = decided(campaign)
     assert (found.tier, found.cheaper_open) == ("premium", ())
     assert status(campaign, verdict) == "conclusive"
+    assert arrange(campaign, verdict).status == "conclusive"
 
 
 def test_commits_as_released_leave_the_answer_and_are_said_in_it() -> None:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.cli.common.console import LastingConsole
-from orchestrator.cli.common.progress import ConsoleProgress
+from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
 
 
 class Gone(io.StringIO):

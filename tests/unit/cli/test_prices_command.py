@@ -56,7 +56,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
     found = Service(f"http://127.0.0.1:{server.server_port}/api/retail/prices")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     yield found
     server.shutdown()
@@ -115,7 +115,7 @@ def aws_list(monkeypatch: pytest.MonkeyPatch) -> Iterator[Files]:
             pass
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     there.url = (
         f"http://127.0.0.1:{server.server_port}/offers/v1.0/aws/AmazonEC2/current"
     )

@@ -237,7 +237,7 @@ def serving(
         def log_message(self, *_words: object) -> None: ...
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}", heard
         server.shutdown()
 

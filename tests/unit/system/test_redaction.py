@@ -93,7 +93,7 @@ def test_a_pages_credentials_are_sent_and_not_said() -> None:
         def log_message(self, *_words: object) -> None: ...
 
     with http.server.HTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         base = f"http://watcher:s3%20cret@127.0.0.1:{server.server_port}"
         assert http_client.get_json(f"{base}/there") == {"a": 1}
         with pytest.raises(OSError, match=r"http://watcher:\*\*\*@127") as raised:

@@ -220,7 +220,7 @@ def test_a_page_whose_password_was_sent_may_echo_it() -> None:
         def log_message(self, *_words: object) -> None: ...
 
     with http.server.HTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         address = f"http://watcher:{S}-sent@127.0.0.1:{server.server_port}/metrics"
         page = http_client.get(address)
         server.shutdown()

@@ -234,7 +234,7 @@ def test_a_question_is_carried_to_a_machine_and_its_answer_back(tmp_path: Path) 
     platform = Engine(tmp_path)
     ask = cloud_metadata.asked_there(replace(fake_world(platform=platform), root=ROOT))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         told = json.loads(ask("PUT", f"{url}/token", {"Metadata-Flavor": "Google"}))
         assert told == ["PUT", "/token", "Google"]
