@@ -17,9 +17,9 @@ from orchestrator.cli import main
 from orchestrator.cli.common import campaign_files, option_values
 from orchestrator.keys import schema as records
 from orchestrator.keys import strict_yaml
-from orchestrator.tier_catalog.choosing import Reference
-from orchestrator.tier_catalog.prices import PriceList
-from orchestrator.tier_catalog.rows import PriceRow, Text
+from orchestrator.tier_catalog.asked_rows import Reference
+from orchestrator.tier_catalog.price_lists import PriceList
+from orchestrator.tier_catalog.price_rows import PriceRow, Text
 from tests import TESTS
 
 Json = dict[str, Any]

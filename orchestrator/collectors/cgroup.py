@@ -32,6 +32,7 @@ def _version_1(
     cpu: Mapping[str, int] = {}
     if "cpu" in folders:
         cpu = _counters(machine, f"{folders['cpu']}/cpu.stat")
+    # Version 1 counts in nanoseconds, version 2 in microseconds.
     throttled_ns = cpu.get("throttled_time", 0)
     yield "cpu_throttled_seconds_total", "s", throttled_ns * 1e-9
     yield from _periods(cpu)
@@ -56,10 +57,11 @@ def _version_2(machine: powers.Machine, folder: str) -> Iterator[local.Reading]:
 
 def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
     """Controller → folder. Version 2 has one folder for all controllers, under the key ""."""
-    # Read, not looked for: files are read all at once.
+    # Read, not looked for: an agent brings all files of a tick in one answer.
     unified = text_of(machine, f"{_MOUNTS}/cgroup.controllers")
     folders = {}
     for controller, group in containers.groups(machine, node).items():
+        # Beside version 1 (hybrid) version 2 is mounted elsewhere, without these controllers.
         if controller or unified:
             parts = [part for part in (_MOUNTS, controller, group) if part]
             folders[controller] = "/".join(parts)
@@ -68,7 +70,8 @@ def _folders(machine: powers.Machine, node: model.Node) -> dict[str, str]:
 
 def _periods(cpu: Mapping[str, int]) -> Iterable[local.Reading]:
     """Periods of its CPU quota in which it ran, and those in which it used the quota up; none
-    without a quota. Throttled time is a sum over cores, so only their ratio is a share."""
+    without a quota."""
+    # Throttled time is a sum over cores: only the ratio of these is a share of the time.
     if cpu.get("nr_periods"):
         yield "cpu_periods_total", "", cpu["nr_periods"]
         yield "cpu_throttled_periods_total", "", cpu.get("nr_throttled", 0)

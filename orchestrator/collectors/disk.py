@@ -1,7 +1,6 @@
 """Counters of each node's block devices, from /proc/diskstats of its machine.
 
-Counters of a disk that only holds WAL begin with `wal_`. Every machine has devices of the same
-names, so the node's process must be on its machine too, unless the machine itself is the node."""
+Counters of a disk that only holds WAL begin with `wal_`."""
 
 from collections.abc import Iterable
 
@@ -20,7 +19,7 @@ class DiskCollector(local.OnItsMachine):
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
         if node.role != "host":
-            # OSError if the process is not the container's.
+            # Every machine has devices of these names: OSError if the node's process is not here.
             containers.groups(machine, node)
         fields = block_devices.counter_rows(machine)
         for device, prefix in ((node.device, ""), (node.wal_device, "wal_")):

@@ -7,11 +7,10 @@ from orchestrator.design.rehearsal import Model
 from orchestrator.keys.schema import DRY
 from orchestrator.model import Node, Sample
 
-_AROUND_S = 120  # of made-up time, which passes all at once
-# of an I/O; shares of the disk's IOPS and of the CPUs
+_AROUND_S = 120  # made-up time passes all at once, so a reading covers what a run would
 _IO_BYTES = 8192
-_USED = 0.7
-_CPU = 0.3
+_USED = 0.7  # of the disk's IOPS
+_CPU = 0.3  # of the node's processors
 
 
 class DryCollector:

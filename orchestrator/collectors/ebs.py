@@ -27,11 +27,13 @@ class EbsCollector(local.OnItsMachine):
     def readings(
         self, machine: powers.Machine, node: model.Node
     ) -> Iterable[local.Reading]:
+        # The page is asked by ioctl(2), which no agent passes on.
         if not isinstance(machine, LocalMachine) or node.device is None:
             return []
+        # What is not read is unknown, and no failure: mostly there is no such volume, or no right.
         with suppress(OSError, ValueError):
             disk = _volume(node.device, machine)
-            # OSError if the process is not the container's, as in Docker's own machine.
+            # OSError if the process is not the container's, as in Docker's own virtual machine.
             containers.groups(machine, node)
             return _readings(self._statistics(disk, machine))
         return []

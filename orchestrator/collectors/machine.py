@@ -1,13 +1,7 @@
 """CPU and pressure of whole machines, from /proc/stat and /proc/pressure.
 
 On a laptop everything shares these cores, so this shows whether the machine itself was the limit.
-/proc/stat counts in ticks of 1/100 s (USER_HZ). What works at low priority ("nice") gives way
-to others of its control group, but not always to those of other groups: it is counted apart. Of its
-cores only the busiest since the last reading is kept, as a gauge: counters of each would be a
-hundred samples a second of a large machine, and a thread moves between cores, so the growth over a
-window would not show it.
-Pressure "some": time in which at least one task waited (Documentation/accounting/psi.rst); a kernel
-without it gives no such sample."""
+Pressure "some": time in which at least one task waited (Documentation/accounting/psi.rst)."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +10,7 @@ from typing import NamedTuple, Self
 from orchestrator import model, powers
 from orchestrator.collectors.common import local
 
-_TICK_S = 0.01
+_TICK_S = 0.01  # USER_HZ of proc_stat(5)
 
 
 class _Ticks(NamedTuple):
@@ -61,11 +55,15 @@ class MachineCollector(local.OnItsMachine):
         first, *rest = machine.read("/proc/stat").splitlines()
         ticks = _Ticks.of(first.split()[1:])
         yield "cpu_busy_seconds_total", "s", ticks.busy * _TICK_S
+        # What works at low priority gives way to others of its control group, but not always to
+        # those of other groups: it is counted apart.
         yield "cpu_low_priority_seconds_total", "s", ticks.nice * _TICK_S
         yield "cpu_steal_seconds_total", "s", ticks.steal * _TICK_S
         cores = _cores(rest)
         before = self._cores.get(node.name, {})
         self._cores[node.name] = cores
+        # Counters of each core would be a hundred samples a second of a large machine. A thread
+        # moves between cores, so growth over a window would not show the busiest one.
         busiest_pct = _busiest_pct(before, cores)
         if busiest_pct is not None:
             yield "busiest_core_pct", "%", busiest_pct
@@ -83,12 +81,13 @@ def _cores(lines: Iterable[str]) -> _Cores:
 
 
 def _busiest_pct(before: _Cores, now: _Cores) -> float | None:
-    """Steal counts as busy: the core could do no more. None without an earlier reading."""
+    """How busy the busiest core was, in %. None without an earlier reading."""
     busy_pct = []
     for name in before.keys() & now.keys():
+        # Steal counts as busy: the core could do no more.
         busy = _with_steal(now[name]) - _with_steal(before[name])
         passed = sum(now[name]) - sum(before[name])
-        # A counter that fell tells nothing.
+        # A counter that fell, as that of iowait may (proc_stat(5)), tells nothing.
         if passed > 0 and busy >= 0:
             busy_pct.append(100 * busy / passed)
     return max(busy_pct, default=None)

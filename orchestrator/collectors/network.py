@@ -1,7 +1,8 @@
-"""Bytes and packets over each container's network interfaces, from /proc/<pid>/net/dev (loopback
-left out), and what its TCP sent again, from net/snmp beside it (loopback too). Of what is handed on
-in one piece, as between containers of a machine, the kernel counts one packet and its headers once.
-"""
+"""Bytes and packets over each container's network interfaces, from /proc/<pid>/net/dev, and what
+its TCP sent again, from net/snmp beside it.
+
+Of what is handed on in one piece, as between containers of a machine, the kernel counts one packet
+and its headers once."""
 
 from collections.abc import Iterable
 
@@ -23,9 +24,11 @@ class NetworkCollector(local.OnItsMachine):
         # OSError if the process is not the container's.
         containers.groups(machine, node)
         process = containers.process_of(machine, node)
+        # By the process: its network's name space is the container's.
         interfaces = _interfaces(machine.read(f"/proc/{process}/net/dev"))
         for name, (column, unit) in shipped(__package__, "network.yaml").items():
             yield name, unit, sum(int(fields[column]) for fields in interfaces)
+        # These have loopback too: the kernel counts TCP for the whole name space.
         tcp = _tcp(machine.read(f"/proc/{process}/net/snmp"))
         yield "tcp_sent_segments_total", "", int(tcp["OutSegs"])
         yield "tcp_sent_again_segments_total", "", int(tcp["RetransSegs"])

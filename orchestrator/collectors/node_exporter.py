@@ -89,6 +89,7 @@ def readings(
     for device in disks:
         if not counted.disks[device]:
             raise KeyError(f"node_exporter knows no device {device!r}")
+    # A page without the mode has no steal to tell: 0, as a missing counter would be unknown.
     if _BUSY in counted.totals:
         counted.totals.setdefault(_STEAL, 0.0)
     for ours, total in counted.totals.items():
@@ -114,7 +115,8 @@ class _CountedPage:
         self.memory: dict[str, float] = {}
 
     def lines_of(self, body: str) -> str:
-        """The lines of the page that are counted: to parse all others took 8 s of 10 MB."""
+        """The lines of the page that are counted."""
+        # To parse all of a page of 10 MB took 8 s of CPU.
         names = {_CPU, *self._of_disk, *self._of_machine}
         lines: list[str] = []
         for line in body.split("\n"):
@@ -148,6 +150,7 @@ class _CountedPage:
             return True
         if self._cards:
             return device in self._cards
+        # Bytes that a bridge or a pair passes on are those of a card: they count once.
         return not re.match(self._virtual, device)
 
 
@@ -167,10 +170,11 @@ def _memory(memory: Mapping[str, float]) -> Iterator[local.Reading]:
 
 
 def _together(disks: Sequence[Sequence[local.Reading]]) -> Iterator[local.Reading]:
-    """The sum of a node's disks, and of the time in which one was busy the mean."""
+    """The sum of a node's disks, but of busy time the mean."""
     for alike in zip(*disks, strict=True):
         name, unit, _ = alike[0]
         total = sum(value for _, _, value in alike)
         if name == "disk_busy_seconds_total":
+            # Of two disks busy all the time one second has two seconds of busy time.
             total /= len(alike)
         yield name, unit, total

@@ -1,8 +1,7 @@
 """What a PostgreSQL server's sessions wait for, once a second, from pg_stat_activity.
 
-One session of its own, opened at the first reading, which is before the warm-up. A busy server
-answers late, and the sampler must not wait for it: what has not come is picked up at a later tick.
-Names of wait events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases."""
+One session of its own, opened at the first reading, which is before the warm-up. Names of wait
+events: PostgreSQL's manual, "Wait Events"; releases spell some in other cases."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import (
@@ -31,10 +30,9 @@ def session_waits(
     cluster: model.Cluster, connect: sql.Connect = sql.session
 ) -> Iterator[Sequence[parts.Collector]]:
     """Collectors of what sessions of a PostgreSQL wait for, on its first server, until the block
-    ends.
-
-    There are none for YugabyteDB, whose servers do not say there what a statement waits for.
+    ends; none for other databases.
     """
+    # YugabyteDB's pg_stat_activity does not say what a statement waits for.
     if cluster.database != _DATABASE or not cluster.endpoints:
         yield ()
         return
@@ -64,6 +62,8 @@ class SessionWaits:
         if self._asked is None:
             self._asked = now_s, at_once.begun(self._ask)
         asked_s, answer = self._asked
+        # A busy server answers late, and the sampler must
+        # not wait: a later tick picks the answer up.
         if not answer.wait(PATIENCE_S):
             raise OSError("the server has not answered yet")
         self._asked = None
@@ -74,6 +74,7 @@ class SessionWaits:
             raise OSError(str(error)) from error
         samples = []
         for kind in KINDS:
+            # The query has no row for a kind of which there is no session.
             number = numbers.get(kind, 0.0)
             metric = f"sessions_{kind}"
             samples.append(model.Sample(asked_s, self._node, metric, "", number))

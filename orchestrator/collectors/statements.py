@@ -20,6 +20,7 @@ def statement_counts(
     if cluster.database not in ("postgresql", "yugabytedb"):
         return
     for endpoint in cluster.endpoints:
+        # The extension is made in one database, and counts for all of the server.
         database = endpoint.maintenance_database or endpoint.database
         at = replace(sql.local(endpoint), database=database, connect_s=5, grace_s=1.0)
         server = f"{endpoint.host}:{endpoint.port}"

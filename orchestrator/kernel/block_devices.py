@@ -6,8 +6,7 @@ Documentation/ABI/stable/sysfs-block (size, queue/…, partition), Documentation
 sysfs-block-dm (dm/name, dm/uuid), Documentation/admin-guide/md.rst (md/level, md/chunk_size,
 md/raid_disks); of an NVMe controller drivers/nvme/host/sysfs.c (model, serial, firmware_rev).
 
-Counters are read from /proc/diskstats (counters.yaml). Of a device that is made of others, such as
-an array, only its own line is read: those of its members count the same I/O again."""
+Counters are read from /proc/diskstats (counters.yaml)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.powers import Machine
 
 BLOCK = "/sys/class/block"
-_SECTOR_BYTES = 512
+_SECTOR_BYTES = 512  # the kernel's unit, whatever the disk's own sectors are
 DISKSTATS = "/proc/diskstats"
 
 
@@ -67,6 +66,7 @@ def whole(device: str, machine: Machine) -> str:
     """The disk that holds a partition; any other device itself."""
     if not machine.exists(f"{BLOCK}/{device}/partition"):
         return device
+    # The link of a partition leads to a folder within that of its disk.
     return Path(machine.real_path(f"{BLOCK}/{device}")).parent.name
 
 
@@ -115,6 +115,7 @@ def _mapped_volume(disk: str, machine: Machine) -> dict[str, str]:
     """The volume of LVM, whose uuids begin so, or of another mapper. OSError if it is
     none."""
     name = machine.read(f"{BLOCK}/{disk}/dm/name").strip()
+    # The uuid begins with the mapper's name: `LVM-…`, `CRYPT-…`.
     mapper = machine.read(f"{BLOCK}/{disk}/dm/uuid").strip().partition("-")[0]
     return {"name": name, "kind": mapper or "mapped"}
 
@@ -165,13 +166,16 @@ def counter_rows(machine: Machine) -> dict[str, list[int]]:
     rows: dict[str, list[int]] = {}
     for line in machine.read(DISKSTATS).splitlines():
         words = line.split()
+        # Kernels before 4.18 have eleven counters behind the name; later ones only add to these.
         if len(words) >= 14:
+            # An array has a line of its own, and its members count the same I/O again.
             rows[words[2]] = [int(number) for number in words[3:]]
     return rows
 
 
 def readings(row: Sequence[int]) -> Iterator[tuple[str, str, float]]:
-    """(metric, unit, value) of one device: of what its kernel counts (flushes since 5.5)."""
+    """(metric, unit, value) of one device, of what its kernel counts."""
+    # Older kernels count less: flushes since 5.5.
     for metric, (field, unit, times) in shipped(__package__, "counters.yaml").items():
         if field < len(row):
             yield metric, unit, row[field] * times

@@ -1,10 +1,8 @@
 """The processes of a container and their control groups, and the check that they are its own.
 
-Every machine has processes of the same numbers and devices of the same names. And a process number
-does not identify a container: it is used again when the process has ended, and in another name
-space it is another process. So the control group of the process must name the container at each
-reading; else there is no value. Known paths: …/<id>, …/<engine>-<id>.scope (systemd's), on version
-2 with more below if the container has groups itself."""
+The control group of the process must name the container at each reading; else there is no value.
+Known paths: …/<id>, …/<engine>-<id>.scope (systemd's), on version 2 with more below if the
+container has groups itself."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -18,10 +16,13 @@ def groups(machine: powers.Machine, node: model.Node) -> Mapping[str, str]:
     gone, or is another's. One that cannot be seen from here is looked for by a machine that can."""
     if not node.container_id:
         raise OSError("no container's id is known")
+    # The number alone does not tell: it is used again when the process has
+    # ended, and every machine and every name space has a process of that number.
     process = process_of(machine, node)
     paths, inside = _groups_in(
         machine.read(f"/proc/{process}/cgroup"), node.container_id
     )
+    # The agent is in a group of its own, from where this one has no path: it looks by the id.
     if inside and isinstance(machine, AgentMachine):
         return dict(machine.locate(node.container_id)["groups"])
     if not paths:
@@ -58,7 +59,7 @@ def process_of(machine: powers.Machine, node: model.Node) -> int:
 def _named(container_id: str, path: str) -> str | None:
     """The part of `path` down to the container's group; None if no part names it."""
     parts = path.strip("/").split("/")
-    # Then this program is in a group of its own, from where there is no path.
+    # A path out of the reader's own name space begins with `/..` (cgroup_namespaces(7)).
     if ".." in parts:
         return None
     for count, part in enumerate(parts, start=1):

@@ -87,11 +87,9 @@ def log_page(device_file: str, ask: Ask = ask_driver) -> bytes:
 
 
 def _command(page_address: int) -> bytearray:
-    """Get Log Page into this memory.
-
-    All else is 0. So is its timeout, which is then the driver's: after a shorter one Linux resets
-    the controller.
-    """
+    """Get Log Page into this memory."""
+    # All else is 0. So is its timeout, which is then the driver's: after a shorter one Linux resets
+    # the controller.
     command = bytearray(_COMMAND_BYTES)
     _HEAD.pack_into(command, 0, _GET_LOG_PAGE, _NAMESPACE)
     page_id_and_length = _LOG_PAGE_ID | _PAGE_WORDS_LESS_ONE << 16

@@ -111,9 +111,11 @@ def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
 
 
 def _mount_point(line: str) -> MountPoint:
+    # Between the sixth field and the dash are as many optional ones as the kernel likes.
     left, _, right = line.partition(" - ")
     number, _parent, device, _subtree, path, options = left.split(" ")[:6]
     kind, source, deep_options = [*right.split(" "), "", ""][:3]
+    # Options of the mount itself, then those of the file system: `ro` may be in either.
     all_options = f"{options},{deep_options}".strip(",").split(",")
     return MountPoint(
         path=_unescaped(path),
@@ -146,6 +148,7 @@ def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None
     """The mount that a path without links is on; None if none is above it."""
     real = Path(real_path)
     for folder in (real, *real.parents):
+        # Of several mounts at one place the last hides the others.
         for mount in reversed(mounts):
             if mount.path == str(folder):
                 return mount
@@ -157,6 +160,7 @@ def device_name(mount: MountPoint, machine: Machine) -> str | None:
     link = f"/sys/dev/block/{mount.device}"
     if machine.exists(link):
         return Path(machine.real_path(link)).name
+    # btrfs has a number that is no device's, since it may be on several.
     if mount.source.startswith("/dev/"):
         name = Path(machine.real_path(mount.source)).name
         if machine.exists(f"{block_devices.BLOCK}/{name}"):
@@ -170,6 +174,7 @@ def on_root_disk(disk: RealDisk, machine: Machine) -> bool:
     system_device = device_name(system, machine)
     if system_device is None:
         return False
+    # The same disk may be behind other partitions, volumes or arrays.
     system_disks = block_devices.physical(system_device, machine)
     return not system_disks.isdisjoint(block_devices.physical(disk.device, machine))
 
@@ -182,6 +187,7 @@ def is_there(disk: RealDisk, machine: Machine) -> bool:
 
 
 def _is_same(left: MountPoint, right: MountPoint) -> bool:
+    # Its number tells a mount from a later one at the same place.
     if left.id != right.id or left.path != right.path:
         return False
     return left.device == right.device

@@ -239,7 +239,8 @@ class Tier:
         from pydantic_core import core_schema
 
         inner = handler.resolve_ref_schema(handler(source))
-        # The reference is moved, or a second tier beside the first would be read as it is.
+        # The reference goes to the outer schema: else a second tier in a file, such as the one of
+        # the WAL, would refer to the inner one and be read without `tier_file`.
         ref = inner.pop("ref", None)
         return core_schema.no_info_before_validator_function(
             tier_file.parts, inner, ref=ref

@@ -62,8 +62,7 @@ _OF_THE_TIER = ("name", "title", "count", "shared", "wal")
 def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a file, of that of a tier with its parts.
 
-    `like` is the disk's kind where its mechanism has another name. What most tiers do
-    not have is left out, so that their files are as those of earlier releases.
+    `like` is the disk's kind where its mechanism has another name.
     """
     content = {"name": tier["name"], "title": tier["title"]}
     for key, place in _PLACES.items():
@@ -71,8 +70,11 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
         if place.part:
             part = tier[place.part]
         content[key] = part.get(place.name, place.unused)
+    # Most mechanisms have the name of their kind of disk, and files of earlier releases no `like`.
     if content["like"] == content["enforcement"]:
         content["like"] = None
+    # From here on: what most tiers do not have is left
+    # out, so that files of earlier releases are alike.
     if not content["in_memory"]:
         del content["in_memory"]
     for key in ("read_latency_measured", "write_latency_measured"):
@@ -94,6 +96,7 @@ def parts(content: Any) -> Any:
 
     UsageError if its disk is of a kind that only earlier releases judge.
     """
+    # A tier that has its parts already, as within this program.
     if not isinstance(content, Mapping) or "disk" in content:
         return content
     tier: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.tier_catalog.catalog import Catalog
-from orchestrator.tier_catalog.rows import Provisioned
+from orchestrator.tier_catalog.rules import Provisioned
 
 URL = "https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/AmazonEC2/current"
 REGION = "us-east-1"
@@ -47,6 +47,7 @@ def components(
         parts: dict[str, Any] = {"per_gib": prices.get(f"VolumeUsage.{usage}")}
         if rule:
             parts |= _provisioned(name, usage, rule, prices)
+        # A row without one of its parts keeps the catalog's price, and does not get half of one.
         if None not in parts.values():
             rows_by_type[f"aws/{name}"] = parts
     return rows_by_type
@@ -97,6 +98,7 @@ def _prices(
             seen.setdefault(usage, set()).add(round(price / unit, 10))
     prices: dict[str, float] = {}
     for usage, usage_prices in seen.items():
+        # Of two prices nobody says which is meant.
         if len(usage_prices) == 1:
             prices[usage] = usage_prices.pop()
     return prices
@@ -116,6 +118,7 @@ def _columns(rows: Iterable[list[str]]) -> list[str]:
     """The names in the row of columns. ValueError if there are too few."""
     columns: list[str] = []
     for row in rows:
+        # Rows about the list itself come before.
         if row and row[0] == "SKU":
             columns = row
             break
@@ -133,6 +136,8 @@ def _rows(lines: Iterable[str], machines: Collection[str]) -> Iterator[dict[str,
     for row in rows:
         if len(row) != len(columns):
             continue
+        # Such as `USE1-EBS:VolumeUsage.gp3` and `BoxUsage:m5.large`. All other
+        # rows are passed by at once, as the list has hundreds of megabytes.
         kind, _, what = row[usage].rpartition(":")
         is_machine = kind.endswith(_OF_MACHINES) and what in machines
         if is_machine or kind.endswith(_OF_DISKS):

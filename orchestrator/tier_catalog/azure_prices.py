@@ -1,9 +1,7 @@
 """Azure's Retail Prices API: what to ask, and its answer → components of the catalog's prices.
 
 Pure; documented by Microsoft as "Azure Retail Prices REST API": no account is needed, an
-answer has `Items` and, where there is more, `NextPageLink`. A meter is taken only by its
-exact name and unit: `P15 LRS Disk Mount`, for one, is the fee for sharing a disk, `D8s v5
-Spot` that of a machine which may be taken away. Hourly meters count 730 h a month.
+answer has `Items` and, where there is more, `NextPageLink`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -85,6 +83,7 @@ def _fixed_size(
     meters: Meters, product: str, size: str, bills_operations: bool
 ) -> Components:
     """Empty if the disk's own price is not told."""
+    # By its exact name and unit: `P15 LRS Disk Mount`, for one, is the fee for sharing a disk.
     disk = meters.get(Meter(product, f"{size} LRS Disk", "1/Month"))
     if not disk:
         return {}
@@ -135,12 +134,14 @@ def _machine_price(meters: Meters, vm: str) -> Steps | None:
     meter_name = vm.removeprefix("Standard_").replace("_", " ")
     linux_prices: list[Steps] = []
     for meter, steps in meters.items():
+        # `D8s v5 Spot` is a machine that may be taken away, and not the one that is meant.
         if meter.name != meter_name or meter.unit != "1 Hour":
             continue
         if not meter.product.startswith("Virtual Machines "):
             continue
         if not meter.product.endswith(" Windows"):
             linux_prices.append(steps)
+    # Of two prices nobody says which is meant: none is better than the wrong one.
     if len(linux_prices) != 1:
         return None
     return linux_prices[0]
@@ -148,8 +149,10 @@ def _machine_price(meters: Meters, vm: str) -> Steps | None:
 
 def _meters(items: Iterable[Item]) -> dict[Meter, Steps]:
     """The newest price of each step of each meter that is paid as used."""
+    # Else also reservations, which are paid for years, and development prices.
     used = [item for item in items if item.get("type") == "Consumption"]
     meters: dict[Meter, Steps] = {}
+    # The newest first, as an answer may have earlier prices of a meter as well.
     for item in sorted(used, key=_effective_from, reverse=True):
         meter = Meter(
             str(item["productName"]), str(item["meterName"]), str(item["unitOfMeasure"])

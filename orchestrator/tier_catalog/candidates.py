@@ -12,22 +12,19 @@ from typing import Any, NamedTuple
 
 from orchestrator.errors import UsageError
 from orchestrator.tier import Limits, Tier
-from orchestrator.tier_catalog.catalog import Catalog, TierRow, provider_of, tiers
+from orchestrator.tier_catalog.catalog import Catalog, provider_of
 from orchestrator.tier_catalog.choosing import choose
 from orchestrator.tier_catalog.effective import striped, through
-from orchestrator.tier_catalog.rows import (
-    GIB,
-    UNIT_BYTES,
-    DiskType,
-    Provisioned,
-    VmSize,
-)
+from orchestrator.tier_catalog.listing import TierRow, tiers
+from orchestrator.tier_catalog.price_rows import UNIT_BYTES
+from orchestrator.tier_catalog.rows import DiskType, VmSize
+from orchestrator.tier_catalog.rules import GIB, Provisioned
 from orchestrator.units import listed
 
 STEPS = (1, 4, 16)  # times the least IOPS and throughput, or the size needed
 COUNTS = (1, 2, 4)  # of a node's disks, striped, where smaller ones are sold
 _IOPS_STEP = 100  # to which a need is rounded
-# That count as one I/O where IOPS are provisioned and a unit is documented.
+# An I/O of so many bytes counts as one where IOPS are provisioned and a unit is documented.
 IO_BYTES = 256 * 2**10
 
 
@@ -71,6 +68,7 @@ def purchases(
     if vm:
         host = _Host(vm, catalog.vm(vm, "--vm"))
     bought = _bought(catalog, size_bytes, needs, region, host)
+    # A region without any price is a mistyped one, rather than one where nothing is sold.
     if region and not any(purchase.tier.price for purchase in bought):
         anywhere = _bought(catalog, size_bytes, needs, None, host)
         raise _no_price_in(region, anywhere)
@@ -114,6 +112,7 @@ def _purchase(
     if region:
         asked["region"] = region
     count = keys.get("count", 1)
+    # Only bought, never made: so the row needs no latency and no directory.
     disk = {**asked, "enforcement": "existing"}
     disk.pop("count", None)
     chosen = choose(catalog, disk, text(keys))
@@ -196,9 +195,10 @@ def _parameters(
 def _counts_of_fixed_size(
     disk_bytes: int, needed_bytes: int
 ) -> Iterator[dict[str, Any]]:
-    """Numbers of disks of a fixed size. Of a disk far larger than the data nobody buys several."""
+    """Numbers of disks of a fixed size that hold the data."""
     counts: Sequence[int] = COUNTS
     if disk_bytes > STEPS[-1] * needed_bytes:
+        # Nobody buys several disks that are each far larger than the data.
         counts = COUNTS[:1]
     for count in counts:
         if count * disk_bytes >= needed_bytes:
@@ -240,7 +240,8 @@ def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint
     rate = rule.throughput.included or rule.throughput.min or 0
     for step in STEPS:
         yield _BuyablePoint(1, step * iops, step * rate)
-    if rule.iops.included:  # several have more for nothing
+    # Each of several disks has its own free IOPS.
+    if rule.iops.included:
         for count in COUNTS[1:]:
             yield _BuyablePoint(count, iops, rate)
     if needs:
@@ -250,6 +251,7 @@ def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint
 def _needed(rule: Provisioned, needs: Sequence[float]) -> _BuyablePoint:
     needed_iops = needs[0]
     needed_bytes_per_s = needs[1]
+    # Throughput cannot be bought by itself: more IOPS bring it.
     if rule.throughput.follows:
         needed_iops = max(needed_iops, needed_bytes_per_s / IO_BYTES)
     else:
@@ -263,11 +265,11 @@ def _needed(rule: Provisioned, needs: Sequence[float]) -> _BuyablePoint:
 def _sold(
     rule: Provisioned, point: _BuyablePoint, needed_bytes: int, least_bytes: int
 ) -> dict[str, Any]:
-    """The least that is sold of a point: throughput comes with the IOPS that it takes, and
-    IOPS with the size."""
+    """The least that is sold of a point."""
     gib = _gib(max(needed_bytes / point.disks, least_bytes))
     at_least = max(rule.throughput.min or 0, point.rate)
     rate = min(rule.throughput.max, at_least)
+    # Throughput comes only with the IOPS that it takes, and IOPS only with the size.
     iops_of_size = (rule.iops.min_per_gib or 0) * gib
     iops_of_rate = rate / (rule.throughput.max_per_iops or math.inf)
     iops = max(point.iops, iops_of_size, iops_of_rate)

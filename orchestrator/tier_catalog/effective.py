@@ -15,7 +15,7 @@ from orchestrator.errors import Mistake, UsageError
 from orchestrator.keys.strict_yaml import refused
 from orchestrator.tier import Burst, Limits, Tier, lower
 from orchestrator.tier_catalog import limits as limits_of
-from orchestrator.tier_catalog.choosing import Chosen
+from orchestrator.tier_catalog.buying import Chosen
 from orchestrator.tier_catalog.rows import VmSize
 
 
@@ -36,6 +36,7 @@ class Cap:
 
     @property
     def binds(self) -> Literal["disk", "vm"]:
+        # Where both are alike the disk is named: another machine would change nothing.
         if self.vm is not None and self.value != self.disks:
             return "vm"
         return "disk"
@@ -108,6 +109,7 @@ def together(chosen: Chosen, disks: int) -> Limits:
     persistent disks).
     """
     kind = chosen.kind
+    # Google's persistent disks of one type share a limit, by the sum of their sizes.
     if kind is None or not kind.shared_per_vm or not kind.by_size:
         return chosen.limits.times(disks)
     if chosen.size_bytes is None:
@@ -117,10 +119,8 @@ def together(chosen: Chosen, disks: int) -> Limits:
 
 
 def striped(chosen: Chosen) -> Tier:
-    """The tier's disks as one, if it has several: what they let through together, and cost.
-
-    Latency is that of one, which is all that an I/O below the stripe's unit sees.
-    """
+    """The tier's disks as one, if it has several: what they let through together, and cost."""
+    # The latency stays that of one disk, as an I/O below the stripe's unit meets only one.
     tier = chosen.tier
     if tier.count == 1:
         return tier
@@ -135,14 +135,8 @@ def striped(chosen: Chosen) -> Tier:
 
 
 def bound(tier: Tier, on_vm: Effective) -> Tier:
-    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both.
-
-    The model knows one duration for both buckets: the shorter. After it the disk falls to
-    the effective baseline, where two buckets of different length would fall in two steps.
-
-    A limit that a real disk does not declare stays unknown: the disk may well be below
-    the VM.
-    """
+    """The tier as it is on the VM, to be emulated: effective limits, and the burst of both."""
+    # A limit that a real disk does not declare stays unknown: the disk may be below the VM.
     iops: int | None = None
     iops_peak: Cap | None = None
     if not tier.disk.is_real or tier.limits.iops is not None:
@@ -184,11 +178,13 @@ def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
     start_pct = 0.0
     if tier.limits.burst:
         start_pct = tier.limits.burst.start_pct
+    # The model knows one duration for both buckets: the shorter. After it the disk falls
+    # to the base at once, where two buckets of different length would fall in two steps.
     return Burst(iops_peak, rate_peak, min(durations_s), start_pct)
 
 
 def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
-    """Returns the VM's caps. A type without figures is not limited, because unknown is not zero."""
+    """Returns the VM's caps; no limits for a type without figures, because unknown is not zero."""
     type_name = (disk_type or "").partition("/")[2]
     caps = vm.uncached or vm.by_type.get(type_name)
     if caps:
@@ -236,6 +232,7 @@ def _drained_after(
     """Seconds for which a full bucket lets `value` through; none if it is not drained."""
     if not peak or not peak.value or not math.isfinite(peak.duration_s):
         return
+    # At its base rate a bucket stays as full as it is.
     if base is None or value is None or value <= base:
         return
     credit = limits_of.bucket(base, peak.value, peak.duration_s)

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 
 from orchestrator import units
 from orchestrator.tier import Burst, Limits
-from orchestrator.tier_catalog import rows
-from orchestrator.tier_catalog.rows import GIB, TIB, UNIT_BYTES, DiskType, Provisioned
+from orchestrator.tier_catalog import rules
+from orchestrator.tier_catalog.price_rows import UNIT_BYTES
+from orchestrator.tier_catalog.rows import DiskType
+from orchestrator.tier_catalog.rules import GIB, TIB, Provisioned
 
 Refusal = tuple[str, str]  # the parameter, what is wrong with it
 
@@ -29,16 +31,16 @@ def whole_gib(size_bytes: int) -> int:
 def by_size(kind: DiskType, gib: int) -> Limits:
     """Limits that follow from the size: of all disks of a VM together where these share them."""
     rule = kind.by_size
-    if isinstance(rule, rows.Gp2Rule):
+    if isinstance(rule, rules.Gp2Rule):
         return gp2(rule, gib, kind.unit_bytes or 0)
-    if isinstance(rule, rows.HddRule):
+    if isinstance(rule, rules.HddRule):
         return hdd(rule, gib, kind.unit_bytes or 0)
-    if isinstance(rule, rows.LinearRule):
+    if isinstance(rule, rules.LinearRule):
         return linear(rule, gib)
     raise TypeError(f"{kind.title} has no limits by size")
 
 
-def linear(rule: rows.LinearRule, gib: int) -> Limits:
+def linear(rule: rules.LinearRule, gib: int) -> Limits:
     """GCP: baseline + per GiB, with a maximum where there is one."""
     iops = round(_on(rule.iops, gib))
     bytes_per_s: int | None = None
@@ -51,14 +53,12 @@ def linear(rule: rows.LinearRule, gib: int) -> Limits:
     return Limits(iops, bytes_per_s, write_iops)
 
 
-def gp2(rule: rows.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
-    """AWS gp2. Burst duration = bucket / (burst − baseline).
-
-    Between both bands of size volumes burst to the throughput of the upper one; without
-    credit theirs is baseline IOPS × I/O size, which meets both bands.
-    """
+def gp2(rule: rules.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
+    """AWS gp2. Burst duration = bucket / (burst − baseline)."""
     iops = round(min(rule.max_iops, max(rule.min_iops, rule.iops_per_gib * gib)))
     peak: int | None = None
+    # AWS states throughput for small and for large volumes, and for those between only that
+    # it is the peak's with credit. Without credit it is IOPS × I/O size, which meets both.
     if gib <= rule.small_up_to_gib:
         bytes_per_s = rule.small_bytes_per_s
     elif gib >= rule.large_from_gib:
@@ -66,21 +66,21 @@ def gp2(rule: rows.Gp2Rule, gib: int, unit_bytes: int) -> Limits:
     else:
         bytes_per_s = min(rule.large_bytes_per_s, iops * unit_bytes)
         peak = rule.large_bytes_per_s
+    # A large volume's base is at the burst or above it: there is no bucket to fill.
     if iops >= rule.burst_iops:
         return Limits(iops, bytes_per_s)
     duration_s = rule.bucket_ios / (rule.burst_iops - iops)
     return Limits(iops, bytes_per_s, burst=Burst(rule.burst_iops, peak, duration_s))
 
 
-def hdd(rule: rows.HddRule, gib: int, unit_bytes: int) -> Limits:
-    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes.
-
-    A small random I/O is charged a whole unit, so IOPS are throughput / unit.
-    """
+def hdd(rule: rules.HddRule, gib: int, unit_bytes: int) -> Limits:
+    """AWS st1 and sc1. Burst duration = bucket / (burst − baseline), the bucket in bytes."""
+    # A small random I/O is charged a whole unit, so IOPS are throughput / unit.
     tib = gib * GIB / TIB
     base = min(rule.max, rule.per_tib * tib)
     peak = min(rule.burst_max, rule.burst_per_tib * tib)
     burst = None
+    # From some size on the base has reached the burst's maximum.
     if peak > base:
         duration_s = rule.bucket_per_tib * tib / (peak - base)
         burst = Burst(_units(peak, unit_bytes), round(peak), duration_s)
@@ -103,13 +103,15 @@ def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
 
 
 def io1_bytes_per_s(iops: int) -> int:
-    """AWS io1: I/O of up to 256 KiB and 500 MiB/s to 32,000 IOPS, above it 16 KiB per IOPS."""
+    """AWS io1: its throughput follows from its IOPS."""
+    # Up to 32,000 IOPS volumes reach 500 MiB/s, by I/Os
+    # of 256 KiB; above only 16 KiB count per IOPS.
     if iops > 32_000:
         return iops * 16 * _KIB
     return min(500 * _MIB, iops * 256 * _KIB)
 
 
-def max_throughput(rule: rows.ThroughputRule, iops: int) -> float:
+def max_throughput(rule: rules.ThroughputRule, iops: int) -> float:
     """The most throughput one may provision with these IOPS, in the rule's unit."""
     if rule.max_per_iops is None:
         return rule.max
@@ -170,13 +172,14 @@ def _provisioned(
         low = rule.iops.min
         high = rule.iops.max
         yield "iops", f"is missing: {name} is provisioned with {low:,} to {high:,} IOPS"
+    # Of a size that is refused, limits per GiB would say nothing.
     elif not sizes and size_bytes is not None:
         yield from _iops(name, kind, rule.iops, whole_gib(size_bytes), iops)
     yield from _throughput(name, kind, rule, iops, asked.bytes_per_s)
 
 
 def _size(
-    name: str, kind: DiskType, span: rows.SizeRange | None, size_bytes: int | None
+    name: str, kind: DiskType, span: rules.SizeRange | None, size_bytes: int | None
 ) -> Iterator[Refusal]:
     if size_bytes is None:
         yield (
@@ -190,7 +193,7 @@ def _size(
 
 
 def _iops(
-    name: str, kind: DiskType, rule: rows.IopsRule, gib: int, iops: int
+    name: str, kind: DiskType, rule: rules.IopsRule, gib: int, iops: int
 ) -> Iterator[Refusal]:
     """Rules of some types are per GiB, within limits of the type."""
     high = rule.max
@@ -232,6 +235,7 @@ def _throughput(
             yield "throughput", f"is missing: {name} is provisioned with a throughput"
         return
     unit = given.unit
+    # In the vendor's unit, as its own page has the rule.
     asked = bytes_per_s / UNIT_BYTES[unit]
     high = given.max
     if iops is not None:
@@ -247,7 +251,7 @@ def _throughput(
         yield "throughput", f"{asked:,.6g} {unit} is below {least} ({kind.source})"
 
 
-def _on(line: rows.Line, gib: int) -> float:
+def _on(line: rules.Line, gib: int) -> float:
     value = line.base + line.per_gib * gib
     if line.max is None:
         return value
@@ -255,4 +259,5 @@ def _on(line: rows.Line, gib: int) -> float:
 
 
 def _units(bytes_per_s: float, unit_bytes: int) -> int:
+    # A disk of 0 IOPS would be one without a limit.
     return max(1, round(bytes_per_s / unit_bytes))

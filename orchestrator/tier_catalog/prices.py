@@ -3,25 +3,21 @@
 monthly = per disk + GiB × price + steps above the free IOPS + steps above the free throughput
         + operations / 10,000 × price; of a virtual machine 730 h × price
 
-A price list is a file of prices that holds instead of the catalog's own, row by row. Pure.
+Pure.
 """
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from datetime import date
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from orchestrator import errors, tier
-from orchestrator.keys import strict_yaml
-from orchestrator.tier_catalog.catalog import Catalog, provider_of
-from orchestrator.tier_catalog.rows import UNIT_BYTES, DiskType, PriceRow, Step, Text
+from orchestrator import tier
+from orchestrator.tier_catalog.price_rows import UNIT_BYTES, PriceRow, Step
 
-HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 / 12
+HOURS_PER_MONTH = 730  # of which providers make a month: 8,760 hours of a year / 12
 _OPERATIONS = 10_000  # that have one price
 UNPLACED = ("", "not stated")  # regions that name none
-_CITED = "this list"
 
 
 def monthly(
@@ -50,6 +46,7 @@ def monthly(
     total = 0.0
     for component, quantity in zip(_components(row), quantities, strict=True):
         amount = _stepped(component.steps, quantity)
+        # A sum without a part of it would make a disk look cheap: no price is better.
         if amount is None:
             return None
         total += amount
@@ -116,17 +113,14 @@ def pick(rows: Sequence[PriceRow], region: str | None) -> PriceRow | None:
 
 
 def unlike(stated: Sequence[tier.Price]) -> str:
-    """Explains why a comparison of prices may be off; an empty text if it is not.
-
-    It is not if all are of one region, each with its date, or all without a date but from
-    one and the same source.
-    """
+    """Explains why a comparison of prices may be off; an empty text if it is not."""
     if len(stated) < 2:
         return ""
     lists: set[_ListOfPrices] = set()
     names: dict[str, None] = {}
     for price in stated:
         source = price.source
+        # Dated prices of one region may be of several lists; undated ones must be of the same.
         if read_on(price.as_of):
             source = ""
         lists.add(_ListOfPrices(price.currency, price.region, source))
@@ -188,6 +182,7 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     tops.append(math.inf)
     total = 0.0
     for step, top in zip(steps, tops, strict=True):
+        # As of a tax: each part of the quantity has the price of its own step.
         inside = min(quantity, top) - step.above
         if inside <= 0:
             break
@@ -205,110 +200,3 @@ def _named(step: Step, per: str) -> str:
     if step.above:
         above = f" above {step.above:,.0f}"
     return f"{price}/{per}{above}"
-
-
-class PriceList(strict_yaml.Strict):
-    """A file of prices, by the names of the catalog's rows."""
-
-    currency: Text
-    region: Text
-    as_of: Text
-    source: Text
-    verified: bool | None = None
-    prices: Mapping[str, Mapping[str, Any]]
-
-
-def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
-    """The catalog with the prices of `lists` (file name → YAML).
-
-    A later file holds over an earlier one. UsageError with every mistake.
-    """
-    mistakes: list[errors.Mistake] = []
-    price_by_row: dict[str, PriceRow] = {}
-    for where, text in lists.items():
-        with strict_yaml.collecting(mistakes):
-            price_by_row |= _read(where, text, catalog)
-    strict_yaml.raise_all(mistakes)
-    if not price_by_row:
-        return catalog
-    types = {
-        name: _priced(name, kind, price_by_row) for name, kind in catalog.types.items()
-    }
-    vms = dict(catalog.vms)
-    for name in vms:
-        if name in price_by_row:
-            vms[name] = vms[name].model_copy(update={"prices": (price_by_row[name],)})
-    return replace(catalog, types=types, vms=vms)
-
-
-def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
-    content = strict_yaml.parse(where, text)
-    price_list = strict_yaml.validate(PriceList, f"{where}: ", content)
-    source = {
-        "text": price_list.source,
-        "as_of": price_list.as_of,
-        "verified": price_list.verified,
-    }
-    sources = {_CITED: source}
-    common = {
-        "currency": price_list.currency,
-        "region": price_list.region,
-        "source": _CITED,
-    }
-    mistakes: list[errors.Mistake] = []
-    rows: dict[str, PriceRow] = {}
-    for name, components in price_list.prices.items():
-        place = f"{where}: prices.{name}"
-        with strict_yaml.collecting(mistakes):
-            _check_row(name, components, catalog, place)
-            priced = {**common, **components}
-            rows[name] = strict_yaml.validate(PriceRow, place, priced, sources)
-    strict_yaml.raise_all(mistakes)
-    return rows
-
-
-def _check_row(
-    name: str, components: Mapping[str, Any], catalog: Catalog, place: str
-) -> None:
-    """UsageError if the catalog has no such row, or it is paid for otherwise."""
-    is_machine = name in catalog.vms
-    if not is_machine:
-        catalog.find(name, place)
-    if is_machine != ("per_hour" in components):
-        what = "`per_hour` is the price of a virtual machine, and the only one it has"
-        raise strict_yaml.refused([errors.Mistake(place, what)])
-
-
-def _priced(
-    full_name: str, kind: DiskType, of_rows: Mapping[str, PriceRow]
-) -> DiskType:
-    sizes = dict(kind.sizes or {})
-    for name, size in sizes.items():
-        row = f"{provider_of(full_name)}/{name}"
-        if row in of_rows:
-            sizes[name] = size.model_copy(update={"prices": (of_rows[row],)})
-    prices = kind.prices
-    if full_name in of_rows:
-        prices = (of_rows[full_name],)
-    return kind.model_copy(update={"prices": prices, "sizes": sizes or None})
-
-
-def format_list(
-    prices: Mapping[str, Mapping[str, Any]],
-    currency: str,
-    region: str,
-    as_of: str,
-    source: str,
-) -> str:
-    """The text of a list that a provider's own service gave, which `with_prices` reads."""
-    rows = {name: dict(components) for name, components in prices.items()}
-    content = {
-        "currency": currency,
-        "region": region,
-        "as_of": as_of,
-        "source": source,
-        "verified": True,
-        "prices": rows,
-    }
-    written = strict_yaml.written(content)
-    return f"# Written by `tierbench prices update`.\n{written}"

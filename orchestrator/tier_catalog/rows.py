@@ -1,80 +1,21 @@
 """What a catalog file may hold, as frozen records: disk types, prices, VM sizes.
 
-YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. Numbers with a `unit` beside
-them (the coefficients of a rule) are in that unit, as the vendor writes them. What a source
-does not tell is None. Only `emulated_latency` and `emulated_io_unit` are assumptions of ours.
+YAML says `throughput: 125MB/s`, the records say `bytes_per_s`. What a source does not tell is None.
+Only `emulated_latency` and `emulated_io_unit` are assumptions of ours.
 """
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
-from orchestrator.keys.schema import (
-    AsSeconds,
-    AsText,
-    Bytes,
-    BytesPerS,
-    Positive,
-    RatesYaml,
-)
+from orchestrator.keys.schema import Bytes, BytesPerS, Positive, RatesYaml
 from orchestrator.keys.strict_yaml import Strict
 from orchestrator.tier import Burst, Limits, lower, times
+from orchestrator.tier_catalog.price_rows import Cited, PriceRow, Seconds, Source, Text
+from orchestrator.tier_catalog.rules import Provisioned, SizeRule
 from orchestrator.units import format_bytes
-
-GIB = 2**30
-TIB = 2**40
-UNIT_BYTES = {"MB/s": 10**6, "MiB/s": 2**20}
-
-Amount = Annotated[float, Field(ge=0)]
-Seconds = Annotated[float, AsSeconds, Field(gt=0)]
-Text = Annotated[str, AsText, Field(min_length=1)]
-Unit = Literal["MB/s", "MiB/s"]
-
-
-class Source(Strict):
-    """A document: who wrote it, title or repository path, and the date its figures are of.
-
-    `verified`: of prices, whether they were read at the provider's own service or page, and not in
-    somebody's copy of it; None: nobody said.
-    """
-
-    text: Text
-    as_of: Text
-    verified: bool | None = None
-
-    def __str__(self) -> str:
-        return f"{self.text}, {self.as_of}"
-
-
-def _cited(value: object, info: ValidationInfo) -> object:
-    """The source of that name in `info.context`, the `sources` of the file.
-
-    One that is wrong itself is reported there, and not by each row that cites it.
-    """
-    sources: Mapping[str, Any] = {}
-    if isinstance(info.context, Mapping):
-        sources = info.context
-    if not isinstance(value, str) or value not in sources:
-        names = sorted(str(name) for name in sources)
-        raise ValueError(f"unknown source; `sources` has {', '.join(names) or 'none'}")
-    keys: Mapping[str, Any] = {}
-    if isinstance(sources[value], Mapping):
-        keys = sources[value]
-    text = str(keys.get("text"))
-    as_of = str(keys.get("as_of"))
-    return Source.model_construct(text=text, as_of=as_of, verified=keys.get("verified"))
-
-
-Cited = Annotated[Source, BeforeValidator(_cited)]
 
 
 class Latency(Strict):
@@ -105,6 +46,7 @@ class EmulatedTime(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # A time says nothing without them: at depth 32 a disk takes longer than at 1.
         parts = (self.source, self.depth, self.block_bytes)
         if any(parts) and not all(parts):
             raise ValueError("a measured time has all of `source`, `depth` and `block`")
@@ -138,6 +80,7 @@ class BurstRow(RatesYaml):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # A bucket is empty after some time; what is billed by use never ends.
         if (self.model == "credit") != (self.duration_s is not None):
             raise ValueError("credit burst needs `duration`; on-demand burst has none")
         return self
@@ -145,47 +88,6 @@ class BurstRow(RatesYaml):
     @property
     def limits(self) -> Burst:
         return Burst(self.iops, self.bytes_per_s, self.duration_s or math.inf)
-
-
-class Step(Strict):
-    """What a unit above `above` costs a month, until the next step. None: billed, not known."""
-
-    above: Amount = 0
-    price: Amount | None
-
-
-class PriceRow(Strict):
-    """List price components per month. Absent: not billed. None: billed, but not known to us."""
-
-    currency: Text
-    region: Text
-    as_of: Text | None = None
-    source: Cited
-    per_disk: Amount | None = 0
-    per_hour: Amount | None = 0  # of a virtual machine
-    per_gib: Amount | None = 0
-    per_iops: tuple[Step, ...] = ()
-    per_throughput: tuple[Step, ...] = ()
-    unit: Unit | None = None
-    per_10k_operations: Amount | None = 0
-
-    @property
-    def date(self) -> str:
-        """When it was read."""
-        return self.as_of or self.source.as_of
-
-    @field_validator("per_iops", "per_throughput")
-    @classmethod
-    def _rising(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-        if any(low.above >= high.above for low, high in pairwise(steps)):
-            raise ValueError("the steps must rise by `above`")
-        return steps
-
-    @model_validator(mode="after")
-    def _whole(self) -> Self:
-        if self.per_throughput and self.unit is None:
-            raise ValueError("`per_throughput` needs `unit`")
-        return self
 
 
 class Rates(Strict):
@@ -213,94 +115,6 @@ class SizeRow(Strict):
         return Limits(self.iops, self.bytes_per_s, self.write_iops, burst)
 
 
-class SizeRange(Strict):
-    min_bytes: Bytes = Field(alias="min")
-    max_bytes: Bytes = Field(alias="max")
-
-
-class IopsRule(Strict):
-    """IOPS one may provision: max(`min`, `min_per_gib` × GiB) to
-    min(`max`, max(`min`, `max_per_gib` × GiB)).
-
-    `included` comes free and is the default; without it the number must be given.
-    """
-
-    min: Positive
-    max: Positive
-    included: Positive | None = None
-    min_per_gib: Amount | None = None
-    min_per_gib_source: Cited | None = None  # if it is not that of the type
-    max_per_gib: Amount | None = None
-
-
-class ThroughputRule(Strict):
-    """Throughput in `unit`: provisioned up to min(`max`, `max_per_iops` × IOPS).
-
-    Or following the IOPS by a named formula (`orchestrator/tier_catalog/limits.py`).
-    """
-
-    unit: Unit
-    max: Amount
-    min: Amount | None = None
-    included: Amount | None = None
-    max_per_iops: Amount | None = None
-    follows: Literal["per-iops", "aws-io1"] | None = None
-
-
-class Provisioned(Strict):
-    size: SizeRange
-    iops: IopsRule
-    throughput: ThroughputRule
-
-
-class Line(Strict):
-    """min(`max`, `base` + `per_gib` × GiB)."""
-
-    base: Amount = 0
-    per_gib: Amount
-    max: Amount | None = None
-
-
-class LinearRule(Strict):
-    formula: Literal["linear"]
-    size: SizeRange | None = None
-    iops: Line
-    write_iops: Line | None = None
-    throughput: Line | None
-    unit: Unit
-
-
-class Gp2Rule(Strict):
-    """AWS gp2: IOPS by size with a bucket of I/O credits, throughput in two bands."""
-
-    formula: Literal["aws-gp2"]
-    size: SizeRange
-    iops_per_gib: Amount
-    min_iops: Positive
-    max_iops: Positive
-    burst_iops: Positive
-    bucket_ios: Positive
-    small_bytes_per_s: BytesPerS = Field(alias="small_throughput")
-    small_up_to_gib: Positive
-    large_bytes_per_s: BytesPerS = Field(alias="large_throughput")
-    large_from_gib: Positive
-
-
-class HddRule(Strict):
-    """AWS st1 and sc1: throughput by size, with a bucket of bytes; each I/O costs one unit."""
-
-    formula: Literal["aws-hdd"]
-    size: SizeRange
-    per_tib: BytesPerS
-    max: BytesPerS
-    burst_per_tib: BytesPerS
-    burst_max: BytesPerS
-    bucket_per_tib: Bytes
-
-
-SizeRule = Annotated[LinearRule | Gp2Rule | HddRule, Field(discriminator="formula")]
-
-
 class DiskType(Strict):
     """A type of disk: fixed `sizes`, or limits `by_size`, or `provisioned` within rules.
 
@@ -324,6 +138,7 @@ class DiskType(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # Each form says by itself what the limits are: two could contradict each other.
         forms = (self.sizes, self.by_size, self.provisioned)
         if sum(form is not None for form in forms) != 1:
             raise ValueError(
@@ -353,6 +168,7 @@ class Caps(Strict):
 
     def limits(self, disks: int | None) -> Limits:
         """The limits with so many disks; None: it is not known how many."""
+        # Azure states of its older machines only what each disk may do.
         iops_of_disks = None
         if disks:
             iops_of_disks = times(self.iops_per_disk, disks)
@@ -361,6 +177,8 @@ class Caps(Strict):
             burst = self.burst.limits
         return Limits(
             iops=lower(self.iops, iops_of_disks),
+            # Emulated disks have one total of reads and
+            # writes: the lower of both caps is never too fast.
             bytes_per_s=lower(self.bytes_per_s, self.write_bytes_per_s),
             write_iops=self.write_iops,
             burst=burst,

@@ -14,7 +14,9 @@ from orchestrator.keys.strict_yaml import filled, shipped, written
 from orchestrator.tier import ClassWanted, Limits
 from orchestrator.tier_catalog import limits as limits_of
 from orchestrator.tier_catalog.catalog import provider_of
-from orchestrator.tier_catalog.rows import GIB, UNIT_BYTES, DiskType
+from orchestrator.tier_catalog.price_rows import UNIT_BYTES
+from orchestrator.tier_catalog.rows import DiskType
+from orchestrator.tier_catalog.rules import GIB
 
 FILE_SYSTEM = "xfs"  # as on all disks of ours
 ON_DEMAND_BURST = "enableBursting"
@@ -29,17 +31,14 @@ def of(
     limits: Limits,
     options: Sequence[str],
 ) -> ClassWanted:
-    """The class `name` of the catalog's type, with `options` of Azure's driver.
-
-    A claim must ask for the `size_bytes` that are bought: providers bill whole GiB, and
-    limits of fixed sizes, such as Azure Premium's, follow from these alone. ValueError if
-    no driver makes such disks.
-    """
+    """The class `name` of the catalog's type, with `options` of Azure's driver. ValueError if no
+    driver makes such disks."""
     driver = shipped(__package__, "drivers.yaml").get(provider_of(full_name))
     if driver is None or kind.volume_type is None:
         raise ValueError(f"no Kubernetes driver makes volumes of {full_name}")
     parameters = {
         driver["type"]: kind.volume_type,
+        # Azure's driver caches reads on the host by default, and a cache is not the disk.
         **driver["fixed"],
         **dict(_provisioned(driver, kind, limits)),
         **dict.fromkeys(options, "true"),
@@ -49,6 +48,7 @@ def of(
         name=object_name(name),
         provisioner=driver["name"],
         parameters=parameters,
+        # Limits of fixed sizes, such as Azure Premium's, follow from what the claim asks for alone.
         size_bytes=whole_gib_bytes(size_bytes),
     )
 

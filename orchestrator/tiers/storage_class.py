@@ -15,11 +15,7 @@ from orchestrator.errors import UnavailableError
 from orchestrator.model import Volume
 from orchestrator.parts import Disks, KeptData, NodesData, TierAbilities
 from orchestrator.platforms import own_images
-from orchestrator.powers import (
-    StorageClass,
-    VolumeSource,
-    World,
-)
+from orchestrator.powers import StorageClass, VolumeSource, World
 from orchestrator.system import at_once, files
 from orchestrator.tier import ClassVolumes, DiskKind, Gate, Tier
 from orchestrator.tiers.common.gate import truth_gate

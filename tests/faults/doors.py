@@ -31,7 +31,7 @@ from orchestrator.load_generators.sysbench_stock import results as stock
 from orchestrator.model import Node
 from orchestrator.planning import overrides, profiles, recorded_disk
 from orchestrator.run import several_clients
-from orchestrator.tier_catalog import aws_prices, azure_prices, prices
+from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
 from orchestrator.yugabyte import counters
 from tests import ROOT, aws_answers
 from tests.azure_answers import P6_ANSWER, ULTRA_ANSWER
@@ -139,13 +139,13 @@ def _benchbase(name: str) -> Callable[[str], object]:
 
 
 def _listed(components: Mapping[str, Any]) -> str:
-    return prices.format_list(
+    return price_lists.format_list(
         components, "USD", "westeurope", "2026-11-01", "the provider"
     )
 
 
 def _price_list(text: str) -> object:
-    return prices.with_prices(CATALOG, {"x.yaml": text}).types
+    return price_lists.with_prices(CATALOG, {"x.yaml": text}).types
 
 
 def _azure(text: str) -> object:

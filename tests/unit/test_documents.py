@@ -23,7 +23,7 @@ from orchestrator.cli.main import program
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.keys import schema
 from orchestrator.tier import DiskKind
-from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.asked_rows import Reference
 from tests import ROOT
 from tests.asked import OF_ALL, commands
 from tests.sources import MODULES, PACKAGE, nodes

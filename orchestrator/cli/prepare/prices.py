@@ -43,8 +43,7 @@ def update(
     Of the disks and virtual machines of the catalog. AWS answers with a file of hundreds of
     megabytes for a region. Google Cloud has no such service that answers without an account."""
     from orchestrator.planning import project_files
-    from orchestrator.tier_catalog import aws_prices, azure_prices
-    from orchestrator.tier_catalog import prices as prices_of
+    from orchestrator.tier_catalog import aws_prices, azure_prices, price_lists
 
     service = {"azure": azure_prices, "aws": aws_prices}[provider]
     rows = project_files.catalog(app.root)
@@ -65,10 +64,10 @@ def update(
         )
     now = datetime.fromtimestamp(app.clock.now(), UTC)
     today = now.date().isoformat()
-    text = prices_of.format_list(components, currency, region, today, service.SOURCE)
+    text = price_lists.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
-    prices_of.with_prices(rows, {str(target): text})
+    price_lists.with_prices(rows, {str(target): text})
     files.make_folder(target.parent)
     files.write_text(target, text, private=False)
     app.progress.done()

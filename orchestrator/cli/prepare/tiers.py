@@ -20,8 +20,9 @@ from orchestrator.errors import UsageError
 
 if TYPE_CHECKING:
     from orchestrator.tier import Burst
-    from orchestrator.tier_catalog.catalog import TierRow, VmRow
-    from orchestrator.tier_catalog.rows import DiskType, PriceRow, VmSize
+    from orchestrator.tier_catalog.listing import TierRow, VmRow
+    from orchestrator.tier_catalog.price_rows import PriceRow
+    from orchestrator.tier_catalog.rows import DiskType, VmSize
 
 _NONE = (
     "no row of the catalog matches; `tierbench tiers list`, without "

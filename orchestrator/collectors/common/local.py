@@ -57,6 +57,7 @@ def each(
                     raise _no_counter(metric, value)
                 yield Sample(time_s, subject.name, metric, unit, value)
         except (OSError, *errors.UNREADABLE) as error:
+            # One node that cannot be read leaves a gap of its own: all others are read.
             failures.append(f"{subject.name}: {_in_words(error)}")
     if failures:
         raise OSError("; ".join(failures))
@@ -122,15 +123,14 @@ def _read_s(machine: powers.Machine, now_s: float) -> float:
     return read_s
 
 
-# They are read all at once, because a reading must be short: the other collectors wait meanwhile.
-_TIMEOUT_S = 2.0
+_TIMEOUT_S = 2.0  # a reading must be short: the other collectors wait meanwhile
 
 Get = Callable[[str, float], str]
 
 
 def samples(pages: Sequence[Page], now_s: float, get: Get) -> Iterator[Sample]:
-    """Samples of all pages that can be read; then OSError with the failures of the others. Disks
-    of one exporter share a page, which is asked for once."""
+    """Samples of all pages that can be read; then OSError with the failures of the others."""
+    # All are asked at once. Disks of one exporter share a page, which is asked for once.
     bodies = {}
     for page in pages:
         if page.url not in bodies:

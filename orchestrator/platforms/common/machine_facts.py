@@ -3,10 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from orchestrator.powers import (
-    Machine,
-    MachineFacts,
-)
+from orchestrator.powers import Machine, MachineFacts
 from orchestrator.system import at_once
 
 _BOOT = "/proc/sys/kernel/random/boot_id"

@@ -15,10 +15,7 @@ from docker.errors import APIError, DockerException
 from orchestrator.errors import UnavailableError
 from orchestrator.guards import GuardBeats
 from orchestrator.platforms.common import lifecycle
-from orchestrator.platforms.docker.connection import (
-    CAMPAIGN,
-    Engine,
-)
+from orchestrator.platforms.docker.connection import CAMPAIGN, Engine
 from orchestrator.system import host
 from orchestrator.system.clock import wait_until
 

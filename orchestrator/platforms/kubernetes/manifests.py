@@ -16,12 +16,7 @@ from orchestrator.platforms import own_images
 from orchestrator.platforms.kubernetes import space
 from orchestrator.platforms.kubernetes.placing import placement_labels
 from orchestrator.platforms.kubernetes.space import manifest, object_name
-from orchestrator.powers import (
-    HOST_NETWORK,
-    NETWORK_OF,
-    ContainerSpec,
-    Mount,
-)
+from orchestrator.powers import HOST_NETWORK, NETWORK_OF, ContainerSpec, Mount
 
 SERVICE = "nodes"  # the headless service of a cluster's network
 # A pod's own end: longer than any stop that is asked for, which says its own time.

@@ -7,11 +7,7 @@ from typing import Any
 from orchestrator.platforms.kubernetes import manifests
 from orchestrator.platforms.kubernetes.placing import MACHINE
 from orchestrator.platforms.kubernetes.space import manifest, name_of, object_name
-from orchestrator.powers import (
-    RentedVolume,
-    StorageClass,
-    VolumeSource,
-)
+from orchestrator.powers import RentedVolume, StorageClass, VolumeSource
 
 SNAPSHOTS = "snapshot.storage.k8s.io"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"

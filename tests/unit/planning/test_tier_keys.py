@@ -21,7 +21,7 @@ from orchestrator.model import Note
 from orchestrator.planning import notes
 from orchestrator.planning.profiles import read_profile
 from orchestrator.tier import DiskKind, NodeDisks, RealDisks, Tier
-from orchestrator.tier_catalog.choosing import Reference
+from orchestrator.tier_catalog.asked_rows import Reference
 from tests import ROOT
 from tests.plans import CLUSTER, a_profile
 from tests.tiers import a_tier

@@ -22,7 +22,7 @@ from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import UsageError
 from orchestrator.model import Note
 from orchestrator.system import store, stored_campaigns
-from orchestrator.tier_catalog import prices as prices_of
+from orchestrator.tier_catalog import price_lists
 from tests.campaign_tables import sampled_in
 from tests.campaigns import build_campaign, stored
 from tests.catalog import CATALOG
@@ -230,7 +230,7 @@ def test_a_table_with_a_hole_is_named_and_passed_over(
 
 def test_a_price_list_that_was_cut_is_refused_by_name_or_whole_up_to_there() -> None:
     prices = {"azure/P15": {"per_disk": 30.0}, "azure/premium-v2": {"per_gib": 0.07}}
-    text = prices_of.format_list(
+    text = price_lists.format_list(
         prices, "EUR", "westeurope", "2026-11-01", "our contract"
     )
     taken: list[int] = []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator import tier_catalog
-from orchestrator.tier_catalog import aws_prices, prices
+from orchestrator.tier_catalog import aws_prices, price_lists, prices
 from tests import aws_answers
 from tests.catalog import CATALOG, at, price_of
 
@@ -41,7 +41,9 @@ def test_disks_of_an_aws_region_are_read_from_its_list() -> None:
         "aws/st1": {"per_gib": 0.054},
         "aws/sc1": {"per_gib": 0.018},
     }
-    text = prices.format_list(found, "USD", "ap-northeast-1", "2026-10-07", "a list")
+    text = price_lists.format_list(
+        found, "USD", "ap-northeast-1", "2026-10-07", "a list"
+    )
     rows = tier_catalog.with_prices(CATALOG, {"aws.yaml": text})
     wanted = at("aws/gp3", "100GiB", iops=4000, throughput="225MiB/s")
     assert price_of(rows, wanted).monthly == 9.60 + 6.00 + 4.80
@@ -76,7 +78,7 @@ def test_machines_of_an_aws_region_are_read_from_its_list() -> None:
         "aws/m5.2xlarge": {"per_hour": 0.384},
         "aws/t3.large": {"per_hour": 0.0832},
     }
-    text = prices.format_list(found, "USD", "us-east-1", "2026-10-07", "a list")
+    text = price_lists.format_list(found, "USD", "us-east-1", "2026-10-07", "a list")
     (row,) = (
         tier_catalog.with_prices(CATALOG, {"aws.yaml": text}).vm("aws/t3.large").prices
     )

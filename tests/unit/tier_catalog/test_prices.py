@@ -19,9 +19,9 @@ from orchestrator.cli.prepare import prices as command
 from orchestrator.design import purchase_prices
 from orchestrator.errors import UsageError
 from orchestrator.planning import project_files
-from orchestrator.tier_catalog import azure_prices, prices
+from orchestrator.tier_catalog import azure_prices, price_lists, prices
+from orchestrator.tier_catalog.price_rows import PriceRow, Source
 from orchestrator.tier_catalog.prices import HOURS_PER_MONTH
-from orchestrator.tier_catalog.rows import PriceRow, Source
 from tests import ROOT
 from tests.azure_answers import D2S_ANSWER, P6_ANSWER, ULTRA_ANSWER, V2_ANSWER, recorded
 from tests.catalog import CATALOG, at, chosen, price_of
@@ -278,7 +278,9 @@ def test_a_virtual_machine_costs_what_its_linux_does_undisturbed() -> None:
     assert found == {"azure/Standard_D2s_v5": {"per_hour": 0.096}}
     text = azure_prices_list(found)
     (row,) = (
-        prices.with_prices(CATALOG, {"list": text}).vm("azure/Standard_D2s_v5").prices
+        price_lists.with_prices(CATALOG, {"list": text})
+        .vm("azure/Standard_D2s_v5")
+        .prices
     )
     assert prices.monthly(row) == pytest.approx(70.08)
     asked = [one["$filter"] for one in azure_prices.questions("eastus", "USD", CATALOG)]
@@ -286,7 +288,7 @@ def test_a_virtual_machine_costs_what_its_linux_does_undisturbed() -> None:
 
 
 def azure_prices_list(components: Mapping[str, Mapping[str, Any]]) -> str:
-    return prices.format_list(
+    return price_lists.format_list(
         components, "USD", "eastus", "2026-11-01", azure_prices.SOURCE
     )
 
@@ -299,7 +301,7 @@ def test_hours_are_of_machines_alone(
     components: Mapping[str, Mapping[str, Any]],
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        prices.with_prices(CATALOG, {"list": azure_prices_list(components)})
+        price_lists.with_prices(CATALOG, {"list": azure_prices_list(components)})
     assert "`per_hour` is the price of a virtual machine" in str(refused.value.mistakes)
 
 
@@ -329,7 +331,9 @@ def test_of_two_dates_the_newer_holds_and_a_meter_missing_leaves_no_price() -> N
 
 def test_what_is_written_is_read_again() -> None:
     found = azure_prices.components([*V2_ANSWER, *ULTRA_ANSWER, *P6_ANSWER], CATALOG)
-    text = prices.format_list(found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE)
+    text = price_lists.format_list(
+        found, "GBP", "ukwest", "2023-12-01", azure_prices.SOURCE
+    )
     rows = tier_catalog.with_prices(CATALOG, {"azure.yaml": text})
     v2 = price_of(
         rows, at("azure/premium-v2", "250GiB", iops=10000, throughput="250MB/s")

@@ -14,13 +14,7 @@ from orchestrator import errors, parts
 from orchestrator.design.node_disks import node_names
 from orchestrator.parts import MarkedFolder
 from orchestrator.platforms import own_images
-from orchestrator.powers import (
-    Completed,
-    ContainerSpec,
-    Machine,
-    Mount,
-    World,
-)
+from orchestrator.powers import Completed, ContainerSpec, Machine, Mount, World
 from orchestrator.system import at_once, machine_caches, marked_folders
 from orchestrator.tier import Tier
 from orchestrator.tiers.common.real import removal
