@@ -28,7 +28,8 @@ def _current_folder() -> Path:
         return Path()
 
 
-# Where the user's profiles, workloads and results are.
+# Where the user's profiles, workloads and results are. In a checkout it is the checkout: a command
+# given in any folder finds the same results.
 OWN = _current_folder()
 if IS_CHECKOUT:
     OWN = PROJECT
@@ -59,6 +60,8 @@ def cache_folder(
 CACHE = cache_folder()
 RESULTS = OWN / "results"
 REHEARSALS = CACHE / "rehearsals"  # apart from what was measured
+# Files with other endings do not count: a note beside a profile would change the digest below, and
+# with it the project that a command copies.
 _OWN_FILES = {"profiles": (".yaml",), "workloads": (".yaml", ".lua", ".sql", ".fio")}
 
 
@@ -69,6 +72,7 @@ def root() -> Path:
     if IS_CHECKOUT:
         return PROJECT
     contents = _shipped_and_own()
+    # Sorted, because `rglob` gives files in another order on another file system.
     digest = hashlib.sha256()
     for name, file in sorted(contents.items()):
         digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
@@ -95,6 +99,7 @@ def _copy(contents: Mapping[Path, Path], project: Path) -> None:
     """Makes the folder whole or not at all."""
     with files.writing(project):
         project.parent.mkdir(parents=True, exist_ok=True)
+        # Beside the project, because a rename into another file system is refused.
         begun = Path(tempfile.mkdtemp(dir=project.parent))
         for name, file in contents.items():
             (begun / name).parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import takes
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.disks import helm_values
 from orchestrator.cli.look import over_time
 from orchestrator.cli.prepare import validate
@@ -26,6 +26,7 @@ def yugabyte_image(app: App, tarball: Path) -> None:
     supply = app.parts(None).databases["yugabytedb"].abilities.image_supply
     assert supply is not None, "its image is not one of ours"
 
+    # A build has lines of any length, and the moving line of a terminal is one.
     def show_line(line: str) -> None:
         app.progress.step(line[:100])
 

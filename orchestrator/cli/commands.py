@@ -18,7 +18,6 @@ from orchestrator.registry.installed import BroughtEntry, family
 from orchestrator.registry.references import ObjectPlace
 
 _HERE = Path(__file__).parent
-_MAIN = "main"  # the place of those that are there before one is named
 
 
 def _built_in() -> Iterator[tuple[str, CommandEntry]]:
@@ -34,8 +33,6 @@ def _built_in() -> Iterator[tuple[str, CommandEntry]]:
 
 
 def _entry(place: str, panel: str, example: str) -> CommandEntry:
-    if place == _MAIN:
-        return CommandEntry(_MAIN, "", panel, example)
     module, _, name = place.rpartition(".")
     file = Path(module.replace(".", "/")).with_suffix(".py")
     source = (_HERE / file).read_text(encoding="utf-8")
@@ -46,6 +43,7 @@ def _entry(place: str, panel: str, example: str) -> CommandEntry:
 
 def _help_in(source: str, name: str) -> str:
     """What a command or a group says of itself, read where it is written: nothing is imported."""
+    # A command has it as the docstring of its function, a group as `help=` of its typer.Typer.
     help_text = re.search(
         rf'^(?:def {name}\(.*?""|{name} = .*?help=)"(.+?)"', source, re.M | re.S
     )
@@ -67,28 +65,20 @@ def commands() -> Mapping[str, BroughtEntry[CommandEntry]]:
 
 # The twelve options that a first campaign needs, of the commands that have many more. `--help`
 # shows these, `--help-all` all of them.
-FIRST_OPTIONS = {
-    "run": (
-        *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
-        *("slo", "set", "max_cost", "dry_run", "output", "verbose"),
-    ),
-    "compare": (
-        *("profiles", "workloads", "db", "scale", "nodes", "repeats"),
-        *("until", "slo", "margin", "max_cost", "dry_run", "output"),
-    ),
-    "observe": (
-        *("file", "prometheus", "exporter", "profile", "last", "device"),
-        *("size", "source", "vm", "region", "at_cap", "results"),
-    ),
+_FIRST_OPTIONS = {
+    "run": "profiles workloads db scale nodes repeats slo set max_cost dry_run output verbose",
+    "compare": "profiles workloads db scale nodes repeats until slo margin max_cost dry_run output",
+    "observe": "file prometheus exporter profile last device size source vm region at_cap results",
 }
 HELP_ALL = "--help-all"
 
 
 def _in_short(name: str, command: Any) -> Any:
     """The command, whose help shows its first options alone, in one panel."""
-    first = FIRST_OPTIONS.get(name)
-    if first is None:
+    if name not in _FIRST_OPTIONS:
         return command
+    first = _FIRST_OPTIONS[name].split()
+    # Copies, because the program keeps this command and would hide its options for good.
     short = copy(command)
     short.params = [copy(parameter) for parameter in command.params]
     hidden = 0
@@ -110,13 +100,12 @@ class LazyGroup(TyperGroup):
         super().__init__(**attributes)
         self.context_settings = {"help_option_names": ["-h", "--help"]}
         self._listed = commands()
-        ordered = {}
+        # Commands without options, of which `--help` needs the name and one line alone.
+        placeholders = {}
         for name, owned in self._listed.items():
-            command = self.commands.get(name)
-            if owned.entry.place != _MAIN:
-                command = TyperCommand(name, help=owned.entry.help)
-            ordered[name] = self._placed(name, command)
-        self.commands = ordered
+            command = TyperCommand(name, help=owned.entry.help)
+            placeholders[name] = self._placed(name, command)
+        self.commands = placeholders
 
     def _placed(self, name: str, command: Any) -> Any:
         entry = self._listed[name].entry
@@ -128,6 +117,7 @@ class LazyGroup(TyperGroup):
         """`help COMMAND` is `COMMAND --help`."""
         if args[:1] == ["help"]:
             return super().parse_args(ctx, [*args[1:], "--help"])
+        # Who gives it without a command gets the list of commands, not "no such option".
         if args[:1] == [HELP_ALL]:
             return super().parse_args(ctx, ["--help"])
         return super().parse_args(ctx, args)
@@ -135,9 +125,8 @@ class LazyGroup(TyperGroup):
     def loaded(self, name: str) -> Any:
         """The command of this name, whose module is imported now. KeyError if there is none."""
         owned = self._listed[name]
-        if owned.entry.place == _MAIN:
-            return self.commands[name]
         command = ObjectPlace(owned.entry.place, owned.origin).imported()
+        # typer makes commands of click only for an app: this one has the one command.
         parent = typer.Typer()
         if isinstance(command, typer.Typer):
             parent.add_typer(command, name=name)
@@ -147,14 +136,16 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
+        # While a shell completes, the name may be half written.
         if not name:
             return name, command, rest
         command = self.loaded(name)
+        # `--help-all` is no option of click's: it is `--help` of a command that hides none.
         if HELP_ALL in rest:
             rest = [word for word in rest if word != HELP_ALL] + ["--help"]
         elif {"--help", "-h"} & set(rest):
             command = _in_short(name, command)
-        # Of completion nothing is asked that reads a file of the user's.
+        # Completion reads no file of the user's: a mistake in it would be printed at the prompt.
         if not ctx.resilient_parsing:
             given = defaults.of_file(self)
             for member in defaults.with_members(command):

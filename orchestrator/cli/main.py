@@ -1,4 +1,4 @@
-"""The command line: arguments → calls, errors → messages and exit codes. No other logic.
+"""The edge of the program: a command line → the command, errors → messages and exit codes.
 
 Exit codes: 0 done · 1 a contender is worse (only with --fail-if-worse), or `verify` found a
 difference · 2 inconclusive or invalid runs · 64 bad profile or arguments · 69 something needed is
@@ -11,38 +11,25 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 from rich.markup import escape
 from typer import Option
 
 from orchestrator import PROJECT, __version__, errors
-from orchestrator.cli import REHEARSALS, RESULTS
 from orchestrator.cli.commands import LazyGroup
-from orchestrator.cli.common import defaults, forms, option_values, streams
-from orchestrator.cli.common import options as asked
-from orchestrator.cli.common.app import PLATFORM, App
-from orchestrator.cli.common.options import (
-    Compared,
-    Measuring,
-    Options,
-    Request,
-    all_names,
-    takes,
-)
+from orchestrator.cli.common import defaults, option_values, streams
+from orchestrator.cli.common.app import App
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.system.redaction import remember_environment
-
-REHEARSED_PROFILES = ["premium", "ultra"]
-REHEARSED_WORKLOADS = ["point-select", "insert", "tpcc"]
 
 program = typer.Typer(
     cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
+    invoke_without_command=True,  # for --version
+    pretty_exceptions_enable=False,  # `_exit_code` says what to report
 )
 
 
@@ -56,235 +43,6 @@ def whole(
     if version:
         context.obj.out.print(f"tierbench {__version__}")
         raise typer.Exit
-
-
-@program.command()
-@takes(Options, shown_as=forms.OF_ANSWERS)
-def run(
-    app: CampaignApp,
-    options: Options,
-    profile_name: asked.ProfileName = None,
-    workload_name: asked.WorkloadName = None,
-    profiles: asked.ProfilesOption = None,
-    workloads: asked.WorkloadsOption = None,
-) -> None:
-    """One workload on one tier: start, load, warm up, measure, report, take down."""
-    names = [name for name in (profile_name, workload_name) if name]
-    pair = asked.profile_and_workload(names, all_names(profiles), all_names(workloads))
-    request = Request(
-        profiles=[pair.profile], workloads=[pair.workload], **vars(options)
-    )
-    _carry_out(app, replace(request, accept_inconclusive=True))
-
-
-@program.command()
-@takes(Compared, shown_as=forms.OF_ANSWERS, repetitions=5)
-def compare(
-    app: CampaignApp,
-    options: Compared,
-    campaign_file: asked.CampaignFile = None,
-    profiles: asked.ProfilesOption = None,
-    workloads: asked.WorkloadsOption = None,
-) -> None:
-    """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
-    request = Request(
-        profiles=all_names(profiles), workloads=all_names(workloads), **vars(options)
-    )
-    _carry_out(app, request)
-
-
-@program.command()
-@takes(shown_as=forms.OF_ANSWERS)
-def rehearse(
-    app: CampaignApp,
-    campaign_file: asked.CampaignFile = None,
-    profiles: asked.ProfilesOption = REHEARSED_PROFILES,
-    workloads: asked.WorkloadsOption = REHEARSED_WORKLOADS,
-    scale: asked.ScaleOption = "smoke",
-    repeats: asked.RepeatsOption = 3,
-    seed: int = 1,
-    slo: asked.SloOption = None,
-    question: Annotated[str, typer.Option(metavar="SENTENCE")] = "",
-    results: asked.ResultsOption = REHEARSALS,
-) -> None:
-    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
-    sizes = Options(
-        scale=scale,
-        repetitions=repeats,
-        seed=seed,
-        slo=slo,
-        question=question,
-        results=results,
-    )
-    tiers = all_names(profiles)
-    loads = all_names(workloads)
-    request = Request(profiles=tiers, workloads=loads, **vars(sizes))
-    app.show(app.rehearse(request))
-
-
-@program.command()
-@takes(Measuring, shown_as=forms.OF_ANSWERS)
-def resume(
-    app: CampaignApp,
-    campaign: asked.CampaignArgument,
-    options: Measuring,
-    despite: asked.DespiteOption = None,
-    fail_if_worse: bool = False,
-    accept_inconclusive: bool = False,
-) -> None:
-    """Goes on with a campaign that was ended: makes its runs that have no finished record."""
-    from orchestrator.cli.measure.campaign import resume
-    from orchestrator.cli.measure.on_end import require_confirmed
-
-    require_confirmed(app)
-    folder = app.folder(options.results, campaign).resolve()
-    resume(app, folder, despite or (), options)
-    _show(app, folder, fail_if_worse, accept_inconclusive)
-
-
-@program.command()
-@takes(shown_as=forms.OF_ANSWERS)
-def analyze(
-    app: CampaignApp,
-    campaign: asked.CampaignArgument,
-    slo: asked.SloOption = None,
-    results: asked.ResultsOption = RESULTS,
-) -> None:
-    """Makes verdict and report of a stored campaign again, from its files alone."""
-    app.show(app.folder(results, campaign), slo)
-
-
-@program.command()
-@takes(shown_as=forms.OR_JSON)
-def calibrate(
-    app: App,
-    profile: asked.ProfileOption,
-    scale: asked.ScaleOption = "laptop",
-    quick: bool = False,
-    drain: bool = False,
-) -> None:
-    """Measures a profile's disk with fio against what its tier declares: about three minutes."""
-    from orchestrator.cli.measure import campaign
-    from orchestrator.report.rendering.terminal import TableView
-    from orchestrator.report.sections.disks import gate_table
-    from orchestrator.run import busy_machines
-
-    gate = campaign.calibrate(app, profile, scale, not quick, drain)
-    app.progress.done()
-    app.out.show(gate, TableView(gate_table(gate)))
-    if gate.passed:
-        raise typer.Exit(errors.EXIT_DONE)
-    busy = " and ".join(busy_machines.reasons(gate))
-    if busy:
-        app.err.print(f"This machine was busy during the check: {busy}.")
-    raise typer.Exit(errors.EXIT_INCONCLUSIVE)
-
-
-@program.command()
-@takes()
-def setup(
-    app: App,
-    platform: asked.PlatformOption = None,
-    profile: asked.PlacingOption = None,
-    db: str | None = None,
-) -> None:
-    """Provides what a first campaign needs: Docker engine, base image, our images, with --db (hdfs)
-    that of a database too; and brings those to the registry of a platform elsewhere."""
-    from orchestrator.cli.measure import members, plans
-    from orchestrator.cli.prepare import provision
-    from orchestrator.platforms import own_images
-
-    platform, placing = plans.place(app, profile, platform)
-    names = [*own_images.OURS]
-    if db:
-        names.append(members.image_of(db))
-    engine = provision.provide(app, names)
-    if platform not in (None, PLATFORM):
-        elsewhere = app.connect(platform, placing)
-        provision.bring_images(engine, elsewhere, names, app.root, app.progress)
-    app.progress.done()
-
-
-@program.command(name="doctor")
-@takes(shown_as=forms.OR_JSON)
-def show_doctor(
-    app: App,
-    db: Literal["yugabytedb"] | None = None,
-    version: str | None = None,
-    platform: asked.PlatformOption = None,
-    profile: asked.PlacingOption = None,
-    bundle: Path | None = None,
-) -> None:
-    """Says what this machine, or a platform elsewhere, offers and lacks; with --db yugabytedb, what
-    its image does there; with --bundle, what a running YugabyteDB answers."""
-    from orchestrator.cli.measure import plans
-    from orchestrator.cli.prepare import doctor
-
-    if db is None and version is not None:
-        raise errors.UsageError(
-            "--version belongs to the checklist: give --db yugabytedb too"
-        )
-    if db is None and bundle is not None:
-        raise typer.Exit(_write_bundle(app, bundle, profile, platform))
-    if db is None:
-        asked_platform, placing = plans.place(app, profile, platform)
-        raise typer.Exit(doctor.show(app, asked_platform, placing))
-    placed = None
-    if profile:
-        placed = plans.placed(app, profile, platform)
-    raise typer.Exit(doctor.show_first_run(app, version, platform, placed, bundle))
-
-
-def _write_bundle(
-    app: App, file: Path, profile: str | None, platform: str | None
-) -> int:
-    from orchestrator.cli.measure import plans
-    from orchestrator.cli.prepare import bundle
-
-    if profile is None:
-        raise errors.UsageError(
-            "--bundle reads a running cluster",
-            "name the profile of an existing cluster with --profile, or give "
-            "--db yugabytedb, which starts nodes",
-        )
-    return bundle.show(app, file, plans.placed(app, profile, platform))
-
-
-def _carry_out(app: CampaignApp, request: Request) -> None:
-    from orchestrator.cli.measure import campaign, dry_run, on_end
-
-    plan = app.plan(request)
-    if request.dry_run:
-        offline = request.offline
-        raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
-    for note in plan.notes:
-        app.progress.warn(str(note))
-    on_end.require_confirmed(app)
-    begun = campaign.begun_since_now(request.results)
-    app.campaigns.append(begun)
-    if request.on_end:
-        app.at_end.append(on_end.ending_with(app, request.on_end, begun))
-    app.progress.note(dry_run.spoken(plan))
-    folder = app.carry_out(plan, request)
-    _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
-
-
-def _show(
-    app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool
-) -> None:
-    """Reports a campaign that was measured now; ends with its exit code."""
-    from orchestrator.analysis.answers import campaign
-
-    loaded, verdict = app.show(folder)
-    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
-        raise typer.Exit(errors.EXIT_WORSE)
-    answer = verdict.answer or campaign.campaign_answer(loaded, verdict)
-    undecided = campaign.is_undecided(answer)
-    if campaign.has_lost_runs(answer) or (undecided and not accept_inconclusive):
-        raise typer.Exit(errors.EXIT_INCONCLUSIVE)
-
-
-# ------------------------------------------------------------------ the edge
 
 
 def _complain(error: errors.TierbenchError, app: App) -> None:
@@ -312,6 +70,7 @@ def _print_defaults(given: Iterable[defaults.GivenDefault], app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
+    # Before the consoles are made, which keep the stream that they find.
     sys.stdout = streams.lasting(sys.stdout)
     sys.stderr = streams.lasting(sys.stderr)
     sys.exit(started(CampaignApp))
@@ -322,7 +81,8 @@ def started(make_app: Callable[[], CampaignApp]) -> int:
     try:
         _require_current_folder()
         app = make_app()
-    except errors.TierbenchError as error:  # also of no folder for what was shipped
+    except errors.TierbenchError as error:
+        # The project's folder may be what could not be made, so this app does without.
         _complain(error, CampaignApp(root=PROJECT))
         return error.exit_code
     return exit_code(sys.argv[1:], app)
@@ -340,13 +100,16 @@ def _require_current_folder() -> None:
 
 def exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """Runs the command of these words, and what it wants to have done at the end."""
+    # Passwords in it are hidden in all that is shown or written from here on.
     remember_environment(os.environ)
     given = replace(app, words=tuple(words), campaigns=[], at_end=[], defaults=[])
     code = _exit_code(words, given)
     why_lost = streams.why_output_is_lost()
     if why_lost:
         _complain(_output_lost(why_lost), given)
+        # What had gone wrong before is worse than that it cannot be shown.
         code = code or errors.EXIT_UNAVAILABLE
+    # Last, because a command of --on-end is told the exit code that the program ends with.
     for end in given.at_end:
         end(code)
     return code
@@ -356,7 +119,8 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     """The only place that turns errors into exit codes."""
     try:
         code = program(list(words), "tierbench", standalone_mode=False, obj=app)
-        if code == errors.EXIT_INTERRUPTED:  # what typer makes of it
+        # typer turns Ctrl-C into this code, and would say nothing of how to go on.
+        if code == errors.EXIT_INTERRUPTED:
             raise KeyboardInterrupt
     except KeyboardInterrupt:
         _complain(_interrupted(words, app), app)
@@ -372,9 +136,11 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
             return int(end.code or 0)
         return errors.EXIT_DONE
     except Exception as error:
+        # By its module, because typer brings a copy of click, whose classes are not click's.
         if type(error).__module__.startswith(("click", "typer")):
             _complain_of_words(error, app)
             return errors.EXIT_USAGE
+        # Python encodes names of files as the locale says; texts are always written as UTF-8.
         if isinstance(error, UnicodeEncodeError) and error.encoding != "utf-8":
             _complain(_unnamable(error), app)
             return errors.EXIT_UNAVAILABLE
@@ -412,6 +178,7 @@ def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
             "over, if it reads live. `--file` with that folder judges what was "
             "read so far",
         )
+    # A command that carries out no campaign has nothing to go on with.
     advice = ""
     for campaign in app.campaigns:
         advice = "no run was begun: give the same command again"
@@ -428,8 +195,9 @@ def _interrupted(words: Sequence[str], app: App) -> errors.InterruptedByUser:
 def _complain_of_words(error: Exception, app: App) -> None:
     """Prints what typer refuses of a command line."""
     text = option_values.why_refused(error)
+    # typer says itself what is missing, and would say it twice.
     if text.startswith("Missing parameter"):
-        text = ""  # typer says what is missing once more
+        text = ""
     vars(error).update(message=text)
     show = getattr(error, "show", None)
     if show is not None:

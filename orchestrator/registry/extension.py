@@ -63,7 +63,7 @@ class DoubtEntry:
 class CommandEntry:
     """A command of `tierbench`."""
 
-    # Of a function that `cli.common.options.takes` decorates, or of a typer group.
+    # Of a function that `cli.common.command_making.takes` decorates, or of a typer group.
     place: str
     help: str
     # Under which `tierbench --help` lists it.

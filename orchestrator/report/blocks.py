@@ -117,7 +117,8 @@ class Code:
     text: str
 
 
-_LONGEST_NAME = 200  # bytes, as a file's name has at most 255 with its ending
+# In bytes. Linux allows a file's name 255, its ending included.
+_LONGEST_NAME = 200
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ def _listed(entry: Entry) -> Row:
     row["Question"] = entry.question
     row["Database"] = _NO_RUNS
     row["Runs done"] = _NO_RUNS
+    # An observation has no runs; a prediction stands beside the campaign whose runs it is from.
     if entry.planned and entry.kind != "prediction":
         row["Database"] = Cell(", ".join(entry.databases), detail=entry.scale)
         times = f"{entry.repetitions} times"
@@ -72,6 +73,7 @@ def trend(history: Trend) -> Table:
 def _level(history: Trend, level: Level) -> str:
     """Its mean, and its change against the level before it."""
     unit = history.unit
+    # Of what is counted each minute only New-Orders are shown.
     if unit == "1/min":
         unit = "NOPM"
     mean = units.format_quantity(level.mean, unit)

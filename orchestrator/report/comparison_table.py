@@ -30,6 +30,7 @@ def _change_row(change: over_time.ProfileDelta) -> Row:
     if delta.scope != "all":
         metric += f" ({delta.scope})"
     verdict = Cell("", word=delta.verdict)
+    # The runs differ, but too few campaigns say whether days do so too. So it is no "worse".
     if change.changed_since:
         verdict = Cell("changed since", missing=True)
     words = units.format_change(delta.change_pct)

@@ -10,6 +10,7 @@ from orchestrator.registry.references import ObjectPlace
 from orchestrator.report.blocks import Document, Section
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import (
+    cache,
     cards,
     conditions,
     decisions,
@@ -17,11 +18,14 @@ from orchestrator.report.sections import (
     disk_matrix,
     disks,
     factors,
+    failures,
     latency,
     measured,
     method,
+    nodes,
     over_time,
     resources,
+    statements,
     summary,
     ticket,
     waits,
@@ -56,22 +60,23 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)
+    # Sections of extensions: behind the answer, and before the figures that it rests on.
     for owned in family("sections", dict[str, str]()).values():
         sections = ObjectPlace(owned.entry, owned.origin).imported()
         yield from sections(index)
     yield measured.section(index)
-    yield from measured.failures(index)
+    yield from failures.section(index)
     yield from disk_matrix.sections(index)
     yield deltas.section(index)
     yield resources.bottlenecks(index)
-    yield from resources.nodes(index)
+    yield from nodes.section(index)
     yield from resources.storage_engine(index)
-    yield from resources.statements(index)
+    yield from statements.section(index)
     yield from waits.section(index)
     yield from resources.conservation(index)
     yield from latency.section(index)
     yield over_time.section(index)
     yield disks.section(index)
-    yield conditions.cache(index)
+    yield cache.section(index)
     yield conditions.environment(index)
     yield method.section(index)

@@ -128,6 +128,7 @@ class ReportIndex:
         """The value of the node where it is highest; None if no node has its own."""
         nodes: list[conclusions.CellSummary] = []
         for key, cell in self._figures.cells.items():
+            # Figures of all nodes together have the scope of all types.
             is_of_node = key[3] != headline_figures.ALL_TYPES
             if key[:3] == (profile, workload, metric) and is_of_node:
                 nodes.append(cell)
@@ -262,6 +263,7 @@ class ReportIndex:
             runs |= {run.number for run in self.planned(name, workload)}
         numbers: list[int] = []
         for note in self.footnotes:
+            # A raised number at every figure tells none of them apart.
             is_of_all = self._finished_runs <= note.runs
             if note.runs & runs and not is_of_all:
                 numbers.append(note.number)

@@ -53,8 +53,10 @@ def spread(cell: CellSummary) -> str:
     half_pct = width / 2 / abs(cell.mean) * 100
     if not math.isfinite(half_pct):
         return ""
+    # From what would be rounded to 10.0: two digits are all that an interval of few runs carries.
     if half_pct >= 9.95:
         return f"± {half_pct:.0f} %"
+    # "± 0.0 %" would say that there is no noise at all.
     return f"± {max(half_pct, 0.1):.1f} %"
 
 
@@ -63,6 +65,7 @@ def ends(cell: CellSummary) -> tuple[float, float]:
 
     They are not below zero. If there is no interval, both are the mean.
     """
+    # Of few runs an interval may reach below zero, where no rate and no latency is.
     low = cell.mean
     if cell.ci_low is not None:
         low = max(cell.ci_low, 0.0)

@@ -29,7 +29,8 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.databases.postgresql import PostgreSQL
 from orchestrator.errors import UnavailableError
 from orchestrator.kernel import containers

@@ -22,7 +22,8 @@ from typing import Any
 
 from orchestrator import units
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.design.latency_quantiles import quantile_s
 from orchestrator.model import Volume
 from orchestrator.parts import NodesData

@@ -24,7 +24,8 @@ import numpy as np
 from scipy import stats
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.databases.common import node_lifecycle
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators

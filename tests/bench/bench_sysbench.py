@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.databases.common import node_lifecycle
 from orchestrator.databases.postgresql import PSQL, PostgreSQL
 from orchestrator.load_generators import load_generators

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.parts import NodesData
 from orchestrator.planning import project_files
 from orchestrator.platforms.common.local_machine import LocalMachine

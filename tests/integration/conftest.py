@@ -15,7 +15,8 @@ import pytest
 
 from orchestrator.cli import main
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.cli.prepare import provision
 from orchestrator.platforms import own_images

@@ -59,7 +59,7 @@ OWNERS = {
     "psycopg": {"system/sql", "keys/addresses"},
     "urllib": {"system/http_client"},
     "urllib.parse": {"system/http_client"},
-    "time": {"system/clock", "system/shell", "cli/common/console"},
+    "time": {"system/clock", "system/shell", "cli/common/progress"},
     "yaml": {"keys/strict_yaml"},
     "jinja2": {"report", "extensions/benchbase", "cli/prepare/init"},
     "typer": {"cli", "extensions/predict/commands"},

@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import takes
+from orchestrator.cli.common.command_making import takes
 from orchestrator.system import files
 
 _FILES = ("profiles/pgbench-disk.yaml", "workloads/pgbench.yaml")

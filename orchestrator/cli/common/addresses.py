@@ -17,6 +17,8 @@ def check(exporters: Iterable[str], prometheus: str | None) -> None:
 def _require_scheme(option: str, url: str) -> None:
     if url.lower().startswith(("http://", "https://")):
         return
+    # What follows another scheme, such as ftp://, is the address all the same. It may have a
+    # password, which an error must not show.
     host = url.rpartition("://")[2] or "HOST:PORT"
     shown = hidden(f"http://{host}")
     raise UsageError(

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -19,13 +18,11 @@ import typer
 
 from orchestrator.cli import CACHE, IS_CHECKOUT, OWN, RESULTS, root
 from orchestrator.cli.common import forms
-from orchestrator.cli.common.console import (
-    ConsoleProgress,
-    EndingProgress,
-    LastingConsole,
-)
+from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.defaults import GivenDefault
-from orchestrator.errors import NotAsked, TierbenchError, UnavailableError, UsageError
+from orchestrator.cli.common.progress import ConsoleProgress, EndingProgress
+from orchestrator.cli.common.teardown import sweeping
+from orchestrator.errors import NotAsked, UnavailableError, UsageError
 from orchestrator.model import Cluster, ClusterSpec, Placing
 from orchestrator.parts import CheckedFact, Collector, Database, Parts
 from orchestrator.powers import Clock, Platform, Shell, World
@@ -36,12 +33,6 @@ from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
 
 PLATFORM = "docker"  # where nothing else is said
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# within five minutes, also if thirty steps hang
-TEARDOWN_S = 240.0
-_STEP_S = 2.0
-_SOON_S = 0.001  # the alarm clock takes 0 for never
-_LOOK = "`tierbench clean`, with the same --profile or --platform, or the next campaign removes it"
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
 
@@ -165,8 +156,8 @@ class App:
     def speak(
         self, quiet: bool, verbose: bool, color: str, output: str = forms.TABLE
     ) -> None:
-        """How this command says what it does (`options.Telling`). UsageError if it is asked for
-        both less and more."""
+        """How this command says what it does (`command_making.Telling`). UsageError if it is asked
+        for both less and more."""
         if quiet and verbose:
             raise UsageError(
                 "--quiet and --verbose cannot be combined", advice="give one of them"
@@ -255,6 +246,7 @@ class App:
     ) -> Iterator[World]:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
+        # Before anything is up: what fails later would have to be taken down first.
         require_writable(self.cache)
         self.sign_cache()
         world = self.world(name, placing)
@@ -281,6 +273,7 @@ class App:
 
     def confirm(self, question: str) -> None:
         """Ends the command unless the person at the terminal agrees."""
+        # As markup `[y/N]` would be taken for a style.
         self.out.print(f"{question} [y/N]: ", end="", markup=False)
         answer = self.stdin.readline().strip().lower()
         if answer not in ("y", "yes"):
@@ -302,6 +295,7 @@ def require_writable(cache: Path) -> None:
     for folder in (cache, *cache.glob("*/")):
         if not folder.is_dir():
             continue
+        # access(2) by itself asks for the real user; files are written as the effective one.
         if os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
             continue
         quoted = shlex.quote(str(folder))
@@ -309,133 +303,3 @@ def require_writable(cache: Path) -> None:
             f"{folder} cannot be written by this user (was it made by `sudo tierbench`?)",
             f"sudo chown -R {os.geteuid()} -- {quoted}",
         )
-
-
-class TimeIsUp(KeyboardInterrupt):
-    """Ends the run in progress as Ctrl-C does: it is no failure of that run."""
-
-
-class _StepGivenUp(KeyboardInterrupt):
-    """Ends a step of a teardown that has lasted too long; the next ones are tried."""
-
-
-@contextmanager
-def sweeping(
-    world: World,
-    alone: AbstractContextManager[None] | None = None,
-    most_s: float | None = None,
-    teardown_s: float = TEARDOWN_S,
-) -> Iterator[None]:
-    """Within `alone`, removes everything of ours at the end. `TimeIsUp` if the block takes more
-    than `most_s`. Ctrl-C ends the block. A second one gives up what is only carried here, such as
-    logs, and no removal. When a teardown that was asked for by a signal has lasted for
-    `teardown_s`, what hangs is given up step by step."""
-    signals = _Signals(world, teardown_s)
-    signals.listen(most_s)
-    try:
-        with alone or nullcontext():
-            try:
-                try:
-                    yield
-                finally:
-                    signals.begin_teardown()
-            finally:
-                _sweep(world)
-    finally:
-        signals.restore()
-
-
-class _Signals:
-    """What signals do while something of ours is up, and while it is taken down.
-
-    The alarm clock of the process has two uses: it ends the block when its time is up, and, once
-    a teardown was asked for by a signal, each of its steps that hangs."""
-
-    def __init__(self, world: World, teardown_s: float) -> None:
-        self._world = world
-        self._teardown_s = teardown_s
-        self._is_down = False
-        # What is ignored stays ignored: `nohup` and shells without a terminal ask for that.
-        self._heard = [
-            number
-            for number in _SIGNALS
-            if signal.getsignal(number) is not signal.SIG_IGN
-        ]
-        listened = (*self._heard, signal.SIGALRM)
-        self._before = {number: signal.getsignal(number) for number in listened}
-
-    def listen(self, most_s: float | None) -> None:
-        """Ends the block at a signal, or after `most_s`."""
-        for number in self._heard:
-            signal.signal(number, self._interrupted)
-        signal.signal(signal.SIGALRM, self._time_is_up)
-        alarm_s = 0.0  # never
-        if most_s is not None:
-            alarm_s = max(most_s, _SOON_S)
-        signal.setitimer(signal.ITIMER_REAL, alarm_s)
-
-    def begin_teardown(self) -> None:
-        """From now on a signal only gives up copying files here; nothing ends the teardown."""
-        if self._is_down:
-            return
-        self._is_down = True
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number in self._heard:
-            signal.signal(number, self._hasten)
-
-    def restore(self) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, disposition in self._before.items():
-            signal.signal(number, disposition)
-
-    def _interrupted(self, *_: object) -> None:
-        self._end("interrupted")
-        raise KeyboardInterrupt
-
-    def _time_is_up(self, *_: object) -> None:
-        self._end("the limit is reached")
-        raise TimeIsUp
-
-    def _end(self, why: str) -> None:
-        self.begin_teardown()
-        self._limit_teardown()
-        self._world.progress.warn(
-            f"{why}: taking everything down; what is finished is kept"
-        )
-
-    def _hasten(self, *_: object) -> None:
-        given_up = self._world.carrying_given_up
-        if not given_up.is_set():
-            given_up.set()
-            self._world.progress.warn(
-                "logs and files that are still there are not collected; removing "
-                "goes on"
-            )
-        remaining_s, _interval_s = signal.getitimer(signal.ITIMER_REAL)
-        if remaining_s == 0:
-            self._limit_teardown()
-
-    def _limit_teardown(self) -> None:
-        """After `teardown_s` each step that hangs is given up, every few seconds one."""
-        self._world.platform.guard.beats.ending.set()
-        signal.signal(signal.SIGALRM, self._give_up)
-        signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)
-
-    def _give_up(self, *_: object) -> None:
-        self._world.progress.warn(f"removing hangs, so something may be left: {_LOOK}")
-        raise _StepGivenUp
-
-
-def _sweep(world: World) -> None:
-    platform = world.platform
-    try:
-        platform.sweep()
-        claims = platform.abilities.claims
-        if claims is None:
-            return
-        kept = claims.retained()
-        if kept:
-            names = ", ".join(kept)
-            world.progress.warn(f"rented and kept, at a cost, until removed: {names}")
-    except TierbenchError as error:
-        world.progress.warn(f"{error.what}; something may be left: {_LOOK}")

@@ -37,6 +37,7 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
     """A callback of typer, of an argument that is read before all options.
 
     UsageError with every mistake in the file."""
+    # While a shell completes a word, nothing is said of a file.
     if file is None or context.resilient_parsing:
         return file
     if not file.is_file():
@@ -45,15 +46,8 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
             "`tierbench init --campaign NAME` writes one; several names are joined by commas, as "
             "in `--profiles premium,ultra`",
         )
-    read = defaults.read(file)
-    if {"tier", "cluster"} <= read.keys.keys():
-        raise UsageError(
-            f"{file} is a profile, not a campaign", f"give it as `--profiles {file}`"
-        )
-    options_by_key: dict[str, list[Any]] = {}
-    for key, option in options(_compare_command(context)).items():
-        options_by_key[key] = [option]
-    content = defaults.content(read, options_by_key, NOT_OF_A_CAMPAIGN)
+    content = _content(file, options(_compare_command(context)))
+    # `rehearse` takes the same files, and fewer options.
     by_key = options(context.command)
     values: dict[str, Any] = {}
     left_out: list[str] = []
@@ -70,10 +64,25 @@ def apply(context: typer.Context, file: Path | None) -> Path | None:
     return file
 
 
+def _content(file: Path, options_of_compare: Mapping[str, Any]) -> dict[str, Any]:
+    """Key → value. UsageError with every mistake in the file, or if it is a profile."""
+    read = defaults.read(file)
+    # Else each of its keys would be refused as no option.
+    if {"tier", "cluster"} <= read.keys.keys():
+        raise UsageError(
+            f"{file} is a profile, not a campaign", f"give it as `--profiles {file}`"
+        )
+    options_by_key: dict[str, list[Any]] = {}
+    for key, option in options_of_compare.items():
+        options_by_key[key] = [option]
+    return defaults.content(read, options_by_key, NOT_OF_A_CAMPAIGN)
+
+
 def _compare_command(context: Any) -> Any:
     """The command whose options a campaign's file has; others take some of them."""
     if context.command.name == "compare":
         return context.command
+    # A key of `compare` is no mistake where another command takes fewer.
     return context.parent.command.loaded("compare")
 
 
@@ -100,6 +109,7 @@ def _placed(key: str, value: Any, file: Path) -> Any:
 
 def _path_or_name(name: str, file: Path) -> str:
     """A name of the catalog of profiles or workloads stays one."""
+    # From the file's folder, so that it gives the same plan wherever the command is given.
     beside = file.parent / name
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     if is_path and beside.is_file():

@@ -22,6 +22,8 @@ def completing(names: Callable[[Context], Iterable[str]]) -> Callable[..., list[
     """A callback of typer: what is typed so far → what it may become, also the last of several."""
 
     def complete(ctx: Context, incomplete: str) -> list[str]:
+        # `--profiles premium,ul`: the shell replaces the whole word, so each answer begins with
+        # what stands before the last name.
         *given, begun = re.split(r"[\s,]", incomplete)
         before = incomplete.removesuffix(begun)
         words = []
@@ -53,7 +55,8 @@ def among(names: str, what: str, *declared: str, **more: Any) -> Any:
 
 
 def _extensions() -> Sequence[Installed]:
-    """The extensions; none if one cannot be read, because the command itself then says so."""
+    """The extensions; none if one cannot be read."""
+    # If one cannot be read, the command itself says so.
     with suppress(TierbenchError):
         return extensions()
     return ()
@@ -89,13 +92,14 @@ def _files(folder: str) -> Callable[..., list[str]]:
     return completing(names)
 
 
-# A type of disk with all its keys, and a size in one of these.
+# A type of disk with all its keys, and a size in one of these. By how the files are indented,
+# because reading them as YAML takes a second.
 _TYPE = re.compile(r"^  (\w[\w.-]*):\n((?:    .*\n|\n)*)", re.M)
 _SIZE = re.compile(r"^      (\w[\w.-]*):", re.M)
 
 
 def _rows(_context: Context) -> Iterator[str]:
-    """Types and sizes of the catalog by how its files are indented, as YAML takes a second."""
+    """Types and sizes of the catalog."""
     for file in sorted((root() / "profiles/catalog").glob("*.yaml")):
         types = _behind("\ntypes:\n", file.read_text(encoding="utf-8"))
         for kind, keys in _TYPE.findall(types):
@@ -134,13 +138,15 @@ def _folders(ctx: Context) -> list[Path]:
 
 def _baselines(ctx: Context) -> Iterable[str]:
     saved = Path(ctx.params.get("results") or RESULTS) / "baselines.json"
+    # Whatever is wrong with the file, an error would be printed into the line that is typed.
     with suppress(OSError, ValueError, LookupError, TypeError, CutError):
         return [*json.loads(plain_files.read(saved))["baselines"]]
     return []
 
 
 def _disks(_: Context) -> list[str]:
-    """Standing disks by the files of their data, as asking the engine takes seconds."""
+    """The disks that stand."""
+    # By the files of their data, because asking the engine takes seconds.
     files = (CACHE / "standing").glob("*.img")
     return sorted([file.stem for file in files])
 

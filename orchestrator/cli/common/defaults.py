@@ -15,7 +15,8 @@ FILE = Path("tierbench.yaml")
 PREFIX = "TIERBENCH"
 # Where a context keeps which file an option is from, if it is another one.
 _SOURCES = "orchestrator.cli.common.defaults: sources"
-# Commands of `save` and `restore` have it, and beside it others with the names of options.
+# Commands of `save` and `restore` are given it, and TIERBENCH_NODES with it. That is no default of
+# --nodes for a `tierbench` that such a command calls.
 _OF_SNAPSHOTS = "TIERBENCH_SNAPSHOT"
 
 
@@ -56,6 +57,7 @@ def _check_one_variable(option: Any) -> None:
 def _variables_given(option: Any) -> list[str]:
     """The variables that give this option a value, the one that is taken first."""
     variables: list[str] = []
+    # The first name is that of click's prefix, which click reads after `envvar` of the others.
     for name in reversed(names(option)):
         if os.environ.get(variable(name)):
             variables.append(variable(name))
@@ -145,6 +147,7 @@ def _unknown(
 
 def _check_owner(file: Path) -> None:
     """UsageError if the file is another user's. Of root, and of who called `sudo`, it may be."""
+    # In a folder that others may write to, such as /tmp, anybody could leave one.
     caller = int(os.environ.get("SUDO_UID", 0))
     if file.stat().st_uid not in (0, os.geteuid(), caller):
         raise UsageError(
@@ -164,6 +167,7 @@ def with_members(command: Any) -> Iterator[Any]:
 def _options(program: Any) -> dict[str, list[Any]]:
     """The options of all commands, also of those in groups, by their names in a file."""
     by_key: dict[str, list[Any]] = {}
+    # All are loaded, because a key of one command is no mistake in another.
     for name in program.commands:
         for command in with_members(program.loaded(name)):
             for parameter in command.params:
@@ -196,7 +200,9 @@ def variable(name: str) -> str:
 
 def take(context: Any, values: Mapping[str, Any], file: Path) -> None:
     """Lets options of this command be as `values` have them, before those of `FILE`."""
+    # click reads the environment before this map, so variables go before files.
     context.default_map = {**(context.default_map or {}), **values}
+    # For `given`, which else would name `tierbench.yaml`.
     context.meta[_SOURCES] = dict.fromkeys(values, str(file))
 
 
@@ -210,8 +216,9 @@ def given(context: Any) -> Iterator[GivenDefault]:
         return
     for option in context.command.params:
         source = _source(context, option)
-        # Of an option whose value is refused there is none.
+        # An option whose value is refused has none, and is then named without one.
         value = context.params.get(option.name, True)
+        # A flag that is off is what it would be without the default.
         if source and value is not False:
             yield GivenDefault(_words(option.opts[0], value), source)
 

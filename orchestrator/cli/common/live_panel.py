@@ -4,6 +4,7 @@ Made from a record of the moment, so that the terminal of the campaign and anoth
 same. Each line is as long as the terminal is wide at most.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from rich.box import ROUNDED
@@ -23,6 +24,7 @@ from orchestrator.units import (
 
 _MOST_BARS = 30  # of the last minute's seconds two share a bar
 _CAPS = {"iops": "IOPS", "bandwidth": "bandwidth"}
+# A campaign writes its state every 2 s (measure/live_view.py), so one that is missed says nothing.
 _LATE_S = 5.0
 
 
@@ -65,6 +67,7 @@ def _title(run: LiveRun) -> str:
 
 def _time(state: PanelState, now_s: float) -> str:
     silent_s = max(0.0, now_s - state.written_s)
+    # Another terminal reads a state that may be some seconds old; the campaign went on meanwhile.
     parts = [f"{format_seconds(state.elapsed_s + silent_s)} so far"]
     if state.ends_s is not None:
         left_s = state.ends_s - now_s
@@ -81,27 +84,33 @@ def _time(state: PanelState, now_s: float) -> str:
 def _throughput(state: PanelState) -> Iterator[tuple[str, Text]]:
     """This tier and the one before, on one scale, which begins at 0."""
     shown: list[RecentRates] = []
+    most_per_s = 0.0
+    name_length = 0
     for rates in (state.rates, state.before):
         if rates is not None and rates.per_s:
             shown.append(rates)
-    most_per_s = max((max(rates.per_s) for rates in shown), default=0.0)
-    name_length = max((len(rates.profile) for rates in shown), default=0)
+            most_per_s = max(most_per_s, *rates.per_s)
+            name_length = max(name_length, len(rates.profile))
     label = "throughput"
     for rates in shown:
-        newest = f"{format_number(rates.per_s[-1])}/s"
-        when = ""
+        figure = f"{format_number(rates.per_s[-1])}/s"
         if rates is state.before:
-            newest = f"{format_number(sum(rates.per_s) / len(rates.per_s))}/s"
-            when = "  (before, mean)"
+            figure = _mean_in_words(rates)
         bars = sparkline(rates.per_s, most_per_s)
         name = f"{rates.profile:{name_length}}"
-        yield label, _text(f"{name}  {bars:{_MOST_BARS}}  {newest}{when}")
+        yield label, _text(f"{name}  {bars:{_MOST_BARS}}  {figure}")
         label = ""
+
+
+def _mean_in_words(rates: RecentRates) -> str:
+    """The mean of a tier that is done, whose last second alone says nothing."""
+    mean_per_s = sum(rates.per_s) / len(rates.per_s)
+    return f"{format_number(mean_per_s)}/s  (before, mean)"
 
 
 def sparkline(per_s: Sequence[float], most_per_s: float) -> str:
     """A bar for each value, or for as many neighbours as leave 30 bars; 0 is the lowest bar."""
-    together = -(-len(per_s) // _MOST_BARS)
+    together = math.ceil(len(per_s) / _MOST_BARS)
     bars = ""
     for first in range(0, len(per_s), max(1, together)):
         neighbours = per_s[first : first + together]
@@ -111,6 +120,7 @@ def sparkline(per_s: Sequence[float], most_per_s: float) -> str:
 
 
 def _disk(disk: DiskAtCap) -> str:
+    # Else it would be shown as 0 %.
     if disk.seconds_pct < 0.5:
         return "not at a cap in the last minute"
     cap = _CAPS[disk.cap]

@@ -1,8 +1,6 @@
 """What a file may give an option, in a campaign's file and in `tierbench.yaml`.
 
-A value of the wrong kind is refused where it stands. Typer would take it for another one: `true`
-for one repetition, a list within a list for the name of a tier. And an option that has two names
-would be taken by one of them alone, so that another tier is measured than the file asks for."""
+A value of the wrong kind is refused where it stands."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -30,17 +28,26 @@ def mistakes(
         with_this_name = options.get(key, ())
         if not with_this_name:
             continue
-        place = f"{where}: {key}"
         wrong = _wrong_form(value) or _wrong_kind(value, with_this_name)
         if wrong:
-            yield Mistake(place, wrong)
-        for option in with_this_name:
-            other = keys_by_option.setdefault(id(option), key)
-            if other != key:
-                yield Mistake(
-                    place, f"{other} and {key} are one option: keep one of them"
-                )
-                break
+            yield Mistake(f"{where}: {key}", wrong)
+        other = _other_key(key, with_this_name, keys_by_option)
+        if other:
+            wrong = f"{other} and {key} are one option: keep one of them"
+            yield Mistake(f"{where}: {key}", wrong)
+
+
+def _other_key(key: str, options: Sequence[Any], keys_by_option: dict[int, str]) -> str:
+    """An earlier key of the file for one of these options; "" if there is none.
+
+    `keys_by_option`: `id` of an option → its first key, which this one is added to."""
+    # With `profile` beside `profiles` one of the two would be passed over, and another tier
+    # measured than the file asks for.
+    for option in options:
+        first = keys_by_option.setdefault(id(option), key)
+        if first != key:
+            return first
+    return ""
 
 
 def _wrong_form(value: Any) -> str:
@@ -51,6 +58,7 @@ def _wrong_form(value: Any) -> str:
         return ""
     if not value:
         return "the list is empty: name something, or leave the key out"
+    # typer would take a list within a list for the name of a tier.
     for item in value:
         if item is None or isinstance(item, (dict, list, bool)):
             return f"expected a list of names or numbers (given in it: {item!r})"
@@ -64,6 +72,7 @@ def _wrong_kind(value: Any, options: Sequence[Any]) -> str:
     for option in options:
         has_switch = has_switch or _is_switch(option)
         has_list = has_list or takes_several(option)
+    # typer would take `true` for 1: one repetition.
     if isinstance(value, bool) and not has_switch:
         return "expected a value, not true or false"
     if isinstance(value, list) and not has_list:
@@ -99,6 +108,7 @@ def why_refused(error: Exception) -> str:
 
     from orchestrator.keys import strict_yaml
 
+    # typer shows the first line of pydantic's error, which is about types of Python.
     text = ""
     if isinstance(error.__cause__, ValidationError):
         text = strict_yaml.of_another_kind(error.__cause__.errors()[0])

@@ -1,8 +1,6 @@
 """Standard output and errors that take every text and end nothing.
 
-Where they cannot be written, as on a full disk, the command goes on, because it may be taking
-something down or writing a report; when all is done the edge says so. A reader who has seen enough
-(`| head`) is no failure."""
+When all is done the edge of the program says that not all was written."""
 
 import codecs
 import os
@@ -47,13 +45,16 @@ class LastingStream(TextIOWrapper):
         try:
             yield
         except BrokenPipeError:
+            # Who reads has seen enough (`| head`), which is no failure: the console falls silent.
             raise
         except OSError as error:
+            # As on a full disk. The command goes on, because it may be taking something down.
             self.why_lost = self.why_lost or error.strerror or str(error)
             self._give_up()
 
     def _give_up(self) -> None:
         """What is left to write goes nowhere, also when the program ends."""
+        # Python flushes the rest then. If that fails too it prints an error and exits with 120.
         with suppress(OSError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self.fileno())
@@ -76,6 +77,7 @@ def lasting(stream: TextIO | None) -> TextIO:
     encoding = stream.encoding
     if codecs.lookup(encoding).name == "ascii":
         encoding = "utf-8"
+    # Read before `detach`, after which the stream answers nothing.
     is_line_buffered = stream.line_buffering
     return LastingStream(
         stream.detach(),

@@ -14,6 +14,7 @@ from typer import Argument, Option
 from orchestrator import errors
 from orchestrator.cli.common import completion, forms, options
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import RunError, TierbenchError, UnavailableError, UsageError
 from orchestrator.system import files
 from orchestrator.tier import Emulated, Tier
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from orchestrator.tiers.common.emulated.standing import KnownDisk, StandingDisk
 
 DiskArgument = Annotated[str, Argument(autocompletion=completion.disks)]
+# The size of a disk without --size. Its file is sparse, and takes what is written to it.
 _SIZE_BYTES = 20 * 2**30
 
 disk = typer.Typer(help="A tier's disk for any program.", no_args_is_help=True)
 
 
 @disk.command()
-@options.takes()
+@takes()
 def up(
     app: App,
     tier: Annotated[str, Argument(autocompletion=completion.rows)],
@@ -44,7 +46,7 @@ def up(
     """Puts up a disk of a tier, mounted at a path, until `disk down`. Needs root."""
     from orchestrator.cli.disks import standing_disks
     from orchestrator.report.rendering.terminal import TableView
-    from orchestrator.report.sections.disks import gate_table
+    from orchestrator.report.sections.gates import gate_table
     from orchestrator.tiers import emulated
     from orchestrator.tiers.common.emulated import standing_requests
     from orchestrator.tiers.common.real import node_places
@@ -59,6 +61,7 @@ def up(
     with app.alone(world.platform):  # it would disturb a campaign
         node_places.require_here("`disk up` mounts a disk", world)
         emulated.EmulatedTier().check(bought, world)
+        # The disk's file is in the cache, and `clean` of this machine must know it as its own.
         app.sign_cache()
         wanted = standing_requests.prepared(
             name or at.name, at, bought.title, size_bytes, default_bytes, data, world
@@ -104,7 +107,7 @@ def _size(size_bytes: int, title: str, bought_bytes: int | None) -> int:
 
 
 @disk.command()
-@options.takes()
+@takes()
 def down(
     app: App,
     name: DiskArgument = "",
@@ -118,8 +121,10 @@ def down(
     from orchestrator.tiers.common.emulated import standing
     from orchestrator.tiers.common.real import node_places
 
+    # Neither of the two is given, or both are.
     if bool(name) == are_all:
         raise UsageError("name a disk, or say --all", advice="tierbench disk list")
+    # A dry run needs no root, so that a person sees first what `sudo` would remove.
     if not dry_run:
         _require_root("unmount", app)
     world = app.world()
@@ -152,6 +157,7 @@ def _taken_down(
     for standing_disk in disks:
         try:
             kept = standing.take_down(standing_disk, world, keep_data)
+        # One in use stays; the others are taken down all the same.
         except RunError as error:
             stayed.append(error)
             continue
@@ -167,6 +173,7 @@ def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:
     """Asks before data in images of ours are removed. UsageError if nobody can be asked."""
     from orchestrator.cli.disks import standing_disks
 
+    # A file that the user gave with --data stays in any case.
     images = [standing_disks.with_size(disk) for disk in disks if disk.own_image]
     if not images:
         return
@@ -181,7 +188,7 @@ def _confirm_loss(disks: Sequence[StandingDisk], app: App) -> None:
 
 
 @disk.command()
-@options.takes()
+@takes()
 def record(
     app: App,
     path: Path,
@@ -195,12 +202,14 @@ def record(
     from orchestrator.tiers.common.real import recording
 
     file = out_file or Path("recorded-disk.json")
+    # Before three minutes of measuring, not after them.
     _check_new(file)
     effort = recording.RecordingEffort()
     if quick:
         effort = recording.QUICK
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
+    # A campaign on the same machine would slow the disk, or be slowed by the load.
     with app.alone(world.platform):
         recorded = recording.record(path.absolute(), effort, world, allow_root_disk)
     files.write_json(file, recorded.model_dump())
@@ -225,7 +234,7 @@ def _check_new(file: Path) -> None:
 
 
 @disk.command(name="list")
-@options.takes(shown_as=forms.OF_LISTS)
+@takes(shown_as=forms.OF_LISTS)
 def show(app: App) -> None:
     """Lists the disks that were put up and not taken down."""
     from orchestrator.cli.disks import standing_disks
@@ -240,7 +249,7 @@ def show(app: App) -> None:
 
 
 @disk.command(name="set")
-@options.takes()
+@takes()
 def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     """Changes limits of a disk that is up."""
     from orchestrator.tiers.common.emulated import limit_changes, standing
@@ -250,6 +259,7 @@ def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     standing_disk = standing.named(name, world)
     if not standing_disk.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
+    # What the disk itself says then, which may be rounded.
     enforced = limit_changes.change(standing_disk.disk.container, changes, world)
     print_limits(changes, enforced, app)
 

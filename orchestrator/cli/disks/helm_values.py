@@ -9,7 +9,8 @@ from typer import Argument
 from orchestrator import errors, model
 from orchestrator.cli.common import completion
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import NodesOption, ScaleOption, takes
+from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.options import NodesOption, ScaleOption
 from orchestrator.tier import ClassWanted
 
 ProfileArgument = Annotated[str, Argument(autocompletion=completion.profiles)]
@@ -31,15 +32,16 @@ def values(
     read, wanted = _read(app, profile, scale, storage_class)
     cluster = on_database(read.cluster, PREFERRED)
     if nodes:
+        # A cluster cannot keep more copies than it has nodes.
         factor = min(cluster.replication_factor, nodes)
         cluster = replace(cluster, nodes=nodes, replication_factor=factor)
     chart = app.parts(None).databases[PREFERRED].abilities.helm_chart
     assert chart is not None, "its makers have one"
     content = chart.values(cluster, wanted, read.placing)
-    remarks = [f"{read.tier.title}, at the scale {scale}."]
-    remarks += chart.remarks(cluster, wanted)
-    comments = "".join(f"# {remark}\n" for remark in remarks)
-    app.out.out(comments + written(content), end="")
+    text = f"# {read.tier.title}, at the scale {scale}.\n"
+    for remark in chart.remarks(cluster, wanted):
+        text += f"# {remark}\n"
+    app.out.out(text + written(content), end="")
 
 
 @takes()
@@ -68,6 +70,7 @@ def _read(
     from orchestrator.keys import tier_keys
     from orchestrator.planning import project_files
 
+    # Keys of other kinds of disk are taken away (None), because a class refuses them.
     unused = dict.fromkeys(tier_keys.unused_by("storage-class"))
     changes: dict[str, object] = {**unused, "enforcement": "storage-class"}
     if storage_class:

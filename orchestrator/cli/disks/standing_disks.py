@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from rich.text import Text
 from orchestrator import powers, units
 from orchestrator.cli.common import console
 from orchestrator.design.latency_quantiles import quantile_s
+from orchestrator.parts import Disks
 from orchestrator.planning.recorded_disk import RecordedDisk, RecordedLimits
 from orchestrator.tier import Gate, Quantiles, Tier
 from orchestrator.tiers.common.emulated import (
@@ -30,25 +32,36 @@ def put_up(
     world: powers.World,
     take: Callable[..., Gate] = truth_gate.take,
 ) -> Gate | None:
-    """Puts the disk up. The gate measures base limits, so burst is set only after it."""
+    """Puts the disk up; measures it first if `gate` says so."""
     limits = server_limits.limits_of(tier)
     base = limits
     if gate:
+        # In a burst fio would measure how full the bucket is, and not the limit.
         base = server_limits.limits_of(tier.without_burst())
     burst = {key: limits[key] for key in limits if key not in base}
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
         if not gate:
             return None
-        (volume,) = disks.volumes
-        folder = f"{disk.at}/tierbench-gate"  # which is removed
-        try:
-            inside = replace(disks, volumes=(replace(volume, name=folder),))
-            measured = take(tier, inside, world)
-        finally:
-            world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
+        measured = _measured_in_folder(disk, disks, partial(take, tier), world)
         if burst:
             limit_changes.change(disk.container, burst, world)
     return measured
+
+
+def _measured_in_folder(
+    disk: standing.StandingDisk,
+    disks: Disks,
+    take: Callable[[Disks, powers.World], Gate],
+    world: powers.World,
+) -> Gate:
+    """The gate, in a folder of its own: the disk may hold a user's data, which are not touched."""
+    (volume,) = disks.volumes
+    folder = f"{disk.at}/tierbench-gate"
+    inside = replace(disks, volumes=(replace(volume, name=folder),))
+    try:
+        return take(inside, world)
+    finally:
+        world.shell.run(("rm", "-rf", "--", folder), timeout_s=60)
 
 
 def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
@@ -61,6 +74,8 @@ def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
 
 def with_size(disk: standing.StandingDisk) -> str:
     """Its name, and the bytes of its data where that is known."""
+    # What it takes, not how long it is: the file is sparse. The unit of st_blocks is 512 bytes on
+    # every file system of Linux (stat(2)).
     try:
         blocks = Path(disk.image).stat().st_blocks
     except OSError:

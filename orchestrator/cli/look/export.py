@@ -1,8 +1,10 @@
 """`tierbench report`, `export`, `status` and `verify`: of a stored campaign what was found, what
 other programs take, how it stands, and whether its figures are those of its raw files."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.markup import escape
 from typer import Exit, Option
@@ -12,13 +14,17 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli.common import forms, streams
 from orchestrator.cli.common import options as asked
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.keys import plain_files
 from orchestrator.system import files
 
+if TYPE_CHECKING:
+    from orchestrator.cli.look.verify import Check
 
-@asked.takes(shown_as=forms.OF_ANSWERS)
+
+@takes(shown_as=forms.OF_ANSWERS)
 def report(
     app: CampaignApp,
     campaign: asked.CampaignArgument = "latest",
@@ -68,7 +74,7 @@ def _show_of_run(app: CampaignApp, text: str, results: Path) -> None:
     )
 
 
-@asked.takes()
+@takes()
 def export(
     app: App,
     folder: asked.CampaignArgument,
@@ -91,6 +97,7 @@ def export(
 
 def _write(text: str, output: Path) -> None:
     """Into a file, or what is no file, such as a pipe, which takes it as it comes."""
+    # A pipe or /dev/stdout cannot be replaced whole by a renamed file.
     if not output.exists() or output.is_file():
         files.write_named(output, text)
         return
@@ -102,7 +109,7 @@ def _write(text: str, output: Path) -> None:
         ) from error
 
 
-@asked.takes(shown_as=forms.OR_JSON)
+@takes(shown_as=forms.OR_JSON)
 def status(
     app: App,
     campaign: asked.CampaignArgument = "latest",
@@ -112,6 +119,7 @@ def status(
     """Says how a campaign stands, also from another terminal: reads its folder only."""
     from orchestrator.run import status
 
+    # A log would get the escape sequences of each drawing.
     if follow and (app.out.as_json or not app.out.is_terminal):
         raise errors.UsageError(
             "--follow needs a terminal, and shows no JSON",
@@ -127,7 +135,7 @@ def status(
     )
 
 
-_FOLLOWED_EVERY_S = 2.0
+_FOLLOWED_EVERY_S = 2.0  # as often as a campaign writes its state (`live_view`)
 
 
 def _follow(app: App, folder: Path) -> None:
@@ -138,6 +146,7 @@ def _follow(app: App, folder: Path) -> None:
     from orchestrator.cli.common.live_panel import panel
     from orchestrator.run import live_state, status
 
+    # Drawn when there is something new: rich's own thread would draw four times a second.
     with Live(console=app.out, auto_refresh=False) as screen:
         while True:
             state = live_state.kept(folder, app.clock.now())
@@ -152,7 +161,7 @@ def _follow(app: App, folder: Path) -> None:
             app.clock.sleep(_FOLLOWED_EVERY_S)
 
 
-@asked.takes(shown_as=forms.OR_JSON)
+@takes(shown_as=forms.OR_JSON)
 def verify(
     app: App,
     campaign: asked.CampaignArgument = "latest",
@@ -165,14 +174,12 @@ def verify(
     facts = []
     count = 0
     folder = app.folder(results, campaign)
-    for where, checked, differences in verify.checks(folder):
-        facts.append({"where": where, "checked": checked, "differences": differences})
-        lines = [f"{where}: {checked}"]
-        lines += [f"  differs: {text}" for text in differences]
+    for check in verify.checks(folder):
+        facts.append(check._asdict())
+        count += len(check.differences)
+        # Each as it is found: a campaign of many runs takes minutes.
         if not app.out.as_json:
-            for line in lines:
-                app.out.print(line, markup=False, soft_wrap=True)
-        count += len(differences)
+            _print_check(check, app)
     summary = "no difference"
     if count:
         summary = units.counted(count, "difference")
@@ -181,3 +188,10 @@ def verify(
     app.out.show(facts, summary)
     if count:
         raise Exit(errors.EXIT_DIFFERS)
+
+
+def _print_check(check: Check, app: App) -> None:
+    lines = [f"{check.where}: {check.checked}"]
+    lines += [f"  differs: {text}" for text in check.differences]
+    for line in lines:
+        app.out.print(line, markup=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli.common import completion, forms
 from orchestrator.cli.common import options as asked
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import (
     EXIT_INCONCLUSIVE,
     EXIT_WORSE,
@@ -35,7 +36,7 @@ _WITHOUT_RUNS = ("observation", "prediction")
 NameArgument = Annotated[str, Argument(autocompletion=completion.baselines)]
 
 
-@asked.takes(shown_as=forms.OF_LISTS)
+@takes(shown_as=forms.OF_LISTS)
 def history(
     app: App,
     profile: Annotated[str | None, asked.profile_named()] = None,
@@ -66,7 +67,8 @@ def history(
         if entry.is_of(profile, workload, database, since_s):
             entries.append(entry)
     if not show_trend:
-        if not entries:  # scripts read an empty list
+        # On standard error, because scripts read the empty list.
+        if not entries:
             app.err.print(
                 f"Nothing in {escape(str(results))} is of what was asked for.\n"
                 "  → `tierbench history` without these options lists all"
@@ -95,7 +97,8 @@ def _entries(app: App, results: Path) -> Sequence[Entry]:
         )
     try:
         saved = stored_campaigns.baselines(results)
-    except CutError as error:  # campaigns are listed without their names
+    # Campaigns are then listed without their names.
+    except CutError as error:
         saved = {}
         problem = f"{error.what}: {error.advice}"
         app.err.print(escape(problem))
@@ -121,6 +124,7 @@ def _trend(
 
     campaigns = []
     for entry in entries:
+        # `history` without --trend lists those that cannot be read, with why.
         if not entry.fault and entry.kind not in _WITHOUT_RUNS:
             campaigns.append(store.load(results / entry.folder, tables=False))
     allowed: frozenset[str] = frozenset()
@@ -151,7 +155,7 @@ def _since(text: str | None, now_s: float) -> float | None:
         ) from error
 
 
-@asked.takes(shown_as=forms.OF_TABLES)
+@takes(shown_as=forms.OF_TABLES)
 def compare_results(
     app: App,
     a: asked.CampaignArgument,
@@ -173,6 +177,7 @@ def compare_results(
 
     earlier = app.folder(results, a)
     later = app.folder(results, b)
+    # Two names, such as `latest` and a baseline, may be of one folder.
     if earlier.resolve() == later.resolve():
         raise UsageError(
             f"{a} and {b} are the same campaign, {earlier.resolve().name}",
@@ -180,11 +185,13 @@ def compare_results(
         )
     before = store.load(earlier)
     after = store.load(later)
+    # Without these options campaigns are compared only if their machines and tiers are alike.
     allowed = set()
     if across_machines:
         allowed.add("machines")
     if across_tiers:
         allowed.add("tiers")
+    # The others say how much campaigns of one tier differ from day to day.
     others = _stored(results, (before.name, after.name))
     compared = over_time.compare(before, after, margin, allowed, p99_margin, others)
     if not compared.deltas:
@@ -198,6 +205,7 @@ def compare_results(
         app.out.out(markdown.table(table))
     else:
         app.out.show(compared, TableView(table))
+    # As in `compare`, what is proven worse goes before what is open.
     if fail_if_worse and compared.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if compared.has("inconclusive") and not accept_inconclusive:
@@ -218,7 +226,7 @@ baseline = typer.Typer(help="Names for stored campaigns, to compare later ones w
 
 
 @baseline.command(name="set")
-@asked.takes()
+@takes()
 def save(
     app: App,
     name: NameArgument,
@@ -233,7 +241,7 @@ def save(
 
 
 @baseline.command(name="list")
-@asked.takes(shown_as=forms.OF_LISTS)
+@takes(shown_as=forms.OF_LISTS)
 def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
     """Lists all names."""
     from orchestrator.system import stored_campaigns
@@ -246,7 +254,7 @@ def show(app: App, results: asked.ResultsOption = RESULTS) -> None:
 
 
 @baseline.command(name="remove")
-@asked.takes()
+@takes()
 def remove(
     app: App, name: NameArgument, results: asked.ResultsOption = RESULTS
 ) -> None:

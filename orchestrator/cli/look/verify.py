@@ -25,12 +25,14 @@ from orchestrator.errors import (
 )
 from orchestrator.load_generators import load_generators
 from orchestrator.metrics import DELIVERY, NEW_ORDER, PERCENTILES
-from orchestrator.model import Measurement
+from orchestrator.model import Measurement, Record
+from orchestrator.parts import Result
 from orchestrator.run import several_clients
 from orchestrator.system import files, run_folders, store, stored_json
 from orchestrator.units import counted
 
-_ROUNDING = 1e-9  # sums in another order
+# Sums of floating-point numbers in another order differ in their last digits.
+_ROUNDING = 1e-9
 Figures = Mapping[tuple[str, str], float]  # (metric, scope) → value
 
 
@@ -47,6 +49,25 @@ def checks(folder: Path) -> Iterator[Check]:
 
     One bad file hides nothing of the others.
     """
+    yield from _check_files(folder)
+    try:
+        campaign = store.load(folder)
+    except CutError as error:
+        yield Check("plan.json", "nothing is counted again", [error.what])
+        return
+    cut = list(results.left_out(campaign))
+    if cut:
+        yield Check("files", "not all can be read", cut)
+    # A run that failed has no figures.
+    for run in campaign.runs:
+        if run.record.outcome == "done":
+            yield _check_run(run, folder)
+    checked, differences = _check_verdict(campaign, folder / "verdict.json")
+    yield Check("verdict.json", checked, differences)
+
+
+def _check_files(folder: Path) -> Iterator[Check]:
+    """Each run's files against their checksums; records of earlier releases have none."""
     for record in run_folders.recorded(folder / "runs"):
         sums = files.recorded_checksums(record)
         if sums:
@@ -56,21 +77,6 @@ def checks(folder: Path) -> Iterator[Check]:
                 f"{count} held against the checksums of record.json",
                 list(files.differences(record)),
             )
-    try:
-        campaign = store.load(folder)
-    except CutError as error:
-        yield Check("plan.json", "nothing is counted again", [error.what])
-        return
-    cut = list(results.left_out(campaign))
-    if cut:
-        yield Check("files", "not all can be read", cut)
-    for run in campaign.runs:
-        where = f"runs/{run.record.run.slug}"
-        if run.record.outcome == "done":
-            checked, differences = _check_run(run, folder / where / "raw")
-            yield Check(where, checked, differences)
-    checked, differences = _check_verdict(campaign, folder / "verdict.json")
-    yield Check("verdict.json", checked, differences)
 
 
 def keep(folder: Path, differences: int, now_s: float) -> None:
@@ -87,33 +93,47 @@ def keep(folder: Path, differences: int, now_s: float) -> None:
         ) from error
 
 
-def _check_run(run: results.RunData, raw: Path) -> tuple[str, list[str]]:
-    """What was checked, and how the record differs from its raw files."""
-    workload = run.record.workload
+def _check_run(run: results.RunData, folder: Path) -> Check:
+    """How the record differs from its raw files. `folder`: of the campaign."""
+    where = f"runs/{run.record.run.slug}"
     window = results.measured_window(run.record)
     try:
         if window is None:
             raise ValueError("record.json has no measured window")
-        generator = load_generators()[workload.generator]
-        read = several_clients.read(generator, workload, raw, *window)
+        read = _read_again(run.record, folder / where / "raw", window)
     except NotInstalledError as error:
-        return "not counted again", [error.what]
+        return Check(where, "not counted again", [error.what])
     except (TierbenchError, OSError, RecursionError, *UNREADABLE) as error:
-        return "not counted again", [f"raw/ is missing or cut: {error}"]
+        wrong = f"raw/ is missing or cut: {error}"
+        return Check(where, "not counted again", [wrong])
+    checked, unlike = _compared(run, read, window)
+    return Check(where, checked, unlike)
+
+
+def _compared(
+    run: results.RunData, read: Result, window: tuple[float, float]
+) -> tuple[str, list[str]]:
+    """What was counted again, and what is unlike the record."""
     stored = _by_key(run.record.measurements)
     again = _by_key(read.measurements)
-    figures = counted(len(again), "figure")
-    checked = f"{figures} counted again from raw/"
+    checked = f"{counted(len(again), 'figure')} counted again from raw/"
     unlike = list(_unlike("record.json", stored, "raw/", again))
     if read.latencies is None:
         return checked, unlike
     count = sum(len(table) for table in read.latencies)
-    transactions = counted(count, "transaction")
+    checked += f", {counted(count, 'transaction')} of latencies.parquet"
+    # A table that cannot be read hides nothing of what its raw files say.
     try:
         unlike += _unlike_transactions(run, stored, window, count)
     except CutError as error:
         unlike.append(error.what)
-    return f"{checked}, {transactions} of latencies.parquet", unlike
+    return checked, unlike
+
+
+def _read_again(record: Record, raw: Path, window: tuple[float, float]) -> Result:
+    """What the load generator's own reader makes of the raw files now."""
+    generator = load_generators()[record.workload.generator]
+    return several_clients.read(generator, record.workload, raw, *window)
 
 
 def _by_key(measurements: Iterable[Measurement]) -> Figures:
@@ -150,8 +170,10 @@ class _Counts:
 
     def __init__(self, stored: Figures, window: tuple[float, float]) -> None:
         self._begin_s, self._end_s = window
+        # With a pool the wait for a connection is a figure of its own, and no part of a latency.
         self._without_waits = ("connection_wait_avg_s", "all") in stored
-        # Then latency is of what was due within the window, whenever it ended.
+        # At a rate latency is of what was due within the window, whenever it ended. What ends late
+        # would else be left out, and a disk that stalls would look fast.
         self._at_a_rate = ("offered_per_s", "all") in stored
         self.percentiles: dict[str, float] = {}
         for name in PERCENTILES:
@@ -183,12 +205,12 @@ class _Counts:
 
     def figures(self) -> Figures:
         """The figures that can be made again by counting alone."""
-        per_s = 1 / (self._end_s - self._begin_s)
-        return {
-            ("throughput_per_s", "all"): self._served * per_s,
-            ("nopm", "all"): self._new_orders * per_s * 60,
-            ("latency_avg_s", "all"): self._latencies_s / max(self._timed, 1),
-        }
+        window_s = self._end_s - self._begin_s
+        figures: dict[tuple[str, str], float] = {}
+        figures["throughput_per_s", "all"] = self._served / window_s
+        figures["nopm", "all"] = self._new_orders / window_s * 60
+        figures["latency_avg_s", "all"] = self._latencies_s / max(self._timed, 1)
+        return figures
 
     def _within(
         self, table: pd.DataFrame, moment_s: "pd.Series[float]"
@@ -224,6 +246,7 @@ def _unlike_transactions(
 ) -> Iterator[str]:
     """How the table of transactions differs from raw files with `count`, and from the record."""
     counts = _Counts(stored, window)
+    # Part by part, because there may be more of them than memory holds.
     for table in run.transactions():
         counts.add(table)
     if counts.rows != count:
@@ -231,18 +254,26 @@ def _unlike_transactions(
         yield f"latencies.parquet has {rows}, but raw/ has {count}"
     again = {}
     in_record = {}
+    # A load has not all of these: only one with new orders has NOPM.
     for key, value in counts.figures().items():
         if key in stored:
             again[key] = value
             in_record[key] = stored[key]
     yield from _unlike("record.json", in_record, "latencies.parquet", again)
+    yield from _misplaced_percentiles(counts)
+
+
+def _misplaced_percentiles(counts: _Counts) -> Iterator[str]:
+    """The percentiles of the record that have another rank among the transactions."""
     for name, value in counts.percentiles.items():
         rank = stats.rank(max(counts.ranked, 1), PERCENTILES[name])
-        if not counts.faster[name] < rank <= counts.as_fast[name]:
+        faster = counts.faster[name]
+        as_fast = counts.as_fast[name]
+        if not faster < rank <= as_fast:
             yield (
                 f"record.json: {name} (all) is {value:.10g}. In latencies.parquet "
-                f"it would be rank {rank} of {counts.ranked}: {counts.faster[name]} "
-                f"are faster, and {counts.as_fast[name]} as fast or faster"
+                f"it would be rank {rank} of {counts.ranked}: {faster} are faster, "
+                f"and {as_fast} as fast or faster"
             )
 
 

@@ -12,14 +12,12 @@ from platform import python_version
 from typing import Any
 
 from orchestrator import __version__
-from orchestrator.cli.common.app import App, TimeIsUp
+from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import Measuring, Request
+from orchestrator.cli.common.teardown import TimeIsUp
 from orchestrator.cli.measure import concluding, live_view, on_end, plans
-from orchestrator.cli.measure.database_choice import end_of_support, on_database
 from orchestrator.databases import PREFERRED
-from orchestrator.design import cost_limit, costs, machines
-from orchestrator.design.factors import EXISTING
-from orchestrator.design.used_profiles import on_nodes
+from orchestrator.design import cost_limit, costs
 from orchestrator.errors import (
     LeftBehindError,
     NotWrittenError,
@@ -28,9 +26,8 @@ from orchestrator.errors import (
     UsageError,
 )
 from orchestrator.facts import NoteKind
-from orchestrator.model import Cluster, ClusterSpec, Note, Plan, Profile
-from orchestrator.parts import AUTO, CheckedFact, FirstRun, Parts
-from orchestrator.planning import notes
+from orchestrator.model import Note, Plan
+from orchestrator.parts import Parts
 from orchestrator.platforms import own_images
 from orchestrator.powers import World
 from orchestrator.run import (
@@ -46,12 +43,10 @@ from orchestrator.run import (
     schedule,
     start_proof,
 )
-from orchestrator.run.gates import Gates
 from orchestrator.run.resuming import Resumption
 from orchestrator.system import campaign_folders, shell, store
-from orchestrator.tier import Gate
 from orchestrator.tiers.common.emulated import standing
-from orchestrator.units import listed, parse_bytes
+from orchestrator.units import parse_bytes
 
 # What figures come from; profiles and workloads of the campaign are in its plan.
 _CODE = ("orchestrator", own_images.FOLDER, "workloads")
@@ -62,6 +57,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     """Runs the plan; returns its folder. Nothing of ours is left running. UsageError if it would
     cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
     left: then the report of what finished is written."""
+    # Both before anything is connected to: what is refused here has cost nothing.
     cost_limit.check(plan, request.max_cost)
     room.require(request.results, app.cache)
     most_s = cost_limit.affordable_s(plan, request.max_cost)
@@ -70,7 +66,8 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
         app.at_work(plan.platform, plan.placing, most_s) as world,
     ):
         plan = _that_starts(app, plan, request, world)
-        cost_limit.check(plan, request.max_cost)  # of another database
+        # Again, because the plan of another database may take longer.
+        cost_limit.check(plan, request.max_cost)
         parts = app.parts(world.platform)
         at_start = tuple(_notes_at_start(plan, parts, request.results, world))
         plan = replace(
@@ -96,6 +93,7 @@ def _reported(
         _conclude_with(Note("campaign cost", ended.what), folder, app)
         raise ended from end
     except LeftBehindError as left:
+        # What had gone wrong before, which the error of the removal hides.
         if isinstance(left.__context__, TierbenchError):
             app.progress.warn(left.__context__.what)
         folder = begun()
@@ -174,16 +172,13 @@ def _execute(
     host = {**asdict(world.machine.facts()), "python": python_version()}
     facts = fingerprint(app, host, world.platform.facts(), world)
     parts = app.parts(world.platform)
+    # The first that adds runs is heard alone: a decision waits for failed runs to be repeated.
     following = (
         schedule.retried,
         partial(schedule.decided, app.progress),
         _at_same_rate,
     )
-
-    def limit_cache() -> None:
-        if asked.cache_max is not None:
-            datasets.hold_to(parse_bytes(asked.cache_max), plan, parts, world)
-
+    limit_cache = partial(_limit_cache, asked.cache_max, plan, parts, world)
     limit_cache()
     write = concluding.page_writer(app, world)
     with live_view.watched(app.progress, world) as (heard_world, hear):
@@ -200,6 +195,12 @@ def _execute(
         )
     limit_cache()
     return folder
+
+
+def _limit_cache(most: str | None, plan: Plan, parts: Parts, world: World) -> None:
+    """Removes kept data sets beyond `most`, a text such as `200GiB`; None: there is no limit."""
+    if most is not None:
+        datasets.hold_to(parse_bytes(most), plan, parts, world)
 
 
 def _at_same_rate(folder: Path) -> Plan | None:
@@ -220,30 +221,37 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     def resumed() -> Path:
         return folder
 
+    # Before anything is done, so that an interrupt names the folder to go on with.
     app.campaigns.append(resumed)
     command = on_end.of_resumed(app, begun.plan, asked.on_end)
     if command:
         app.at_end.append(on_end.ending_with(app, command, resumed))
-    room.require(begun.folder, app.cache)
-    plan = begun.plan
+    room.require(folder, app.cache)
     most_s = _affordable_s(begun, app)
     finished = len(begun.finished)
     app.progress.note(
-        f"{begun.folder.name} goes on: {finished} of {len(plan.runs)} runs are finished"
+        f"{folder.name} goes on: {finished} of {len(begun.plan.runs)} runs are finished"
     )
     with (
         _reported(app, resumed, begun.most_cost),
-        app.at_work(plan.platform or None, plan.placing, most_s) as world,
+        app.at_work(begun.plan.platform or None, begun.plan.placing, most_s) as world,
     ):
-        # Another program may have gone on with it while this one waited to be alone.
+        # Another program may have gone on with it while this one waited to be alone. A copy reads
+        # the folder again.
         begun = replace(begun)
         _affordable_s(begun, app)
-        rest = _rest(begun.plan, finished)
-        texts = list(expiry.warnings(rest, app.parts(world.platform), world))
-        texts += room.warnings(begun.plan, folder, begun.finished)
-        for text in texts:
-            world.progress.warn(text)
-        return _execute(app, begun.plan, asked, world, begun.folder.parent, begun)
+        _warn_of_shortages(begun, app.parts(world.platform), world)
+        return _execute(app, begun.plan, asked, world, folder.parent, begun)
+
+
+def _warn_of_shortages(begun: Resumption, parts: Parts, world: World) -> None:
+    """Says which certificates end, and where room is short, before the rest of it has ended."""
+    finished = begun.finished
+    rest = _rest(begun.plan, len(finished))
+    for text in expiry.warnings(rest, parts, world):
+        world.progress.warn(text)
+    for text in room.warnings(begun.plan, begun.folder, finished):
+        world.progress.warn(text)
 
 
 def _affordable_s(begun: Resumption, app: App) -> float | None:
@@ -331,8 +339,9 @@ def command_given(app: App) -> dict[str, str]:
 def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
     up here: the plan that is written is the one that runs."""
+    # Without this note `auto` was not asked, or took PostgreSQL.
     if not any(note.kind == "preferred database" for note in plan.notes):
-        return plan  # `auto` was not asked, or took PostgreSQL
+        return plan
     clusters = [profile.cluster for profile in plan.profiles]
     preferred = [cluster for cluster in clusters if cluster.database == PREFERRED]
     parts = app.parts(world.platform)
@@ -347,88 +356,3 @@ def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
                 world.progress.warn(note.text)
         return without
     return plan
-
-
-def calibrate(
-    app: App, profile_name: str, scale: str, thorough: bool, drain: bool
-) -> Gate:
-    """Takes the truth gate of one profile's tier by itself: always measured, kept if it passed."""
-    profile = plans.placed(app, profile_name, scale=scale)
-    tier = on_nodes(profile, profile.cluster.nodes).tier
-    if profile.cluster.database == EXISTING:
-        raise UsageError(
-            f"{profile_name}: tierbench cannot measure the disks of an existing "
-            "cluster",
-            "run fio on its nodes while nothing else uses them",
-        )
-    if drain:
-        # Refuses what no disk of the profile can be asked for; a note is of a campaign.
-        list(notes.of_options(["drain"], [profile]))
-    with app.at_work(profile.platform, profile.placing) as world:
-        mechanisms = app.parts(world.platform).tiers
-        mechanisms[tier.disk.enforcement].check(tier, world)
-        gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
-        return gates.measure(tier, thorough, drain)
-
-
-def _nobody(_cluster: Cluster) -> None:
-    """Reads nothing of a cluster that is up."""
-
-
-def first_run(
-    app: App,
-    version: str | None,
-    platform: str | None = None,
-    profile: Profile | None = None,
-    results: Path | None = None,
-    listen: Callable[[Cluster], None] = _nobody,
-) -> Iterator[CheckedFact]:
-    """Goes through YugabyteDB's checklist (docs/FIRST-RUN-YUGABYTEDB.md); keeps it in `results`,
-    and lets `listen` read the cluster. On `platform`; `profile`: on the platform and the machines
-    of that, with its release or image. UsageError if it cannot run there."""
-    abilities = app.parts(None).databases[PREFERRED].abilities
-    checklist = abilities.first_run
-    assert checklist is not None, "it is preferred where that passed"
-    spec = checklist.spec(version, {})
-    placing = None
-    if profile is not None:
-        spec = _cluster_of_profile(checklist, profile, version)
-        platform = profile.platform
-        placing = profile.placing
-    old = end_of_support(spec, app.clock)
-    if old:
-        app.progress.warn(old)
-    with app.at_work(platform, placing) as world:
-        if abilities.image_supply is not None:
-            abilities.image_supply.obtain(spec, world.platform)
-        findings = app.first_run(spec, world, listen)
-        yield from checklist.kept(findings, spec, world, results)
-
-
-def _cluster_of_profile(
-    checklist: FirstRun, profile: Profile, version: str | None
-) -> ClusterSpec:
-    """The checklist's cluster, of the release that was asked for, else of the profile's."""
-    cluster = on_database(profile.cluster, PREFERRED)
-    if profile.cluster.database == EXISTING:
-        raise UsageError(
-            f"{profile.name} is an existing cluster, but the checklist starts "
-            "its own nodes",
-            "leave out --profile; a campaign says at once what an existing "
-            "cluster lacks",
-        )
-    if profile.cluster.database not in (AUTO, PREFERRED) or version:
-        cluster = replace(cluster, version=version, settings={})
-    image_alone = {}
-    if "image" in cluster.settings:
-        image_alone["image"] = cluster.settings["image"]
-    spec = checklist.spec(cluster.version, image_alone)
-    engines = machines.named(profile)
-    if 0 < len(engines) < spec.nodes:
-        names = listed(engines)
-        raise UsageError(
-            f"the checklist starts {spec.nodes} nodes; {profile.name} names {names}",
-            "name a machine for each node; or leave out --profile to run the "
-            "checklist here",
-        )
-    return spec

@@ -46,7 +46,7 @@ class CampaignApp(App):
     def rehearse(self, request: Request) -> Path:
         """Plans as asked, goes through all runs in made-up time, on parts that do nothing and
         without Docker; returns the campaign's folder. Says nothing but warnings."""
-        from orchestrator.cli.common.console import WarningsAlone
+        from orchestrator.cli.common.progress import WarningsAlone
         from orchestrator.cli.measure import campaign
         from orchestrator.design import rehearsal
         from orchestrator.platforms.dry import DryPlatform
@@ -55,13 +55,16 @@ class CampaignApp(App):
 
         platform: Any = DryPlatform()
         request = replace(request, database="postgresql")  # any: none is started
+        platforms = partial(_platforms_alike, self.platforms(), platform)
+        # A cache of its own: the gates and data sets of a rehearsal are made up, and a real
+        # campaign would take them for measured ones.
         with TemporaryDirectory() as cache:
             dry = replace(
                 self,
                 progress=WarningsAlone(self.progress),
                 cache=Path(cache),
                 clock=MadeUpClock(self.clock.now()),
-                platforms=partial(_platforms_alike, self.platforms(), platform),
+                platforms=platforms,
             )
             plan = rehearsal.rehearsed(dry.plan(request))
             world = replace(dry.world(), scope="tierbench")
@@ -79,8 +82,10 @@ class CampaignApp(App):
         self.progress.step("judging")
         basis = None
         if slo is None:
+            # Before the files are read, as in `concluding.conclude`.
             basis = judged_runs.basis_of(folder)
         loaded, verdict = concluding.found(folder, slo)
+        # Before the report is written, which a full disk may refuse.
         self._print(loaded, verdict)
         self.progress.step("writing the report")
         paths = concluding.keep(loaded, verdict, folder, self.cache, basis)
@@ -125,9 +130,11 @@ class CampaignApp(App):
         elif self.out.form == forms.HTML:
             text = report.files(loaded, verdict, self.cache)[report.PAGE]
         if text:
+            # Past the console, which would break lines and read brackets as styles.
             streams.write_utf_8(units.printable(text))
             return
         content = None
+        # What verdict.json has, so that both forms of it have the same keys.
         if self.out.as_json:
             content = json.loads(kept_text or store.verdict_text(verdict))
         self.out.show(content, *report.console(loaded, verdict))

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from orchestrator.cli.common import forms
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import takes
+from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import (
     EXIT_DONE,
     EXIT_INCONCLUSIVE,
@@ -34,6 +34,7 @@ def check(
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency
 
+    # Not an option: other users of the machine see command lines.
     password = os.environ.get("PGPASSWORD", "")
     endpoint = Endpoint(
         host,
@@ -62,6 +63,7 @@ def check(
         lines.append(f"{condition.name}  {state}  {condition.holds}")
     count = f"{outcome.warehouses_checked:,} of {outcome.warehouses:,}"
     app.out.show(outcome, *lines, f"{count} warehouses checked")
+    # A condition that could not be evaluated has None, which is no "holds" either.
     if any(condition.violations != 0 for condition in outcome.conditions):
         raise typer.Exit(EXIT_INCONCLUSIVE)
     raise typer.Exit(EXIT_DONE)
@@ -69,6 +71,7 @@ def check(
 
 def _tls(environment: Mapping[str, str]) -> Tls:
     """The TLS settings of libpq's own variables. Without them TLS is used if it is offered."""
+    # libpq's `disable` is `off` in the keys of a cluster.
     mode = environment.get("PGSSLMODE", "prefer").replace("disable", "off")
     modes = get_args(TlsMode)
     if mode not in modes:

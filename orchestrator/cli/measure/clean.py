@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.options import (
     OnlyShowOption,
     PlacingOption,
     PlatformOption,
     YesOption,
-    takes,
 )
 from orchestrator.errors import TierbenchError, UsageError
 from orchestrator.powers import World
@@ -27,10 +27,11 @@ def clean(
 ) -> None:
     """Removes leftovers on the platform and existing clusters, and kept data sets, after
     asking. Results stay, and so do disks that are up, and what has no mark of this cache."""
-    from orchestrator.cli.measure import plans
+    from orchestrator.cli.measure import platform_choice
     from orchestrator.run import other_caches
     from orchestrator.tiers.common.emulated import standing
 
+    # Kept data sets may have taken hours to load: they are not removed without a yes.
     if not (yes or dry_run or app.stdin.isatty()):
         what = (
             "`clean` removes kept data sets and what campaigns left, but there "
@@ -40,7 +41,8 @@ def clean(
     if owner is not None:
         _clean_of(app, owner, yes, dry_run)
         return
-    world = app.world(*plans.place(app, profile, platform))
+    world = app.world(*platform_choice.place(app, profile, platform))
+    # Alone, because the things that a running campaign uses have the same marks.
     with app.alone(world.platform):
         outcome = _clean(app, partial(_steps, world), yes, dry_run)
     for line in standing.reminders(world.platform):
@@ -126,6 +128,7 @@ def _verb(line: object, only_list: bool) -> str:
 
     if not only_list:
         return ""
+    # It has the mark of another cache, whose data sets are not ours to remove.
     if isinstance(line, MarkedFolder) and line.foreign:
         return "stays: "
     return "would be removed: "

@@ -14,11 +14,13 @@ from orchestrator.cli.common.app import App
 from orchestrator.cli.measure import reading
 from orchestrator.design import slo
 from orchestrator.load_generators import load_generators
+from orchestrator.parts import MeasuredPoints
 from orchestrator.run import judged_runs, judging
 from orchestrator.system import files, store
 from orchestrator.units import counted
 
-# Pages of a campaign that goes on: none in its first minutes, then one part in so many of it.
+# Pages of a campaign that goes on: none in its first minutes. Then pages take a 200th of its time
+# at most, because runs wait while one is made.
 _FIRST_PAGE_S = 300.0
 _PAGE_PART = 200
 _PAGE_S = 600.0  # of a page at most
@@ -40,6 +42,8 @@ def conclude(
     judge by instead of the plan's. `cache`: as of `report.files`. NotWrittenError."""
     basis = None
     if objectives is None:
+        # Before the files are read: what is written meanwhile is not in the verdict, and must not
+        # be in its digest.
         basis = judged_runs.basis_of(folder)
     campaign, verdict = found(folder, objectives)
     return campaign, verdict, keep(campaign, verdict, folder, cache, basis)
@@ -108,19 +112,24 @@ def _so_far(
     """The figures so far of unfinished runs that measure several points, and whose limits nobody
     changed."""
     finished = {data.record.run.number for data in campaign.done}
-    generators = load_generators()
     for run in campaign.plan.runs:
         workload = campaign.plan.workload(run.workload)
+        points = _points(workload.generator)
+        if run.number in finished or points is None:
+            continue
         run_folder = folder / "runs" / run.slug
-        generator = generators.get(workload.generator)
-        if run.number in finished or generator is None:
-            continue
-        points = generator.abilities.points
-        if points is None:
-            continue
+        # A file that is just being written may be cut; the next page has its figures.
         with suppress(errors.TierbenchError):
             if not store.limit_changes(run_folder):
                 yield run.number, points.so_far(workload, run_folder / "raw")
+
+
+def _points(generator: str) -> MeasuredPoints | None:
+    """What reads the points so far; None if the generator has none, or is not installed here."""
+    member = load_generators().get(generator)
+    if member is None:
+        return None
+    return member.abilities.points
 
 
 def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
@@ -148,6 +157,7 @@ def _page_failure(
     folder: Path, environment: Mapping[str, str], shell: powers.Shell
 ) -> str:
     """Makes the report; returns why it cannot be made, or nothing."""
+    # By this interpreter, because a `tierbench` on the PATH may be another release.
     argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
     try:
         done = shell.run(argv, timeout_s=_PAGE_S, env=environment)
@@ -155,5 +165,6 @@ def _page_failure(
         return error.what
     if not done.exit_code:
         return ""
+    # Of a traceback the last line has the error.
     words = done.err.strip() or f"exit code {done.exit_code}"
     return words.splitlines()[-1]

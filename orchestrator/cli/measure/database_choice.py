@@ -15,7 +15,7 @@ from orchestrator.databases import PREFERRED, choose, databases
 from orchestrator.design import machines
 from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.keys.strict_yaml import near_names
-from orchestrator.model import ClusterSpec, NodeSize, Note, Profile
+from orchestrator.model import ClusterSpec, NodeSize, Note, Placing, Profile
 from orchestrator.planning import owners, plan, sizes
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.units import listed
@@ -29,33 +29,55 @@ def with_databases(
 ) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
     """Binds profiles to nodes and a database where they run, with notes on what was changed."""
     request = draft.request
-    profiles = draft.profiles
-    placing = profiles[0].placing
-    connected: Connected = cache(partial(app.connect, draft.platform, placing))
-    if request.dry_run:
-        connected = reaching.briefly(app, draft.platform, placing, request.offline)
-    name_machines = any(machines.named(profile) for profile in profiles)
-    cores = []
-    if not request.nodes:
-        cores = _cores(connected, draft.platform != PLATFORM or name_machines)
-    fitted, notes = plan.fit_to_machines(profiles, request.nodes, cores)
-    choices: dict[Note, None] = {}  # each once
-    chosen = []
+    connected = _connection(app, draft)
+    fitted, notes = _on_fitting_nodes(draft, connected)
+    choices: list[Note] = []
+    chosen: list[Profile] = []
     for profile in fitted:
-        choices |= dict.fromkeys(_extension_notes(profile))
+        choices += _extension_notes(profile)
         bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
-        if note:
-            choices[note] = None
-        old = end_of_support(bound.cluster, app.clock)
-        if old:
-            choices[Note("other", old)] = None
+        choices += _notes_on_choice(bound, note, app.clock)
     if request.node_size:
         size = _node_size(chosen, connected, request.node_size)
         chosen = [sizes.with_node(profile, size) for profile in chosen]
     if not request.dry_run:
         _obtain_images(chosen, connected)
-    return tuple(chosen), (*choices, *notes)
+    # Several profiles have the same note, which is said once.
+    return tuple(chosen), (*dict.fromkeys(choices), *notes)
+
+
+def _notes_on_choice(
+    bound: Profile, note: Note | None, clock: powers.Clock
+) -> Iterator[Note]:
+    """How `auto` chose, if it did, and that the release is out of support, if it is."""
+    if note:
+        yield note
+    old = end_of_support(bound.cluster, clock)
+    if old:
+        yield Note("other", old)
+
+
+def _connection(app: App, draft: reading.PlanDraft) -> Connected:
+    """What connects to the platform, once however often it is called; in a dry run briefly."""
+    # The profiles of a campaign are on the same machines (`platform_choice.py` checks that).
+    placing = draft.profiles[0].placing
+    request = draft.request
+    if request.dry_run:
+        return reaching.briefly(app, draft.platform, placing, request.offline)
+    return cache(partial(app.connect, draft.platform, placing))
+
+
+def _on_fitting_nodes(
+    draft: reading.PlanDraft, connected: Connected
+) -> tuple[tuple[Profile, ...], tuple[Note, ...]]:
+    """The profiles with as many nodes as the machines carry, unless a number was asked for."""
+    nodes = draft.request.nodes
+    name_machines = any(machines.named(profile) for profile in draft.profiles)
+    cores = []
+    if not nodes:
+        cores = _cores(connected, draft.platform != PLATFORM or name_machines)
+    return plan.fit_to_machines(draft.profiles, nodes, cores)
 
 
 def _on_its_database(
@@ -69,6 +91,7 @@ def _on_its_database(
     chose."""
     cluster = profile.cluster
     asked = draft.request.database
+    # A cluster that others run has the database that it has, whatever --db says.
     if asked == parts.AUTO or owners.is_of_others(cluster):
         asked = cluster.database
     members = app.parts(None).databases
@@ -126,21 +149,27 @@ def _node_size(
     """
     if text != "auto":
         return sizes.node_size(text)
-    placing = profiles[0].placing
     offered = []
     for machine in connected().machines_of_nodes():
+        # What the platform says is taken first, because asking a machine starts a container there.
         facts = machine.facts_told or machine.facts()
         offered.append((facts.cpus, facts.memory_bytes))
-    is_client_beside = placing is None or not (
-        placing.client_machine or placing.client_selector
-    )
+    # One size for all tiers: another number of CPUs would look like another disk.
     nodes = 0
     disk_bytes = 0
     for profile in profiles:
         nodes = max(nodes, profile.cluster.nodes)
         if profile.cluster.node is not None:
             disk_bytes = max(disk_bytes, profile.cluster.node.disk_bytes)
-    return sizes.of_machines(offered, nodes, disk_bytes, is_client_beside)
+    is_beside = _is_client_beside(profiles[0].placing)
+    return sizes.of_machines(offered, nodes, disk_bytes, is_beside)
+
+
+def _is_client_beside(placing: Placing | None) -> bool:
+    """Whether the load runs on a machine of nodes, and takes a part of it."""
+    if placing is None:
+        return True
+    return not (placing.client_machine or placing.client_selector)
 
 
 def _unknown_names(cluster: ClusterSpec) -> list[str]:
@@ -163,6 +192,7 @@ def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
     """The cluster of that database, with the size, release and settings that the profile has for
     it."""
     installed = list(databases())
+    # Other names may be of extensions that are not installed here: that is noted, and no mistake.
     slips = [other for other in _unknown_names(cluster) if near_names(other, installed)]
     if slips:
         raise UsageError(

@@ -1,57 +1,21 @@
 """`--dry-run`: what a campaign would do, take and cost, and whether what it needs answers. Nothing
 is started."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
 
-from rich.console import RenderableType
-from rich.markup import escape
-from rich.text import Text
-
-from orchestrator import errors, units
-from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.to_buy import measured_nodes
-from orchestrator.cli.common import console
+from orchestrator import errors
 from orchestrator.cli.common.app import App
+from orchestrator.cli.measure import look_ahead_shown
 from orchestrator.cli.measure.reaching import Reached, reach
 from orchestrator.databases.existing import ExistingCluster
-from orchestrator.design import boxed_work, cost_limit, costs
-from orchestrator.model import ClusterSpec, Plan, Profile, Run, Workload
+from orchestrator.design import cost_limit, costs
+from orchestrator.model import Plan
 from orchestrator.parts import Parts
-from orchestrator.planning import planned_loads
-from orchestrator.run.forecast import Cost, Forecast, look_ahead
+from orchestrator.run.forecast import look_ahead
 from orchestrator.tier import as_written
 
-# What a look ahead leaves to others.
-NEVER_CHECKED = (
-    "images: `tierbench doctor` looks at them",
-    (
-        "only a run can tell whether disks are as fast as their tiers "
-        "declare, and whether this machine limits the load. A disk check "
-        "measures the disks first"
-    ),
-)
 _OFFLINE = "--offline: no engine, machine or cluster was asked whether it answers"
-
-_MOST_ROUNDS = 12  # so many have a line each
-_ROUNDS_SHOWN = 10  # of more than that
-_TRIALS = "Trials"  # of limits, behind the window
-_NUMERIC = (
-    "Threads",
-    "Warm-up",
-    "Measured",
-    _TRIALS,
-    "A run",
-    "Runs",
-    "All",
-    "Disks",
-    "At least",
-    "At most",
-)
-_table = partial(console.table, right=_NUMERIC)
 
 
 def show(
@@ -71,18 +35,20 @@ def show(
         problems=(*reached.problems, *ahead.problems),
         unchecked=(*reached.unchecked, *ahead.unchecked),
     )
+    # A plan that costs too much is shown all the same, so that one sees what makes it so.
     try:
         cost_limit.check(plan, max_cost)
     except errors.UsageError as error:
         ahead = replace(ahead, problems=(*ahead.problems, error))
     facts = {
         "plan": as_written(plan),
-        "never_checked": NEVER_CHECKED,
+        "never_checked": look_ahead_shown.NEVER_CHECKED,
         "answered": reached.answered,
         **vars(ahead),
         "campaign_cost": costs.total(ahead.rented),  # currency → amount
     }
-    app.out.show(facts, *_parts(plan, ahead, reached.answered))
+    app.out.show(facts, *look_ahead_shown.parts(plan, ahead, reached.answered))
+    # 64 goes first, because a mistake in the plan fails wherever the machines are.
     if any(isinstance(problem, errors.UsageError) for problem in ahead.problems):
         return errors.EXIT_USAGE
     if ahead.problems:
@@ -100,245 +66,6 @@ def _with_cluster(app: App, parts: Parts, reached: Reached) -> Parts:
 
 
 def _asks_later(app: App, question: str, _may_ask: bool) -> bool:
+    # A dry run does nothing that needs leave, so nobody is asked.
     app.progress.note(f"a run asks first, on a terminal: {question}")
     return True
-
-
-def _parts(
-    plan: Plan, ahead: Forecast, answered: Sequence[str]
-) -> Iterator[RenderableType]:
-    runs = units.counted(len(plan.runs), "run")
-    yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
-    yield from _rounds(plan)
-    yield _time_table(plan, ahead)
-    yield _steps_table(ahead)
-    for what, seconds in ahead.later:
-        yield escape(f"  {what}: {units.format_seconds(seconds)}")
-    yield from _loading(ahead)
-    if ahead.needs:
-        columns = ("Tier", "What", "Where", "Needed", "There")
-        yield _table(columns, rows=_space(ahead), title="Space, at most")
-    yield _tiers_table(plan, ahead)
-    yield from _price_lists(ahead)
-    if ahead.rented:
-        yield _rented_table(ahead)
-    if answered:
-        yield escape(f"answered: {units.listed(answered)}")
-    yield from _notes(plan)
-    yield from _checks(ahead)
-    yield "Nothing was started."
-
-
-def _notes(plan: Plan) -> Iterator[str]:
-    """A line for each difference from what was declared or asked for, with the profiles that have
-    it.
-
-    A run shows all of it.
-    """
-    profiles_by_text: dict[str, list[str]] = {}
-    for note in plan.notes:
-        profiles = profiles_by_text.setdefault(phrases.first_sentence(note.text), [])
-        if note.profile:
-            profiles.append(note.profile)
-    for text, profiles in profiles_by_text.items():
-        shown = text
-        if profiles:
-            shown = f"{units.listed(profiles)}: {text}"
-        yield f"[yellow]note[/yellow] {escape(shown)}"
-
-
-def spoken(plan: Plan) -> str:
-    """How long the plan takes."""
-    least = units.format_seconds(plan.estimate_s)
-    most = units.format_seconds(costs.most_s(plan))
-    return f"at least {least}, at most {most}"
-
-
-def _rounds(plan: Plan) -> Iterator[str]:
-    """The order of the runs: a line a round, of many rounds the first ones."""
-    total = max((run.repetition for run in plan.runs), default=0)
-    shown = total
-    if total > _MOST_ROUNDS:
-        shown = _ROUNDS_SHOWN
-    first = [run for run in plan.runs if run.repetition <= shown]
-    yield from _round_lines(first)
-    if total > shown:
-        yield f"  … {units.format_number(total - shown)} more"
-
-
-def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
-    """A line a round: the profiles of each workload, in the order in which they are measured."""
-    for repetition, round_runs in groupby(runs, key=attrgetter("repetition")):
-        loads = []
-        for load, load_runs in groupby(round_runs, key=attrgetter("workload")):
-            profiles = ", ".join(run.profile for run in load_runs)
-            loads.append(f"{load}: {profiles}")
-        yield escape(f"  round {repetition}: {'; '.join(loads)}")
-
-
-def _time_table(plan: Plan, ahead: Forecast) -> RenderableType:
-    columns = ["Workload", "Data set", "Threads", "Warm-up", "Measured"]
-    if _confirms(plan):
-        columns.append(_TRIALS)
-    columns += ["A run", "Runs", "All"]
-    return _table(columns, rows=_times(plan, ahead), title="Time")
-
-
-def _times(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
-    for cell in ahead.cells:
-        load = plan.workload(cell.workload)
-        row = [cell.workload, units.named(load.dataset.parameters), str(load.threads)]
-        row += [
-            units.format_seconds(load.warmup_s),
-            _at_most(load, load.measure_s),
-        ]
-        if _confirms(plan):
-            row.append(units.format_seconds(load.confirm_s))
-        row += [
-            _at_most(load, cell.run_s),
-            str(cell.runs),
-            _at_most(load, cell.total_s),
-        ]
-        yield row
-
-
-def _at_most(load: Workload, seconds: float) -> str:
-    """Time of a window, which is the most where a workload ends with its work."""
-    length = units.format_seconds(seconds)
-    if boxed_work.ends_with_work(load):
-        return f"≤ {length}"
-    return length
-
-
-def _confirms(plan: Plan) -> bool:
-    return any(load.confirm_s for load in plan.workloads)
-
-
-def _steps_table(ahead: Forecast) -> RenderableType:
-    rows = []
-    for step in ahead.steps:
-        if step.total.most_s:
-            least = units.format_seconds(step.total.least_s)
-            most = units.format_seconds(step.total.most_s)
-            rows.append((step.what, least, most, step.source))
-    columns = ("What", "At least", "At most", "By")
-    return _table(columns, rows=rows, title="All that takes time")
-
-
-def _loading(ahead: Forecast) -> Iterator[str]:
-    """A line for each data set. If several are alike, it names the profile and the workload of
-    each."""
-    datasets = {repr(load.dataset) for load in ahead.loads}
-    places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
-    for load in ahead.loads:
-        whose = ""
-        if len(ahead.loads) > len(datasets):
-            whose = f" for {load.profile}"
-        if len(ahead.loads) > len(places):
-            whose += f", {load.workload}"
-        kept = ""
-        if load.kept:
-            kept = " (it is kept from before)"
-        size = units.named(load.dataset.parameters)
-        times = planned_loads.spoken(load)
-        yield escape(f"  {load.dataset.family} ({size}) is loaded {times}{whose}{kept}")
-
-
-def _space(ahead: Forecast) -> Iterator[Sequence[RenderableType]]:
-    for need in ahead.needs:
-        needed = units.format_bytes(need.needed_bytes)
-        free = Text(units.format_bytes(need.free_bytes))
-        if not need.is_met:
-            free.style = "red"
-        yield need.profile, need.what, need.place or "memory", needed, free
-
-
-def _tiers_table(plan: Plan, ahead: Forecast) -> RenderableType:
-    bought = "disks"
-    if any(cost.with_vms for cost in ahead.costs):
-        bought = "disks and machines"
-    caption = f"what buying the {bought} would cost, for all nodes of a profile"
-    if not ahead.rented:
-        caption += "; nothing is rented"
-    columns = ("Tier", "Disk", "Database", "Disks", "A month at list price")
-    return _table(columns, rows=_costs(plan, ahead), title="Tiers", caption=caption)
-
-
-def _costs(plan: Plan, ahead: Forecast) -> Iterator[Sequence[str]]:
-    for cost in ahead.costs:
-        profile = plan.profile(cost.profile)
-        disk = profile.tier.title
-        if cost.with_vms:
-            disk += f" on {profile.cluster.vm}"
-        database = ", ".join(_cluster_words(profile.cluster))
-        yield cost.profile, disk, database, str(cost.disks), _price(cost, profile)
-
-
-def _price(cost: Cost, profile: Profile) -> str:
-    """`182.58 USD for 3 nodes (1 is measured)`."""
-    price = cost.price
-    if price is None or cost.monthly is None:
-        return "not known"
-    cluster = profile.cluster
-    nodes = units.counted(cluster.nodes_to_buy, "node")
-    words = f"{phrases.money(cost.monthly, price.currency)} for {nodes}"
-    few = measured_nodes(cluster)
-    if few is None:
-        return words
-    are = "are"
-    if few == 1:
-        are = "is"
-    return f"{words} ({few} {are} measured)"
-
-
-def _price_lists(ahead: Forecast) -> Iterator[str]:
-    """A line for each list that prices are from, with whose."""
-    tiers_by_list: dict[str, list[str]] = {}
-    for cost in ahead.costs:
-        price = cost.price
-        if price is not None:
-            place = phrases.place_in_words(
-                price.region, price.as_of, price.source, price.verified
-            )
-            tiers_by_list.setdefault(place, []).append(cost.profile)
-    for place, tiers in tiers_by_list.items():
-        yield escape(f"  list prices of {units.listed(tiers)} {place}")
-    if any(cost.price and cost.price.verified is False for cost in ahead.costs):
-        yield "  not verified: `tierbench prices update` asks the provider"
-
-
-def _cluster_words(cluster: ClusterSpec) -> Iterator[str]:
-    yield cluster.database
-    if cluster.client == "beside":
-        yield "client beside"
-    rate = cluster.network_bytes_per_s
-    if rate:
-        yield f"network {units.format_link_rate(rate)}"
-
-
-def _rented_table(ahead: Forecast) -> RenderableType:
-    sums = costs.total_in_words(ahead.rented) or "not known"
-    caption = f"in all {sums}; {cost_limit.MAX_COST} refuses what is more"
-    columns = ("Rented", "For at most", "At list price")
-    rows = _rented(ahead)
-    return _table(columns, rows=rows, title="The campaign itself", caption=caption)
-
-
-def _rented(ahead: Forecast) -> Iterator[Sequence[str]]:
-    for item in ahead.rented:
-        amount = "not known"
-        if item.price:
-            amount = f"{item.amount:,.2f} {item.price.currency}"
-        yield item.title, units.format_seconds(3600 * item.hours), amount
-
-
-def _checks(ahead: Forecast) -> Iterator[str]:
-    yield f"{len(ahead.passed)} checks passed."
-    for line in (*ahead.unchecked, *NEVER_CHECKED):
-        yield f"[yellow]not checked[/yellow] {escape(line)}"
-    for problem in ahead.problems:
-        yield f"[red]problem[/red] {escape(problem.what)}"
-        for mistake in getattr(problem, "mistakes", ()):
-            yield escape(f"    {mistake.where}: {mistake.what}")
-        if problem.advice:
-            yield escape(f"    → {problem.advice}")

@@ -28,6 +28,7 @@ class KeptAnswer:
 
 def kept_answer(folder: Path) -> KeptAnswer | None:
     """The kept answer. None if none is kept, or if a file that it was made from has changed."""
+    # If a file cannot be read, judging anew says so, with what to do.
     with suppress(TierbenchError, OSError):
         basis = judged_runs.basis_of(folder)
         text = plain_files.read(folder / store.VERDICT)

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from orchestrator.cli.common.console import EndingProgress
+from orchestrator.cli.common.progress import EndingProgress
 from orchestrator.powers import World
 from orchestrator.run import live_state
 from orchestrator.run.live_events import Hear
 from orchestrator.run.live_feed import HeardProgress, LiveFeed
 
 _EVERY_S = 1.0
-_KEPT_EVERY = 2  # times that it is drawn
+# It is kept each second time that it is drawn: a write may be one to a disk that is measured.
+_KEPT_EVERY = 2
 
 
 @contextmanager
@@ -39,10 +40,10 @@ def watched(
         yield heard, feed.hear
     finally:
         view.stop.set()
+        # It may hang in a terminal that takes nothing; being a daemon it ends with the program.
         thread.join(timeout=5)
-        with suppress(
-            Exception
-        ):  # whatever it is, the campaign's own end is what counts
+        # Whatever it is, the campaign's own end is what counts.
+        with suppress(Exception):
             progress.show(None)
         if feed.campaign is not None:
             live_state.forget(feed.campaign.folder)
@@ -78,6 +79,7 @@ class _View:
             drawn += 1
 
     def _give_up(self, error: Exception) -> None:
+        # Two blocks, because a panel that cannot be taken down must not hide why.
         with suppress(Exception):
             self.progress.show(None)
         with suppress(Exception):

@@ -9,6 +9,7 @@ from orchestrator.planning.files_or_rows import FileMembers
 def image_of(database: str) -> str:
     """The image of ours for a database that `tierbench setup` builds if it is asked to. UsageError
     for a database that has none."""
+    # From the registry's entries, for which no database and none of its libraries is imported.
     images = {}
     for name, owned in databases.entries().items():
         if owned.entry.image:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.cli.common import defaults
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import takes
+from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import TierbenchError, UnavailableError, UsageError
 from orchestrator.model import Plan
 from orchestrator.system import confirmed
@@ -29,6 +29,8 @@ def allow(app: App) -> None:
 
 def require_confirmed(app: App) -> None:
     """UsageError if the command is from a `tierbench.yaml` that the user has not confirmed."""
+    # A folder that was cloned or unpacked may bring the file, and would run a command. What a
+    # person typed, or has in the environment, is that person's.
     for default in app.defaults:
         option, *values = default.words
         if option != "--on-end" or default.source != str(defaults.FILE):
@@ -63,6 +65,7 @@ def of_resumed(app: App, plan: Plan, given: str | None) -> str:
         return given
     if not plan.on_end:
         return ""
+    # The plan has only a name for it: a results folder of somebody else must not bring a command.
     command = confirmed.command(plan.on_end, app.state)
     if command is None:
         raise UsageError(
@@ -83,6 +86,7 @@ def ending_with(
             "TIERBENCH_FOLDER": str(begun() or ""),
         }
         argv = ["sh", "-c", command]
+        # The exit code is the campaign's: nothing that this command does may change it.
         try:
             done = app.shell.run(argv, timeout_s=_ON_END_S, env=environment)
             output = (done.out + done.err).strip()

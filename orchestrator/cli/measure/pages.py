@@ -12,6 +12,7 @@ def where_the_page_is(folder: Path, saved: SavedVerdict) -> str:
     If it is not there, or does not have the verdict that is shown, the text says what to do.
     `saved`: which verdict was kept with it.
     """
+    # `report` writes nothing, so a page may be missing, or older than what is judged now.
     page = folder / report.PAGE
     again = f"`tierbench analyze {folder}`"
     if not page.is_file():

@@ -10,24 +10,21 @@ from orchestrator.analysis.statistics import looks
 from orchestrator.analysis.statistics.stats import t_quantile
 from orchestrator.cli.common.app import PLATFORM, App
 from orchestrator.cli.common.options import Compared, Request, weights_in
-from orchestrator.cli.measure import members, reading
+from orchestrator.cli.measure import fitting, members, reading
 from orchestrator.cli.measure.database_choice import with_databases
+from orchestrator.cli.measure.platform_choice import platform_of
 from orchestrator.databases import choose, databases
 from orchestrator.design import costs, factors, machines, used_profiles
 from orchestrator.errors import UsageError
 from orchestrator.model import (
     Note,
-    Placing,
     Plan,
     Profile,
     Workload,
 )
 from orchestrator.planning import notes as plan_notes
 from orchestrator.planning import overrides, owners, plan, probes, sizes, windows
-from orchestrator.planning.profiles import ANY_SCALE
-from orchestrator.planning.project_files import read as read_files
 from orchestrator.run import forecast
-from orchestrator.tier import ClassVolumes
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
 # Where --until may add some, and --max-repeats does not say how many.
@@ -46,7 +43,7 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     owners.check_owners(
         draft.profiles, draft.workloads, request.database, members.on_files()
     )
-    draft = replace(draft, platform=_platform(app, draft.profiles, request))
+    draft = replace(draft, platform=platform_of(app, draft.profiles, request))
     draft = _window(_choose_databases(app, draft, start_failure))
 
     def planned(workloads: Sequence[Workload], asked: Request) -> Plan:
@@ -110,27 +107,34 @@ def _options_given(request: Request) -> set[str]:
 def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
-    larger: tuple[Note, ...] = ()
+    workloads, repetitions, notes = _windows(draft.workloads, draft.profiles, request)
+    # With --vary `fitting.fitted` gives the nodes room for the largest value.
     if not request.vary:
-        larger = overrides.notes(draft.workloads, draft.of_files)
-    workloads, repetitions, longer = _windows(draft.workloads, draft.profiles, request)
-    workloads = tuple(_with_seed(workload, request.seed) for workload in workloads)
+        notes += overrides.notes(draft.workloads, draft.of_files)
     loads = factors.parse(request.sweep, "load")
-    workloads, share_pct = factors.at_loads(workloads, loads, request.latency_at)
-    scale_notes = plan_notes.of_scale(workloads, request.scale)
-    fitted = reading.fitted(draft, workloads)
+    at_loads, share_pct = factors.at_loads(
+        _with_seed(workloads, request.seed), loads, request.latency_at
+    )
+    notes += tuple(plan_notes.of_scale(at_loads, request.scale))
+    # Last, because the disks must hold the largest data set of all values and loads.
+    fitted = fitting.fitted(draft, at_loads)
     return replace(
         draft,
         profiles=fitted.profiles,
         workloads=fitted.workloads,
         repetitions=repetitions,
         latency_at_pct=share_pct,
-        notes=(*draft.notes, *longer, *larger, *scale_notes, *fitted.notes),
+        notes=(*draft.notes, *notes, *fitted.notes),
     )
 
 
-def _with_seed(workload: Workload, seed: int) -> Workload:
-    return replace(workload, options={**workload.options, "seed": seed})
+def _with_seed(workloads: Sequence[Workload], seed: int) -> list[Workload]:
+    """Each draws its keys and transactions by the same seed on every tier."""
+    seeded: list[Workload] = []
+    for workload in workloads:
+        options = {**workload.options, "seed": seed}
+        seeded.append(replace(workload, options=options))
+    return seeded
 
 
 def _order(draft: reading.PlanDraft) -> Plan:
@@ -227,14 +231,13 @@ def _in_time(
 
 
 def _finds(plan: Plan, time: str) -> Note:
-    """What was planned, and the change that it finds four times in five: of n pairs of runs (t(97.5
-    %) + t(80 %)) · √2 · noise ÷ √n, with n - 1 degrees of freedom (power of a paired t-test)."""
+    """What was planned, and the change that it finds four times in five."""
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
     windows = listed(list(lengths))
     n = max(plan.looks, default=plan.repetitions)
-    degrees_of_freedom = n - 1
-    quantiles = t_quantile(0.975, degrees_of_freedom)
-    quantiles += t_quantile(0.8, degrees_of_freedom)
+    # Power of a paired t-test: of n pairs (t(97.5 %) + t(80 %)) · √2 · noise ÷ √n, with n - 1
+    # degrees of freedom. √2, because a difference has the noise of both runs.
+    quantiles = t_quantile(0.975, n - 1) + t_quantile(0.8, n - 1)
     change_pct = quantiles * NOISE_PCT * math.sqrt(2 / n)
     repetitions = counted(n, "repetition")
     text = (
@@ -273,6 +276,7 @@ def _looks(request: Request) -> Mapping[int, float]:
         return {}
     first = request.repetitions
     most = request.most_repetitions or MOST_REPETITIONS
+    # One repetition has no interval, so nothing can be judged after it.
     if not 2 <= first <= most:
         raise UsageError(
             f"--until decided cannot begin with {first} repetitions and end with at most "
@@ -280,70 +284,6 @@ def _looks(request: Request) -> Mapping[int, float]:
             advice="give --repeats 2 or more, and --max-repeats no less than that",
         )
     return looks.shares(first, most)
-
-
-def _platform(app: App, profiles: Sequence[Profile], request: Request) -> str:
-    """Where the campaign runs.
-
-    UsageError if profiles name several platforms, because differences between these would be taken
-    for differences of disks.
-    """
-    named = _one_platform(profiles, request)
-    _check_placings(profiles)
-    asked = request.platform or named
-    machines.check_asked(profiles[0], asked)
-    name = asked or PLATFORM
-    if name != PLATFORM:
-        app.connection(name)  # UsageError for an unknown one
-        return name
-    claimed = []
-    for profile in profiles:
-        if isinstance(profile.tier.disk, ClassVolumes):
-            claimed.append(profile.name)
-    if claimed:
-        raise _no_storage_class(listed(claimed), name)
-    return name
-
-
-def _one_platform(profiles: Sequence[Profile], request: Request) -> str | None:
-    """The one that profiles name, if one does."""
-    platforms = {}
-    for profile in profiles:
-        if profile.platform:
-            platforms[profile.name] = profile.platform
-    if request.platform is None and len(set(platforms.values())) > 1:
-        raise _several_platforms(platforms)
-    return next(iter(platforms.values()), None)
-
-
-def _check_placings(profiles: Sequence[Profile]) -> None:
-    placings = {profile.name: profile.placing for profile in profiles}
-    if any(placing != profiles[0].placing for placing in placings.values()):
-        names = ", ".join(placings)
-        raise UsageError(
-            f"the profiles {names} differ in `kubernetes` or `machines`",
-            advice="tiers are compared on the same machines: write the same in each",
-        )
-
-
-def _several_platforms(platforms: Mapping[str, str]) -> UsageError:
-    """`platforms`: profile → its platform."""
-    named = ", ".join(f"{name}: {platform}" for name, platform in platforms.items())
-    return UsageError(
-        f"the profiles name several platforms ({named})",
-        advice="one campaign compares tiers on one platform: say which with --platform",
-    )
-
-
-def _no_storage_class(profiles: str, platform: str) -> UsageError:
-    return UsageError(
-        f"the disks of {profiles} are volumes of a StorageClass, which {platform} does "
-        "not have",
-        advice=(
-            "give --platform kubernetes (PLATFORM=kubernetes), or `platform: "
-            "kubernetes` in the profile, or another --enforcement"
-        ),
-    )
 
 
 def _windows(
@@ -357,16 +297,19 @@ def _windows(
     have_checkpoints = any(load.writes and not load.database for load in workloads)
     if request.windows == "scale" or not have_checkpoints:
         return workloads, {}, ()
-    members = databases()
-    intervals_s = []
-    for profile in profiles:
-        database = members[profile.cluster.database]
-        interval_s = database.abilities.checkpoint_interval_s
-        if interval_s is None:
-            raise _no_interval(profile.name, database.name)
-        intervals_s.append(interval_s(profile.cluster))
-    fitted, notes = windows.of_whole_intervals(workloads, max(intervals_s))
+    # All tiers get windows of one length, else their figures could not be compared.
+    longest_s = max(_checkpoint_interval_s(profile) for profile in profiles)
+    fitted, notes = windows.of_whole_intervals(workloads, longest_s)
     return fitted, {}, notes
+
+
+def _checkpoint_interval_s(profile: Profile) -> float:
+    """How far apart its checkpoints are. UsageError if its database cannot say it."""
+    database = databases()[profile.cluster.database]
+    interval_s = database.abilities.checkpoint_interval_s
+    if interval_s is None:
+        raise _no_interval(profile.name, database.name)
+    return interval_s(profile.cluster)
 
 
 def _no_interval(profile: str, database: str) -> UsageError:
@@ -379,26 +322,3 @@ def _no_interval(profile: str, database: str) -> UsageError:
             "checkpoints"
         ),
     )
-
-
-def placed(
-    app: App, name: str, platform: str | None = None, scale: str = ANY_SCALE
-) -> Profile:
-    """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
-    mistakes, or if its machines are not that platform's."""
-    ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
-    profile = replace(profile, platform=platform or profile.platform)
-    where = profile.platform or PLATFORM
-    machines.check_asked(profile, profile.platform)
-    machines.check_platform(profile, where, where == PLATFORM)
-    return profile
-
-
-def place(
-    app: App, profile: str | None, platform: str | None
-) -> tuple[str | None, Placing | None]:
-    """The platform that was asked for, or that of a profile with its machines."""
-    if profile is None:
-        return platform, None
-    named = placed(app, profile, platform)
-    return named.platform, named.placing

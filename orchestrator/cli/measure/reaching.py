@@ -46,19 +46,20 @@ class Reached:
 
 def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
     """Asks everything that the plan is carried out on, each for at most `limit_s`."""
-    places = (*_platform_peers(app, plan), *_hosts(app, plan))
-    answers = [at_once.begun(partial(_asked, place)) for place in places]
-    _await(app, places, answers, limit_s)
+    peers = (*_platform_peers(app, plan), *_hosts(app, plan))
+    answers = [at_once.begun(partial(_asked, peer)) for peer in peers]
+    _await(app, peers, answers, limit_s)
     answered: list[str] = []
     problems: list[errors.TierbenchError] = []
     unchecked: list[str] = []
-    for place, answer in zip(places, answers, strict=True):
-        problem: errors.TierbenchError | None = _silent(place, limit_s)
+    for peer, answer in zip(peers, answers, strict=True):
+        problem: errors.TierbenchError | None = _silent(peer, limit_s)
         if answer.done():
             problem = answer.result()
         if problem is None:
-            answered.append(place.name)
-        elif place.is_needed or isinstance(problem, errors.UsageError):
+            answered.append(peer.name)
+        # What was written wrong is wrong wherever the plan is made.
+        elif peer.is_needed or isinstance(problem, errors.UsageError):
             problems.append(problem)
         else:
             unchecked.append(f"{problem.what}: {problem.advice}")
@@ -77,16 +78,17 @@ def briefly(
     begun: list[at_once.StartedCall[Platform]] = []
 
     def connected() -> Platform:
-        place = Peer(f"the platform {platform}", _nothing)
+        peer = Peer(f"the platform {platform}", _nothing)
         if is_offline:
-            raise errors.UnavailableError(f"{place.name}: {_OFFLINE}")
+            raise errors.UnavailableError(f"{peer.name}: {_OFFLINE}")
         if not begun:
             connect = partial(app.connection(platform), _without_pauses(app))
             begun.append(at_once.begun(partial(connect, placing or Placing())))
-            _await(app, [place], begun, limit_s)
+            _await(app, [peer], begun, limit_s)
         answer = begun[0]
+        # A second call does not wait again for what was silent once.
         if not answer.done():
-            raise _silent(place, limit_s)
+            raise _silent(peer, limit_s)
         return answer.result()
 
     return connected
@@ -104,7 +106,7 @@ def _without_pauses(app: App) -> Clock:
 
 def _await(
     app: App,
-    places: Sequence[Peer],
+    peers: Sequence[Peer],
     answers: Sequence[at_once.StartedCall[Any]],
     limit_s: float,
 ) -> None:
@@ -114,35 +116,35 @@ def _await(
         unsaid_s = 0.0
     at_once.all_ended(answers, unsaid_s)
     silent: list[str] = []
-    for place, answer in zip(places, answers, strict=True):
+    for peer, answer in zip(peers, answers, strict=True):
         if not answer.done():
-            silent.append(place.name)
+            silent.append(peer.name)
     if silent:
         app.progress.step(f"asking whether it answers: {units.listed(silent)}", limit_s)
         at_once.all_ended(answers, limit_s - unsaid_s)
     app.progress.done()
 
 
-def _asked(place: Peer) -> errors.TierbenchError | None:
+def _asked(peer: Peer) -> errors.TierbenchError | None:
     """What was wrong; None if it answered."""
     try:
-        place.ask()
+        peer.ask()
     except errors.UsageError as error:
         return error
     except errors.TierbenchError as error:
-        return errors.UnavailableError(error.what, error.advice or _look_at(place))
+        return errors.UnavailableError(error.what, error.advice or _look_at(peer))
     except OSError as error:
-        return errors.UnavailableError(f"{place.name}: {error}", _look_at(place))
+        return errors.UnavailableError(f"{peer.name}: {error}", _look_at(peer))
     return None
 
 
-def _silent(place: Peer, limit_s: float) -> errors.UnavailableError:
-    what = f"{place.name}: no answer within {limit_s:g} s"
-    return errors.UnavailableError(what, _look_at(place))
+def _silent(peer: Peer, limit_s: float) -> errors.UnavailableError:
+    what = f"{peer.name}: no answer within {limit_s:g} s"
+    return errors.UnavailableError(what, _look_at(peer))
 
 
-def _look_at(place: Peer) -> str:
-    return f"see that {place.name} runs and is reached from here; {_OFFLINE}"
+def _look_at(peer: Peer) -> str:
+    return f"see that {peer.name} runs and is reached from here; {_OFFLINE}"
 
 
 # ------------------------------------------------------------------ what is asked
@@ -160,6 +162,7 @@ def _platform_peers(app: App, plan: Plan) -> Iterator[Peer]:
     if placing.client_machine and placing.client_machine not in engines:
         engines.append(placing.client_machine)
     for engine in engines:
+        # Each by itself, so that one that is silent does not hide what the others say.
         alone = Placing(machines=(engine,), client_machine=engine)
         title = f"the Docker engine of {machines.known_as(engine)}"
         yield Peer(title, partial(_connect, app, name, alone))
@@ -173,6 +176,7 @@ def _connect(app: App, platform: str, placing: Placing) -> None:
 
 
 def _is_of_this_computer() -> bool:
+    # A wrong DOCKER_HOST is refused when the engine is asked, with what to write.
     with suppress(errors.UsageError):
         return connection.is_behind_socket()
     return False

@@ -1,22 +1,20 @@
 """Files and options → profiles and workloads, at each value of a factor (`--vary`, `--without`)."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from orchestrator.cli.common.app import PLATFORM, App
+from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import Request, names_in
-from orchestrator.design import factors, machines, slo, varied_profiles
+from orchestrator.design import factors, slo
 from orchestrator.errors import Mistake, UsageError
 from orchestrator.facts import Varied
 from orchestrator.keys import slow_disks
 from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.load_generators import bind, confirmed, keys, warmed
 from orchestrator.model import Note, Profile, Workload
-from orchestrator.planning import overrides, project_files, sizes
-from orchestrator.planning.data_sizes import data_bytes
+from orchestrator.planning import overrides, project_files
 from orchestrator.planning.project_files import FilesRead
 from orchestrator.tier.slow_disk import SlowDisk
 
@@ -46,10 +44,27 @@ class PlanDraft:
 
 def read(app: App, request: Request) -> PlanDraft:
     """All files that the request names, each once in each form. UsageError with every mistake."""
-    given = request
-    request = _with_stages_as_factor(given)
-    values = factors.parse(request.vary)
-    _check_one_way(given, values)
+    as_factor = _with_stages_as_factor(request)
+    values = factors.parse(as_factor.vary)
+    _check_one_way(request, values)
+    _check_complete(request)
+    files = FilesRead()
+    if not values:
+        return _at(app, as_factor, files)
+    if values[0].factor == factors.NODES:
+        # Values are in rising order, and the machines must carry the most nodes of all.
+        as_factor = replace(as_factor, nodes=values[-1].count)
+    drafts = [_at(app, as_factor, files, value) for value in values]
+    last = drafts[-1]
+    profiles = last.profiles
+    if values[0].factor == factors.STRIPED:
+        profiles = _with_stripes(values, drafts)
+    loads = _at_values(values, drafts)
+    return replace(last, values=values, profiles=profiles, workloads=loads)
+
+
+def _check_complete(request: Request) -> None:
+    """UsageError if an option is missing that this request needs."""
     if request.offline and not request.dry_run:
         raise UsageError(
             "--offline needs --dry-run: a campaign must reach the machines "
@@ -61,18 +76,6 @@ def read(app: App, request: Request) -> PlanDraft:
             "no profile or no workload is named",
             advice="name at least one of each; `tierbench list` shows them",
         )
-    if values and values[0].factor == factors.NODES:
-        request = replace(request, nodes=values[-1].count)
-    files = FilesRead()
-    if not values:
-        return _at(app, request, files)
-    drafts = [_at(app, request, files, value) for value in values]
-    last = drafts[-1]
-    profiles = last.profiles
-    if values[0].factor == factors.STRIPED:
-        profiles = _with_stripes(values, drafts)
-    loads = _at_values(values, drafts)
-    return replace(last, values=values, profiles=profiles, workloads=loads)
 
 
 def _with_stages_as_factor(request: Request) -> Request:
@@ -149,8 +152,7 @@ def _at(
     app: App, request: Request, files: FilesRead, value: Varied | None = None
 ) -> PlanDraft:
     """The draft of the plan at one value. UsageError with every mistake."""
-    changes = _tier_changes(request, value)
-    given = _overrides(request, value)
+    overridden = _overrides(request, value)
     read_files = partial(
         project_files.read,
         app.root,
@@ -158,23 +160,28 @@ def _at(
         request.workloads,
         request.scale,
         app.disk_kinds(),
-        tier_changes=changes,
+        tier_changes=_tier_changes(request, value),
         before=files,
     )
-    with given.blamed():
-        profiles, as_given = read_files(price_list=request.price_list, given=given)
-        bound = [bind(workload, request.generator) for workload in as_given]
-    unpriced, file_profiles = read_files()
-    if request.clients is not None:
-        profiles = tuple(
-            _with_clients(profile, request.clients) for profile in profiles
-        )
+    # Binding too: a generator may refuse what --set gave a workload.
+    with overridden.blamed():
+        profiles, loads = read_files(price_list=request.price_list, given=overridden)
+        bound = [bind(load, request.generator) for load in loads]
+    # As the files have them, to say later what --prices and --set have changed.
+    unpriced, of_files = read_files()
+    workloads = _as_asked(bound, request)
+    profiles = _with_clients(profiles, request.clients)
+    return PlanDraft(request, (), profiles, workloads, unpriced, of_files)
+
+
+def _as_asked(loads: Sequence[Workload], request: Request) -> tuple[Workload, ...]:
+    """The loads with the SLO, warm-up, trials of limits and slow disks of the options."""
     workloads = []
-    for workload in slo.applied(bound, request.slo, SLO):
-        warm = warmed(workload, request.warmup)
+    for load in slo.applied(loads, request.slo, SLO):
+        warm = warmed(load, request.warmup)
         longer = confirmed(warm, request.confirm)
         workloads.append(_with_slow_disks(longer, request.slow))
-    return PlanDraft(request, (), profiles, tuple(workloads), unpriced, file_profiles)
+    return tuple(workloads)
 
 
 def _tier_changes(request: Request, value: Varied | None) -> dict[str, object]:
@@ -194,9 +201,10 @@ def _overrides(request: Request, value: Varied | None) -> overrides.Overrides:
     if value is not None and value.factor not in factors.READERS:
         of_workload = value
     readers = ", ".join(factors.READERS)
+    names = [Path(name).stem for name in request.workloads]
     return overrides.read(
         request.overrides or (),
-        [Path(name).stem for name in request.workloads],
+        names,
         request.scale,
         keys,
         of_workload,
@@ -220,107 +228,14 @@ def _with_slow_disks(load: Workload, texts: Sequence[str] | None) -> Workload:
     return replace(load, slow=tuple(slow))
 
 
-def _with_clients(profile: Profile, clients: int) -> Profile:
-    return replace(profile, cluster=replace(profile.cluster, clients=clients))
-
-
-# ------------------------------------------------------------------ data and nodes
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Profiles on their nodes and workloads, with what must be said about them."""
-
-    profiles: tuple[Profile, ...]
-    workloads: tuple[Workload, ...]
-    notes: tuple[Note, ...] = ()
-
-
-def fitted(draft: PlanDraft, workloads: Sequence[Workload]) -> Fitted:
-    """Profiles on their nodes and these workloads, with data of the sizes asked for, for which
-    disks have room. UsageError where a factor cannot be varied."""
-    sized = Fitted(draft.profiles, tuple(workloads))
-    if draft.request.data:
-        size = factors.data_size(draft.request.data)
-        sized = Fitted(*sizes.with_data(draft.profiles, workloads, size))
-    values = draft.values
-    if not values:
-        return sized
-    option = factors.option(values[0])
-    _check_misfits(option, values, sized, draft.platform == PLATFORM)
-    profiles, notes = _with_common_copies(sized.profiles, values)
-    loads = sized.workloads
-    if values[0].factor == factors.DATA:
-        loads = tuple(_with_size(profiles, load) for load in loads)
-        _check_sizes_differ(option, loads)
-    largest = _largest_bytes(loads)
-    if largest > _largest_bytes(draft.of_files):
-        profiles = list(sizes.with_room(profiles, largest))
-    return Fitted(tuple(profiles), loads, (*sized.notes, *notes))
-
-
-def _with_common_copies(
-    profiles: Sequence[Profile], values: Sequence[Varied]
-) -> tuple[list[Profile], list[Note]]:
-    """The profiles with as many copies as all values can have.
-
-    A note says where these are fewer.
-    """
-    common_profiles = []
-    notes = []
+def _with_clients(
+    profiles: Sequence[Profile], clients: int | None
+) -> tuple[Profile, ...]:
+    """The profiles with so many load clients each; None: as many as they name."""
+    if clients is None:
+        return tuple(profiles)
+    changed: list[Profile] = []
     for profile in profiles:
-        common, text = varied_profiles.with_common_copies(profile, values)
-        common_profiles.append(common)
-        if text:
-            notes.append(Note("other", text, profile.name))
-    return common_profiles, notes
-
-
-def _check_misfits(
-    option: str, values: Sequence[Varied], sized: Fitted, is_docker: bool
-) -> None:
-    """UsageError with each profile and workload that cannot vary the factor."""
-    reasons: dict[str, str] = {}
-    for profile in sized.profiles:
-        is_one_engine = is_docker and not machines.named(profile)
-        reasons[profile.name] = varied_profiles.misfit(profile, values, is_one_engine)
-    for load in sized.workloads:
-        reasons[load.name] = varied_profiles.misfit_of(load)
-    mistakes = []
-    for name, reason in reasons.items():
-        if reason:
-            mistakes.append(Mistake(f"{option}: {name}", reason))
-    raise_all(mistakes)
-
-
-def _check_sizes_differ(option: str, loads: Sequence[Workload]) -> None:
-    """UsageError with each workload that has the same data at two values."""
-    times: Counter[tuple[str, str]] = Counter()
-    for load in loads:
-        if load.varied is not None:
-            times[load.varied.of, str(load.dataset)] += 1
-    mistakes = []
-    for (name, _), count in times.items():
-        if count > 1:
-            mistakes.append(Mistake(f"{option}: {name}", _DATA_ALIKE))
-    raise_all(mistakes)
-
-
-_DATA_ALIKE = (
-    "two values give the same data, because its tables start empty or "
-    "because one warehouse is the least. Name sizes that differ, or "
-    "vary what a load writes, as batch=1000,10000"
-)
-
-
-def _largest_bytes(loads: Sequence[Workload]) -> int:
-    return max(data_bytes(load) or 0 for load in loads)
-
-
-def _with_size(profiles: Sequence[Profile], load: Workload) -> Workload:
-    """The workload with as much data as its value says. Values are then ordered by size."""
-    value = load.varied
-    if value is None:
-        return load
-    _, loads, _ = sizes.with_data(profiles, [load], factors.size_asked(value))
-    return replace(loads[0], varied=replace(value, number=data_bytes(loads[0])))
+        cluster = replace(profile.cluster, clients=clients)
+        changed.append(replace(profile, cluster=cluster))
+    return tuple(changed)

@@ -1,8 +1,5 @@
 """HTTP headers for a managed Prometheus: a bearer token, and for Mimir a tenant.
 
-Both are read from environment variables. An option would show them in the list of processes and in
-the shell's history.
-
 Amazon's service takes neither: its requests must be signed (SigV4). Amazon's own proxy does that
 (https://github.com/awslabs/aws-sigv4-proxy)."""
 
@@ -13,6 +10,8 @@ from orchestrator.errors import UsageError
 from orchestrator.system.http_client import names_a_user
 from orchestrator.system.redaction import remember
 
+# Variables of the environment: an option would be seen in the list of processes, and stay in the
+# shell's history.
 TOKEN = "TIERBENCH_PROMETHEUS_TOKEN"
 TOKEN_FILE = "TIERBENCH_PROMETHEUS_TOKEN_FILE"
 TENANT = "TIERBENCH_PROMETHEUS_TENANT"
@@ -31,11 +30,13 @@ def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
             f"unset {TOKEN} and {TOKEN_FILE}, or take the user out of --prometheus",
         )
     if token:
+        # From now on it is hidden in all that is shown or written.
         remember(token)
         sent["Authorization"] = f"Bearer {token}"
     tenant = environment.get(TENANT, "").strip()
     if tenant:
         sent["X-Scope-OrgID"] = tenant
+    # A line break in a header would begin another header.
     for value in sent.values():
         if not value.isascii() or not value.isprintable():
             raise UsageError(

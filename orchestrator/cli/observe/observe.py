@@ -13,8 +13,9 @@ from orchestrator.analysis.observed.disk_demands import demands
 from orchestrator.cli import RESULTS
 from orchestrator.cli.common import addresses, documents, forms
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import ResultsOption, takes
-from orchestrator.cli.measure import plans
+from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.options import ResultsOption
+from orchestrator.cli.measure import platform_choice
 from orchestrator.cli.observe import observe_readings, seconds, stripes
 from orchestrator.cli.observe.observe_options import Read
 from orchestrator.cli.prepare import init
@@ -88,6 +89,7 @@ class _Judged:
 def _observe(request: _ObserveRequest) -> None:
     """Reads into the folder, judges what was read there, and shows it."""
     judged = _judged(request)
+    # Readings of a week take hundreds of MB, and charts are drawn next.
     memory.give_back()
     observed = judged.observed
     given = {name: value for name, value in asdict(request.options).items() if value}
@@ -101,6 +103,7 @@ def _observe(request: _ObserveRequest) -> None:
         seconds.command(given, observed.disks),
         judged.remarks,
     )
+    # Before anything is written: a full disk must not hide a week's answer.
     _show(request, observed, page)
     if judged.not_kept is not None:
         raise judged.not_kept
@@ -161,6 +164,7 @@ def _source_limits(app: App, options: Read) -> Limits | None:
     if not options.source:
         return None
     tier, _holds_bytes = project_files.bought(app.root, options.source)
+    # --source has the limits of each device; a row with a count has those of a whole stripe.
     if options.striped and tier.count > 1:
         raise UsageError(
             f"--source {options.source} is a stripe already, but --striped sums "
@@ -176,7 +180,7 @@ def _size_bytes(app: App, options: Read) -> int:
     if options.size is not None:
         return units.parse_size(options.size)
     if options.profile is not None:
-        profile = plans.placed(app, options.profile)
+        profile = platform_choice.placed(app, options.profile)
         size_bytes = _bytes_of_its_disk(profile, options.striped)
         if size_bytes:
             size = units.format_bytes(size_bytes)
@@ -220,7 +224,7 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
     )
     places: Sequence[str] = ()
     if options.profile:
-        places = declaration.disk_places(plans.placed(app, options.profile))
+        places = declaration.disk_places(platform_choice.placed(app, options.profile))
     name = observation_folders.name_of(asked, places)
     length_s = units.parse_seconds(options.last)
     return observation_folders.of_live(results, name, length_s, now_s, app.progress)

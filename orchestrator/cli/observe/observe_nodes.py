@@ -1,12 +1,13 @@
 """Whose disks `tierbench observe` reads while it waits: nodes, and the machines that show them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from orchestrator import powers
-from orchestrator.cli.common.app import PLATFORM, App, sweeping
-from orchestrator.cli.measure import plans
+from orchestrator.cli.common.app import PLATFORM, App
+from orchestrator.cli.common.teardown import sweeping
+from orchestrator.cli.measure import platform_choice
 from orchestrator.cli.observe.observe_options import Read
 from orchestrator.databases.existing import ExistingCluster, declaration
 from orchestrator.errors import UsageError, require_none
@@ -35,19 +36,27 @@ def watched(app: App, options: Read, up: ExitStack) -> Watched:
         nodes.append(Node(url, "database", sources={NODE_EXPORTER: url}))
     if options.profile is None:
         return Watched(nodes)
-    profile = plans.placed(app, options.profile)
+    profile = platform_choice.placed(app, options.profile)
     declared, mistakes = declaration.read(profile.cluster)
     database = app.parts(None).databases.get(profile.cluster.member)
     if isinstance(database, ExistingCluster):
         require_none(mistakes, f"{profile.name} has mistakes", "correct the profile")
+        # Exporters need no agent on the machines of others, and no right there.
         if declared.node_exporters:
             return Watched([*nodes, *database.find_nodes(profile.cluster)])
     on_machines = _machines(app, profile, declared, up)
-    sources = {DISK_DEVICE: " ".join(declared.devices)}
-    for machine in on_machines.machines:
-        name = machine.name
-        nodes.append(Node(name, "host", machine=name, sources=sources))
+    nodes += _host_nodes(on_machines.machines, declared)
     return replace(on_machines, nodes=nodes)
+
+
+def _host_nodes(
+    machines: Sequence[powers.Machine], declared: declaration.Existing
+) -> Iterator[Node]:
+    """Each machine as a node, whose disks are those that the profile names."""
+    sources = {DISK_DEVICE: " ".join(declared.devices)}
+    for machine in machines:
+        name = machine.name
+        yield Node(name, "host", machine=name, sources=sources)
 
 
 def _machines(
@@ -83,9 +92,11 @@ def _is_here(declared: declaration.Existing) -> bool:
 def _world(app: App, profile: Profile) -> powers.World:
     """The profile's platform, connected to its nodes' machines and, on engines, no other."""
     placing = profile.placing
-    if placing and placing.machines:  # nothing runs on an engine of clients
+    # Nothing runs on an engine of clients, so it need not answer.
+    if placing and placing.machines:
         placing = replace(placing, client_machine=placing.machines[0])
     world = app.world(_platform(profile), placing)
+    # Our other images, of disks and load generators, are not needed here.
     world.platform.abilities.bring_only((agent.IMAGE,))
     return world
 

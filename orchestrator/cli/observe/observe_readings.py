@@ -124,6 +124,7 @@ def _check_pieces(options: Read, pieces: observing.Pieces, length_s: float) -> N
 def _server_readings(
     url: str, options: Read, begin_s: float, end_s: float
 ) -> pd.DataFrame:
+    # `.+` leaves out series without the label, which are of no disk.
     device = options.device or ".+"
     try:
         headers = managed_prometheus.headers(os.environ, url)
@@ -149,18 +150,24 @@ def _read_live(
         app.progress.note(
             f"reading {names} into {folder}; Ctrl-C ends it, and the same line goes on"
         )
+        reading = collectors.of_disks(
+            watched.machines, observing.EXPORTER_PATH, http_client.get_exporter
+        )
         failed = observing.observe(
             folder,
             disks,
             length_s,
             app.clock,
-            collectors.of_disks(
-                watched.machines, observing.EXPORTER_PATH, http_client.get_exporter
-            ),
+            reading,
             watched.machines,
             pieces,
             look=_Gaps(app, watched.beats).look,
         )
+    return _failures_in_words(failed)
+
+
+def _failures_in_words(failed: Mapping[str, int]) -> list[str]:
+    """`failed`: reason → how often."""
     misses = []
     for reason, count in failed.items():
         times = units.counted(count, "time")
@@ -182,6 +189,7 @@ class _Gaps:
         self._beats.require()
         reasons = set()
         for text in failed:
+            # Without the node, because one server may answer for all of them.
             _node, _, reason = text.partition(": OSError: ")
             reasons.add(reason)
         for reason in reasons - self._warned - {""}:

@@ -29,14 +29,16 @@ def command(given: Mapping[str, Any], disks: Sequence[DiskRead]) -> str:
     words = ["tierbench", "observe"]
     if "profile" not in given and "exporter" not in given:
         devices = _kernel_names(reachable)
+        # -t for a time with each report; 3600 reports of one second.
         reading = ["iostat", "-o", "JSON", "-xt", *devices, "1", "3600"]
         words += ["--file", _FILE]
-        if devices and "device" in given:  # iostat calls them as this pattern does
+        # The pattern is of these names only if iostat calls the disks so too.
+        if devices and "device" in given:
             words += ["--device", given["device"]]
         words += _judging(given)
-        return (
-            f"S_TIME_FORMAT=ISO {shlex.join(reading)} > {_FILE} && {shlex.join(words)}"
-        )
+        # sysstat writes times as the locale says; with ISO they have their offset from UTC.
+        iostat = f"S_TIME_FORMAT=ISO {shlex.join(reading)}"
+        return f"{iostat} > {_FILE} && {shlex.join(words)}"
     if "profile" in given:
         words += ["--profile", str(given["profile"])]
     for url in given.get("exporter", ()):

@@ -35,6 +35,7 @@ def _refuse_partitions(node: str, names: Sequence[str]) -> None:
 
 
 def _refuse_volumes(node: str, names: Sequence[str]) -> None:
+    # The counters do not say what a volume is made of: it may be disks beside it.
     volumes = [name for name in names if _VOLUME.fullmatch(name)]
     disks = [name for name in names if name not in volumes]
     if volumes and disks:

@@ -26,6 +26,7 @@ def show(
 ) -> int:
     """Writes the bundle of the cluster of a profile that others run; returns the exit code.
     UsageError if it is no YugabyteDB or the file is there; UnavailableError if nothing answers."""
+    # Before minutes of asking, and so that no other file of the user's is replaced.
     files.require_absent(file)
     if profile.cluster.database != ExistingCluster.name:
         raise errors.UsageError(
@@ -36,7 +37,25 @@ def show(
     declared = _declared(profile.cluster)
     cluster = _cluster(declared)
     _require_yugabytedb(declared, connect)
-    addresses = _addresses(declared)
+    collected = _collected(app, cluster, _addresses(declared), connect)
+    release = profile.cluster.version or support.release_of(collected)
+    with_release = replace(cluster, version=release)
+    checked = list(support.read_only(with_release, connect, release))
+    entries = support.entries(cluster, collected, checked, _today())
+    app.progress.done()
+    listed = [_facts(entry) for entry in entries]
+    # Listed before it is written, so that the cluster's owner can still stop it.
+    app.out.show(listed, *_listing(file, entries))
+    return _written(app, file, entries, checked)
+
+
+def _collected(
+    app: App,
+    cluster: Cluster,
+    addresses: Sequence[sql.Address],
+    connect: sql.Connect,
+) -> Sequence[support.ServerAnswer]:
+    """What the servers answer. UnavailableError if none does; some may be silent."""
     collected: list[support.ServerAnswer] = []
     nothing_answers = True
     for answer in support.ask(cluster.nodes, connect, addresses):
@@ -48,18 +67,12 @@ def show(
             f"no part of the cluster answers: {collected[-1].unread}",
             "check hosts, ports, user and the servers' pages under `existing`",
         )
-    release = profile.cluster.version or support.release_of(collected)
-    released_cluster = replace(cluster, version=release)
-    checked = list(support.read_only(released_cluster, connect, release))
-    entries = support.entries(cluster, collected, checked, _today())
-    app.progress.done()
-    listed: list[dict[str, object]] = []
-    for entry in entries:
-        listed.append(
-            {"name": entry.name, "bytes": entry.size_bytes, "unread": entry.unread}
-        )
-    app.out.show(listed, *_listing(file, entries))
-    return _written(app, file, entries, checked)
+    return collected
+
+
+def _facts(entry: support.BundleEntry) -> dict[str, object]:
+    """An entry, for other programs."""
+    return {"name": entry.name, "bytes": entry.size_bytes, "unread": entry.unread}
 
 
 @dataclass
@@ -109,6 +122,7 @@ def _written(
     """Writes what was listed; returns the exit code, as the checklist has it."""
     title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
     text = support.text(entries, title)
+    # For its user alone (0600): what was left in it by mistake is not for all on the machine.
     files.write_new(file, text)
     size_bytes = len(text.encode())
     app.progress.note(
@@ -163,6 +177,7 @@ def _endpoints(declared: declaration.Existing) -> Iterator[Endpoint]:
 
 def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) -> None:
     """UsageError if the first that answers is something else. If none does, pages are read on."""
+    # The profile says so itself, and the pages will show it.
     if declared.flavour == "yugabytedb":
         return
     for server, address in zip(declared.servers, _addresses(declared), strict=True):

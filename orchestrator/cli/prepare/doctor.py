@@ -7,8 +7,7 @@ from rich.markup import escape
 
 from orchestrator import errors, load_generators, model, powers
 from orchestrator.cli.common.app import PLATFORM, App
-from orchestrator.cli.measure import campaign
-from orchestrator.cli.prepare import bundle
+from orchestrator.cli.prepare import bundle, first_run
 from orchestrator.platforms import own_images
 from orchestrator.platforms.common.local_machine import LocalMachine
 from orchestrator.platforms.docker.many import DockerMachines
@@ -55,7 +54,7 @@ def show_first_run(
         "could not be looked at": "[yellow]",
     }
     findings = []
-    for finding in campaign.first_run(
+    for finding in first_run.findings(
         app, version, platform, profile, app.results, collected.ask
     ):
         app.progress.done()
@@ -86,6 +85,7 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
     if abilities.certificates is not None:
         for certificate in abilities.certificates():
             findings.append(_certificate_finding(certificate))
+    # A tag is a digest of the image's folder, so an image of another release does not count.
     for name in own_images.OURS:
         findings.append(_image(own_images.tag(root, name), platform))
     return tuple(findings)
@@ -93,6 +93,7 @@ def examine_platform(platform: powers.Platform, root: Path) -> tuple[Finding, ..
 
 def _certificate_finding(certificate: powers.CertificateFile) -> Finding:
     end_s = certificates.end_s(certificate)
+    # Open, and never "missing": how long a campaign will take is not known here.
     if end_s is None:
         text = "it could not be read as PEM, so its expiry is not known"
     else:
@@ -122,6 +123,7 @@ def examine(
     changes nothing."""
     if platform not in (None, PLATFORM) or (placing and placing.machines):
         return examine_platform(app.connect(platform, placing), app.root)
+    # Without an engine the machine is looked at all the same: both may be missing.
     try:
         engine = app.connect()
     except errors.UnavailableError as error:
@@ -129,6 +131,7 @@ def examine(
         docker = [Finding("Docker engine", False, problem)]
     else:
         docker = list(examine_platform(engine, app.root))
+        # The nodes run elsewhere, where what this machine has does not count.
         if not isinstance(engine.machines()[0], LocalMachine):
             return tuple(docker)
         docker += _generator_findings(engine)

@@ -14,7 +14,8 @@ from typer import Argument, Option
 
 from orchestrator.cli.common import completion
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import names_in, takes
+from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.options import names_in
 from orchestrator.errors import UsageError
 from orchestrator.keys import addresses
 from orchestrator.system import files
@@ -24,6 +25,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _READ_AT = "laptop"  # a scale that every file has
 
 
+# Machines on which a profile begins, by the provider of its disk.
 CLUSTERS = {
     "azure": "azure-d8s-v5",
     "aws": "aws-r5b-2xlarge",
@@ -50,6 +52,7 @@ class Wanted:
     def hosts(self) -> str:
         """The hosts as a profile has them: libpq's forms of a host keep their commas."""
         hosts = self.existing or ""
+        # `host=a,b port=5433` and `postgresql://a,b/` of libpq.
         if "=" in hosts or "://" in hosts:
             return hosts
         return hosts.replace(",", " ")
@@ -65,13 +68,11 @@ def init(
     campaign: str | None = None,
 ) -> None:
     """Writes a first profile, workload or campaign, with comments that explain its keys."""
-    for file_name in (name, workload, campaign):
-        if file_name is not None and not _NAME.fullmatch(file_name):
-            raise UsageError(
-                f"{file_name!r} cannot be the name of a file here",
-                "take letters, digits, `-`, `_` and `.`, such as my-disk",
-            )
+    _check_names((name, workload, campaign))
+    if name is None:
+        _check_nothing_asked(options)
     places = _Places(Path.cwd(), app.user_files or app.root)
+    # What is not written now is taken from what is shipped, so that the next command runs.
     profile_place = "premium"
     workload_place = "tpcc"
     is_like_shipped = True
@@ -83,8 +84,7 @@ def init(
         profile_place = places.as_asked(file)
     if workload is not None:
         file = places.file("workload", workload)
-        schema = places.schema("workload")
-        texts[file] = _filled("workload", schema, name=workload)
+        texts[file] = _filled("workload", places.schema("workload"), name=workload)
         workload_place = places.as_asked(file)
     if campaign is not None:
         texts[places.file("campaign", campaign)] = _filled(
@@ -93,8 +93,6 @@ def init(
             profile=profile_place,
             workload=workload_place,
         )
-    if name is None:
-        _check_nothing_asked(options)
     if not texts:
         raise UsageError(
             "name a profile, a --workload or a --campaign",
@@ -103,9 +101,6 @@ def init(
     _write(texts)
     for file in texts:
         app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
-    if campaign is not None:
-        app.out.print(f"next: tierbench compare {campaign}.yaml --dry-run")
-        return
     command = f"run --profile {profile_place} --workload {workload_place}"
     if not options.hosts:
         command += " --db yugabytedb"
@@ -114,7 +109,19 @@ def init(
         command = (
             f'compare --profiles "{profile_place} ultra" --workloads {workload_place}'
         )
+    if campaign is not None:
+        command = f"compare {campaign}.yaml"
     app.out.print(f"next: tierbench {command} --dry-run", soft_wrap=True)
+
+
+def _check_names(file_names: Sequence[str | None]) -> None:
+    """UsageError for a name that could lead out of the folder, or needs quotes in a shell."""
+    for name in file_names:
+        if name is not None and not _NAME.fullmatch(name):
+            raise UsageError(
+                f"{name!r} cannot be the name of a file here",
+                "take letters, digits, `-`, `_` and `.`, such as my-disk",
+            )
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,6 @@ def _profile(
 
     _check_one_disk(wanted)
     clusters = project_files.clusters(app.root)
-    catalog = project_files.catalog(app.root)
     cluster = _cluster(wanted, clusters)
     engines = names_in(wanted.machines)
     text = _filled(
@@ -176,12 +182,14 @@ def _profile(
         name=name,
         wanted=wanted,
         number=NUMBER,
-        given=dict([project_files.key_and_value(change) for change in changes]),
+        given=dict(project_files.key_and_value(change) for change in changes),
         servers=addresses.read(wanted.hosts).servers,
         cluster=cluster,
         of_cluster=clusters.get(cluster, ""),
         engines=engines,
     )
+    # Read as a campaign will read it, so that nothing is written which is then refused.
+    catalog = project_files.catalog(app.root)
     profile = profiles.read_profile(
         name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
     )
@@ -192,6 +200,7 @@ def _profile(
 def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
     """The file that was named, else that of the provider. UsageError if a machine is to replace
     that of a file which is not there."""
+    # `azure` of `azure/P30`: each cloud has machines of its own.
     provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
     if wanted.vm and cluster not in clusters:
@@ -223,6 +232,7 @@ def _filled(kind: str, schema: str, **words: object) -> str:
     from jinja2 import Environment, StrictUndefined
 
     source = Path(__file__).with_name("init.jinja").read_text(encoding="utf-8")
+    # Strict: a slip in the template is an error, and no gap in somebody's file.
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
@@ -238,6 +248,7 @@ def _from_here(file: Path) -> Path:
 
 def _write(texts: Mapping[Path, str]) -> None:
     """UsageError if one of them is there."""
+    # All are looked for first: a campaign without its profile would be half of what was asked for.
     for file in texts:
         if file.exists():
             raise UsageError(

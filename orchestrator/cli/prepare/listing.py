@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from rich.console import RenderableType
 from rich.table import Table
 
 from orchestrator.cli.common import completion, console, forms
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import DATABASES, takes
+from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.options import DATABASES
 
 
 @takes(shown_as=forms.OF_LISTS)
@@ -30,16 +32,15 @@ def show(app: App) -> None:
         *_with_kind("workload", workloads),
         *_with_kind("database", databases),
     ]
-    app.out.show(
-        listed,
+    shown: list[RenderableType] = [
         "[bold]Profiles[/bold] (disk tiers), for --profile:",
         _table(profiles),
         "[bold]Workloads[/bold], for --workload:",
         _table(workloads),
         f"[bold]Databases[/bold], for --db: {', '.join(databases)}",
         f"[bold]Extensions[/bold]: {', '.join(installed)}",
-        names=names,
-    )
+    ]
+    app.out.show(listed, *shown, names=names)
 
 
 def _with_kind(kind: str, names: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from orchestrator.cli.common.app import App
-from orchestrator.cli.common.options import takes
+from orchestrator.cli.common.command_making import takes
 from orchestrator.errors import UNREADABLE, UnavailableError
 from orchestrator.system import files, http_client
 
@@ -50,28 +50,42 @@ def update(
     region = region or service.REGION
     url = app.price_services.get(provider, service.URL)
     app.progress.step(f"asking {service.SOURCE}")
-    try:
-        components = _components(provider, url, region, currency, rows)
-    except (OSError, *UNREADABLE) as error:
-        raise UnavailableError(
-            f"the price service of {provider} did not answer as expected: {error}",
-            "try again; or give `price` in the profile, or a file with --prices",
-        ) from error
+    components = _answered(provider, url, region, currency, rows)
     if not components:
         raise UnavailableError(
             f"the price service knows no disk or machine of {region} in {currency}",
             f"name the region as {provider} does, such as {service.REGION}",
         )
-    now = datetime.fromtimestamp(app.clock.now(), UTC)
-    today = now.date().isoformat()
+    today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = price_lists.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.user_files or app.root) / project_files.PRICES
     target = file or folder / f"{provider}-{region}-{currency}.yaml"
+    _replace(target, text, rows)
+    app.progress.done()
+    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
+
+
+def _replace(target: Path, text: str, rows: Catalog) -> None:
+    """Writes the list, over an older one. UsageError if it is none."""
+    from orchestrator.tier_catalog import price_lists
+
+    # Read as a campaign will read it: a list that is refused must not replace one that works.
     price_lists.with_prices(rows, {str(target): text})
     files.make_folder(target.parent)
     files.write_text(target, text, private=False)
-    app.progress.done()
-    app.out.print(f"{len(components)} prices of {region} in {currency}: {target}")
+
+
+def _answered(
+    provider: str, url: str, region: str, currency: str, rows: Catalog
+) -> dict[str, dict[str, Any]]:
+    """Prices by catalog row. UnavailableError if the service does not answer as it should."""
+    try:
+        return _components(provider, url, region, currency, rows)
+    except (OSError, *UNREADABLE) as error:
+        raise UnavailableError(
+            f"the price service of {provider} did not answer as expected: {error}",
+            "try again; or give `price` in the profile, or a file with --prices",
+        ) from error
 
 
 def _components(
@@ -101,6 +115,7 @@ def pages(
         further = str(answer.get("NextPageLink") or "")
         if not further:
             return
+        # An answer must not send this program to another host, such as one of the local network.
         if not further.startswith(url):
             raise OSError(f"its next page is at another address: {further}")
         answer = get(further)

@@ -42,6 +42,7 @@ def bring_images(
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
     for name in names:
         tag = own_images.tag(root, name)
+        # Without a registry a user may have loaded the images on each machine.
         prefix = own_images.registry()
         if prefix:
             progress.step(f"pushing {tag} to {prefix}", 20)
@@ -58,6 +59,7 @@ def provide_engine(app: App) -> DockerPlatform:
     try:
         return _engine(app)
     except UnavailableError as error:
+        # An engine elsewhere was named: one on this machine would not be the one asked for.
         if os.environ.get("DOCKER_HOST"):
             raise
         if platform.system() != "Linux" or app.user != 0:
@@ -84,12 +86,14 @@ def _start_engine(app: App) -> None:
             return False
         return True
 
-    if answers():  # the package's own service script has started it
+    # The package's own service script may have started it.
+    if answers():
         return
     clock = app.clock
     shell = app.shell
     progress = app.progress
     progress.step("starting the Docker engine", 10)
+    # The folder is there if systemd runs, and not only its programs (sd_booted(3)).
     if Path("/run/systemd/system").is_dir():
         shell.run(("systemctl", "start", "docker"), timeout_s=60)
         if wait_until(answers, deadline_s=20, clock=clock, every_s=0.5):
@@ -108,6 +112,7 @@ def _start_engine(app: App) -> None:
 
 def _outliving(program: str, log: Path) -> tuple[str, ...]:
     """The command that starts a daemon, in a session of its own, and does not wait for it."""
+    # In the session of `tierbench setup` a Ctrl-C or a closed terminal would end it.
     return ("sh", "-c", 'setsid "$0" </dev/null >>"$1" 2>&1 &', program, str(log))
 
 
@@ -130,9 +135,8 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     progress.step(f"making {own_images.BASE}", 30)
     files.make_folder(cache)
     tarball = cache / "trixie.tar"
-    done = app.shell.run(
-        ("mmdebstrap", "--variant=minbase", "trixie", str(tarball)), timeout_s=_APT_S
-    )
+    bootstrap = ("mmdebstrap", "--variant=minbase", "trixie", str(tarball))
+    done = app.shell.run(bootstrap, timeout_s=_APT_S)
     if done.exit_code != 0:
         raise UnavailableError(
             f"{own_images.BASE} can neither be pulled nor made here",
@@ -153,6 +157,7 @@ def _apt_install(package: str, why: str, app: App) -> None:
     shell = app.shell
     progress = app.progress
     progress.step(f"installing {package}", 30)
+    # A package that asks something would wait for an answer that nobody gives.
     env = {"DEBIAN_FRONTEND": "noninteractive"}
     install = ("apt-get", "install", "-y", "--no-install-recommends", package)
     done = shell.run(install, timeout_s=_APT_S, env=env)

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from orchestrator import units
 from orchestrator.cli.common import completion, console, forms, options
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.disks.disks import limits_in, print_limits
 from orchestrator.errors import UsageError
 
@@ -51,7 +52,7 @@ tiers = typer.Typer(
 
 
 @tiers.command(name="list")
-@options.takes(shown_as=forms.OF_LISTS)
+@takes(shown_as=forms.OF_LISTS)
 def show(
     app: App,
     text: Annotated[str, Argument()] = "",
@@ -76,20 +77,29 @@ def show(
                 "--min-throughput, --max-latency and --burst select disks: leave "
                 "them out with --vms"
             )
-        sizes = tier_catalog.vms(rows, provider, min_iops, text)
-        names = [size.name for size in sizes]
-        app.out.show(sizes, vm_table(sizes), *_hint(sizes), names=names)
+        _show_vms(app, tier_catalog.vms(rows, provider, min_iops, text))
         return
-    least = None
+    least_bytes_per_s = None
     if min_throughput:
-        least = units.parse_bytes_per_s(min_throughput)
-    most = None
+        least_bytes_per_s = units.parse_bytes_per_s(min_throughput)
+    most_s = None
     if max_latency:
-        most = units.parse_seconds(max_latency)
-    chosen = tier_catalog.tiers(rows, provider, min_iops, least, most, burst, text)
-    facts = [_facts(row) for row in chosen]
-    names = [row.name for row in chosen]
-    app.out.show(facts, tier_table(chosen), *_hint(chosen), names=names)
+        most_s = units.parse_seconds(max_latency)
+    chosen = tier_catalog.tiers(
+        rows, provider, min_iops, least_bytes_per_s, most_s, burst, text
+    )
+    _show_disks(app, chosen)
+
+
+def _show_disks(app: App, rows: Sequence[TierRow]) -> None:
+    facts = [_facts(row) for row in rows]
+    names = [row.name for row in rows]
+    app.out.show(facts, tier_table(rows), *_hint(rows), names=names)
+
+
+def _show_vms(app: App, sizes: Sequence[VmRow]) -> None:
+    names = [size.name for size in sizes]
+    app.out.show(sizes, vm_table(sizes), *_hint(sizes), names=names)
 
 
 def _hint(rows: Sequence[object]) -> list[str]:
@@ -100,7 +110,7 @@ def _hint(rows: Sequence[object]) -> list[str]:
 
 
 @tiers.command(name="set")
-@options.takes()
+@takes()
 def change(
     app: App,
     run: Annotated[str, Argument(autocompletion=completion.runs)],
@@ -130,13 +140,14 @@ def set_limits(
     folder = store.unfinished_run(results, run)
     campaign = store.load(folder.parent.parent, tables=False).plan
     world = app.world(campaign.platform, campaign.placing)
+    # The guard of a campaign stands on the platform, wherever that was started.
     running = world.platform.guard.other()
     if running is None:
         raise UsageError(
             f"the campaign of {folder.name} is not running: no disk has limits to change",
             "start one; `tierbench tiers set` works while a run warms up or measures",
         )
-    # Its containers are looked for, where it has its own.
+    # Containers are found by their campaign's label, and this command has begun none.
     world.platform.campaign = running
     disks = disk_server.running_disks(world)
     if node is not None:
@@ -147,6 +158,8 @@ def set_limits(
             "try again when it measures; only the limits of emulated disks can "
             "be changed",
         )
+    # Limits are lifted while data are loaded, and set again by the run: a change now would be lost.
+    # Where a user has set some already, "no limit" may be what was asked for.
     if not store.limit_changes(folder) and limit_changes.any_lifted(disks, world):
         raise UsageError(
             f"the limits of {folder.name} are lifted at this moment, as nothing is measured",
@@ -165,6 +178,7 @@ def _disks_of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
     chosen: list[str] = []
     nodes: list[str] = []
     for name in disks:
+        # The container of an emulated disk is named CAMPAIGN-disk-NODE.
         _, _, node_of_disk = name.rpartition("-disk-")
         nodes.append(node_of_disk)
         if node_of_disk == node:
@@ -200,18 +214,10 @@ def _facts(row: TierRow) -> dict[str, Any]:
 def tier_table(rows: Sequence[TierRow]) -> RenderableType:
     """One line a row; a pair is the smallest and the largest that can be bought. Below, once for
     all rows that share it: what the provider says of latency, and when figures were read."""
-    table = console.table(
-        ("tier", "size", "IOPS", "throughput", "burst", "price"), _WHOLE
-    )
+    columns = ("tier", "size", "IOPS", "throughput", "burst", "price")
+    table = console.table(columns, _WHOLE)
     for row in rows:
-        table.add_row(
-            row.name,
-            _span(row.size_bytes, units.format_bytes),
-            _span(row.iops, units.format_number),
-            _span(row.bytes_per_s, units.format_bytes_per_s),
-            row.burst or _UNKNOWN,
-            _a_month(row.price),
-        )
+        table.add_row(*_tier_cells(row))
     latencies = []
     for row in rows:
         if row.kind.latency:
@@ -219,6 +225,15 @@ def tier_table(rows: Sequence[TierRow]) -> RenderableType:
             latencies.append(_RowText(row.name, text))
     dated = [_Dated(row.name, row.kind, row.price) for row in rows]
     return Group(table, *_shared(latencies), *_dates(dated))
+
+
+def _tier_cells(row: TierRow) -> Iterator[str]:
+    yield row.name
+    yield _span(row.size_bytes, units.format_bytes)
+    yield _span(row.iops, units.format_number)
+    yield _span(row.bytes_per_s, units.format_bytes_per_s)
+    yield row.burst or _UNKNOWN
+    yield _a_month(row.price)
 
 
 class _RowText(NamedTuple):
@@ -260,25 +275,48 @@ def _dates(rows: Sequence[_Dated]) -> Iterator[Text]:
 def vm_table(rows: Sequence[VmRow]) -> RenderableType:
     """Lists the caps that a virtual machine puts on its disks, without host cache, and its price. A
     column that tells nothing of any row is left out."""
-    columns = {
-        "machine": [row.name for row in rows],
-        "disk type": [row.disk_type or _ANY for row in rows],
-        "vCPU": [_figure(row.size.vcpus) for row in rows],
-        "disks": [_figure(row.size.max_disks) for row in rows],
-        "IOPS": [_figure(row.limits.total_iops) for row in rows],
-        "throughput": [_rate(row.limits.bytes_per_s) for row in rows],
-        "burst": [_peak(row.limits.burst) for row in rows],
-        "price": [_price(row.price) for row in rows],
-    }
-    telling = {}
-    for name, cells in columns.items():
-        if set(cells) - {_UNKNOWN, _ANY}:
-            telling[name] = cells
-    whole = set(telling) - {"burst"}
-    cells_of_rows = zip(*telling.values(), strict=True)
-    table = console.table(list(telling), whole, rows=cells_of_rows)
+    all_cells = [list(_vm_cells(row)) for row in rows]
+    telling = _telling_places(all_cells)
+    columns = [_VM_COLUMNS[place] for place in telling]
+    table = console.table(columns, whole=set(columns) - {"burst"})
+    for cells in all_cells:
+        table.add_row(*[cells[place] for place in telling])
     dated = [_Dated(row.name, row.size, row.price) for row in rows]
     return Group(table, *_dates(dated))
+
+
+def _telling_places(all_cells: Sequence[Sequence[str]]) -> list[int]:
+    """The places of the columns that tell something of at least one row."""
+    telling: list[int] = []
+    for place in range(len(_VM_COLUMNS)):
+        column = {cells[place] for cells in all_cells}
+        if column - {_UNKNOWN, _ANY}:
+            telling.append(place)
+    return telling
+
+
+_VM_COLUMNS = (
+    "machine",
+    "disk type",
+    "vCPU",
+    "disks",
+    "IOPS",
+    "throughput",
+    "burst",
+    "price",
+)
+
+
+def _vm_cells(row: VmRow) -> Iterator[str]:
+    """The cells of `_VM_COLUMNS`."""
+    yield row.name
+    yield row.disk_type or _ANY
+    yield _figure(row.size.vcpus)
+    yield _figure(row.size.max_disks)
+    yield _figure(row.limits.total_iops)
+    yield _rate(row.limits.bytes_per_s)
+    yield _peak(row.limits.burst)
+    yield _price(row.price)
 
 
 def _a_month(price: PriceRow | None) -> str:
@@ -313,6 +351,7 @@ def _span(span: tuple[int | None, int | None], words: Callable[[float], str]) ->
     high = "no limit"
     if largest is not None:
         high = words(largest)
+    # Compared in words: sizes that differ in no digit shown are one.
     if low == high:
         return low
     return f"{low} to {high}"

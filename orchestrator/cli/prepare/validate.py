@@ -5,9 +5,9 @@ Keys, types, units and ranges are in a schema, so that an editor can complete an
 several keys must be to each other, and whether a name is known, only reading the file tells. Tests
 make it from the records that read such files, and hold it against them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,31 +18,25 @@ from orchestrator import PROJECT
 from orchestrator.cli import main
 from orchestrator.cli.common import completion, defaults, forms, option_values, options
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
 from orchestrator.model import Plan
 from orchestrator.planning import named_files
 
-_KEYS = {  # a file is of the kind of which it has most keys
-    "profile": {"question", "tier", "cluster", "platform", "machines"},
-    "workload": {"generator", "script", "dataset", "options", "scales"},
-    "cluster": {
-        "database",
-        "nodes",
-        "replication_factor",
-        "vm",
-        "node",
-        "settings",
-        "existing",
-    },
-    "campaign": {"profiles", "workloads", "repeats", "slo", "until", "max-cost"},
-    "price list": {"currency", "region", "as_of", "source", "prices"},
+# A file is of the kind of which it has most keys: one may be missing, or be a slip.
+_KEYS = {
+    "profile": "question tier cluster platform machines",
+    "workload": "generator script dataset options scales",
+    "cluster": "database nodes replication_factor vm node settings existing",
+    "campaign": "profiles workloads repeats slo until max-cost",
+    "price list": "currency region as_of source prices",
 }
 SCHEMAS = ("profile", "cluster", "workload", "campaign", "price-list")
 _complete = completion.among_words(SCHEMAS)
 
 
-@options.takes()
+@takes()
 def schema(
     app: App,
     kind: Annotated[
@@ -54,46 +48,70 @@ def schema(
         there_are = ", ".join(SCHEMAS)
         raise UsageError(f"no schema of {kind!r}", advice=f"there are {there_are}")
     file = PROJECT / "docs" / "schema" / f"{kind}.json"
+    # `out.out`, because `print` would break lines and colour what goes into a file.
     app.out.out(file.read_text(encoding="utf-8"), end="")
 
 
-@options.takes(shown_as=forms.OR_JSON)
+@takes(shown_as=forms.OR_JSON)
 def validate(app: App, files: list[Path]) -> None:
     """Says what is wrong in files, each mistake with its line; exit 64 if something is."""
     answers = []
     lines = []
+    exit_code = EXIT_DONE
     for file in files:
         kind, mistakes = read(app, file)
         answers.append({"file": file, "kind": kind, "mistakes": mistakes})
-        lines += [f"{mistake.where or file}: {mistake.what}" for mistake in mistakes]
+        for mistake in mistakes:
+            exit_code = EXIT_USAGE
+            lines.append(escape(f"{mistake.where or file}: {mistake.what}"))
         if not mistakes:
-            lines.append(f"{file}: a {kind} without mistakes")
-    app.out.show(answers, *[escape(line) for line in lines])
-    if any(answer["mistakes"] for answer in answers):
-        raise typer.Exit(EXIT_USAGE)
+            lines.append(escape(f"{file}: a {kind} without mistakes"))
+    app.out.show(answers, *lines)
+    raise typer.Exit(exit_code)
+
+
+@dataclass(frozen=True)
+class _GivenFile:
+    """A file that is YAML. `where`: how mistakes name it."""
+
+    path: Path
+    kind: str
+    where: str
+    text: str
+    content: Mapping[str, Any]
 
 
 def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     """Its kind, and its mistakes, each with its line if it has a key."""
     from orchestrator.keys import strict_yaml
-    from orchestrator.planning import project_files
 
     try:
         where, text = named_files.read_text(file, app.root)
         content = strict_yaml.parse(where, text)
     except UsageError as error:
         return "file", list(error.mistakes)
-    kind = _kind(file, content)
-    mistakes: dict[Mistake, None] = {}  # each once, though several scales may have it
-    for scale in _scales(content, project_files.clusters(app.root)):
-        try:
-            _as_commands_do(app, kind, file, where, text, scale)
-        except UsageError as error:
-            several = error.mistakes or [_as_mistake(file, error)]
-            mistakes.update(dict.fromkeys(several))
-    mistakes.update(dict.fromkeys(_mistakes_of_existing(where, content)))
+    given = _GivenFile(file, _kind(file, content), where, text, content)
+    # Each once, though several scales may have it.
+    mistakes = dict.fromkeys(_mistakes(app, given))
     texts = {where: text}
-    return kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+    return given.kind, [strict_yaml.with_line(mistake, texts) for mistake in mistakes]
+
+
+def _mistakes(app: App, given: _GivenFile) -> Iterator[Mistake]:
+    from orchestrator.planning import project_files
+
+    for scale in _scales(given.content, project_files.clusters(app.root)):
+        yield from _mistakes_at(app, given, scale)
+    yield from _mistakes_of_existing(given.where, given.content)
+
+
+def _mistakes_at(app: App, given: _GivenFile, scale: str) -> Sequence[Mistake]:
+    """What a command says of the file at this scale."""
+    try:
+        _as_commands_do(app, given, scale)
+    except UsageError as error:
+        return error.mistakes or [_as_mistake(given.path, error)]
+    return ()
 
 
 def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistake]:
@@ -122,7 +140,7 @@ def _kind(file: Path, content: Mapping[str, Any]) -> str:
     likeliest = ""
     most = -1
     for kind, keys in _KEYS.items():
-        count = len(content.keys() & keys)
+        count = len(content.keys() & set(keys.split()))
         if count > most:
             likeliest = kind
             most = count
@@ -137,32 +155,31 @@ def _as_mistake(file: Path, error: UsageError) -> Mistake:
     return Mistake(str(file), text)
 
 
-def _as_commands_do(
-    app: App, kind: str, file: Path, where: str, text: str, scale: str
-) -> None:
+def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     """UsageError with its mistakes."""
     from orchestrator.keys import schema, strict_yaml
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files
 
-    path = str(file)
-    if not file.is_absolute():
-        path = f"./{file}"
+    # With a `/` it is a path: a bare name would be looked for in the catalog.
+    path = str(given.path)
+    if not given.path.is_absolute():
+        path = f"./{given.path}"
     kinds = app.disk_kinds()
-    if kind == "profile":
+    if given.kind == "profile":
         project_files.read(app.root, [path], [], scale, kinds)
-    elif kind == "workload":
+    elif given.kind == "workload":
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
         bind(load, None)
-    elif kind == "cluster":
-        content = strict_yaml.parse(where, text)
-        strict_yaml.validate(schema.ClusterYaml, f"{where}: ", content)
-    elif kind == "price list":
-        project_files.catalog(app.root, file)
-    elif kind == "campaign":
-        _check_campaign(app, file, where)
+    elif given.kind == "cluster":
+        content = strict_yaml.parse(given.where, given.text)
+        strict_yaml.validate(schema.ClusterYaml, f"{given.where}: ", content)
+    elif given.kind == "price list":
+        project_files.catalog(app.root, given.path)
+    elif given.kind == "campaign":
+        _check_campaign(app, given.path, given.where)
     else:
-        defaults.of_file(typer.main.get_command(main.program), file)
+        defaults.of_file(typer.main.get_command(main.program), given.path)
 
 
 class _OnlyReadingApp(CampaignApp):
@@ -179,6 +196,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
     """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
     from orchestrator.keys import strict_yaml
 
+    # By the command itself, so that no option is read in another way here.
     program: Any = typer.main.get_command(main.program)
     reading = _OnlyReadingApp(**vars(app))
     words = [str(file), "--quiet"]
@@ -195,6 +213,7 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
     """The scales of a workload, or of a profile's cluster; every scale if it has none."""
     from orchestrator.keys import strict_yaml
 
+    # A profile may name a file of profiles/clusters, or describe its cluster itself.
     cluster = content.get("cluster")
     if isinstance(cluster, str) and cluster in clusters:
         cluster = strict_yaml.parse(cluster, clusters[cluster])

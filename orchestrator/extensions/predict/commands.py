@@ -16,6 +16,7 @@ from orchestrator.cli import RESULTS
 from orchestrator.cli.common import documents, forms
 from orchestrator.cli.common import options as asked
 from orchestrator.cli.common.app import App
+from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
 from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.design.slo import format_objective, parse
@@ -52,7 +53,7 @@ TiersOption = Annotated[list[str] | None, Option("--tier")]
 SizeOption = Annotated[str | None, Option(callback=asked.read_by(parse_size))]
 
 
-@asked.takes(shown_as=forms.OF_ANSWERS)
+@takes(shown_as=forms.OF_ANSWERS)
 def predict(
     app: App,
     run: RunArgument,
@@ -84,7 +85,7 @@ def predict(
     app.out.add(f"page: {(folder / 'prediction.html').resolve()}")
 
 
-@asked.takes(shown_as=forms.OF_ANSWERS)
+@takes(shown_as=forms.OF_ANSWERS)
 def advise(
     app: App,
     run: RunArgument,

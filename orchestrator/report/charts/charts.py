@@ -15,7 +15,9 @@ from orchestrator.report.blocks import Chart
 from orchestrator.units import printable
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
-_DIGITS = 5  # significant ones of every number drawn
+# Significant digits of every number drawn. A chart is some hundred pixels high, so more are not
+# seen, and a page goes into mails and tickets.
+_DIGITS = 5
 _NOT_DRAWN = "Not drawn: what draws charts is not installed."
 _HOW_TO_INSTALL = "pip install 'tierbench[charts]'"
 _IN_ITS_PLACE = (
@@ -64,6 +66,7 @@ def figure(
     `hover`: layers and selections for the page alone (`readings`).
     """
     datasets = _datasets(tables)
+    # It comes with the extra `charts`; a page without pictures is better than none.
     if not _can_draw():
         why = f"{title}. {_NOT_DRAWN} {_HOW_TO_INSTALL}"
         return Chart(name, why, _IN_ITS_PLACE, remark)
@@ -130,6 +133,7 @@ _ID = re.compile(r'(?P<before>\bid="|url\(#|href="#)(?P<id>[^")]+)')
 
 def with_own_ids(svg: str, prefix: str) -> str:
     """The SVG with ids unlike those of other charts on a page, and the same at every rendering."""
+    # Vega numbers ids anew in each drawing, so `url(#clip0)` would be another chart's.
     new_ids: dict[str, str] = {}
 
     def renamed(match: re.Match[str]) -> str:
@@ -151,6 +155,7 @@ def _with_layers(
     spec: Mapping[str, Any], more: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """Above the layers of the drawing, or of each panel."""
+    # A drawing in panels (a facet) has its layers in the `spec` of a panel.
     if "spec" in spec:
         return {**spec, "spec": _with_layers(spec["spec"], more)}
     if more:
@@ -183,6 +188,8 @@ def readings(
     if panel:
         panels = [panel]
         source = None  # a panel has its part of the table
+    # Columns have the number of their line: a dot in a field's name is a nested field to Vega, and
+    # a tier's name may have one.
     names = json.dumps(list(lines))
     shown = drawing(
         "readings",

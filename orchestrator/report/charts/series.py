@@ -17,12 +17,14 @@ from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.report.report_index import ReportIndex
 
+# Of many runs each has fewer points: 500 runs took over 1 GB to draw.
 POINTS_PER_LINE = 150
 LEAST_PER_LINE = 30
 # Of all lines of a kind of chart, in all workloads, as long as each line has the least: so a page
 # of many runs is no larger than what a mail or a ticket takes.
 POINTS = 4500
-# A workload with more runs has one line for each tier.
+# A workload with more runs has one line for each tier. Nobody tells 250 lines apart, and they were
+# most of the memory that a page took.
 MOST_LINES = 60
 _LOW, _MEDIAN, _HIGH = 0.1, 0.5, 0.9
 _COLUMNS = ["seconds", "value", "tier", "run"]
@@ -113,6 +115,7 @@ class Runs:
         """tier, limit, begin and end, in seconds since measuring began, of each stretch of time in
         which something was at its limit in most of a tier's runs, on the node that is judged."""
         table = self._limited()
+        # Rounded down, not towards zero: seconds of the warm-up are negative.
         number = np.floor(table["seconds"] / bin_s)
         bins = table.assign(begin=number * bin_s)
         limits = bins.groupby(["tier", "begin"], sort=False)["limit"]
@@ -178,6 +181,7 @@ class Runs:
         line = by_line.index.get_level_values(0)
         table = by_line.reset_index(drop=True)
         labels = self._labels().loc[line].reset_index(drop=True)
+        # Runs lie hours apart; on one axis they are compared from the same moment of each.
         return table.assign(
             line=line,
             tier=labels["tier"],
@@ -201,6 +205,7 @@ class Runs:
         """A line for each run, or for each tier if they are many; and for each of `more` labels."""
         if not self.are_many:
             return self._thinned(points, ["tier", "run", *more])
+        # Bins are as narrow as the few lines allow that are drawn in the end.
         tiers = points["tier"].nunique()
         means = self._thinned(points, ["tier", "run", *more], lines=tiers)
         return Series(_medians(means.table, ["tier", *more]), means.bin_s)
@@ -228,6 +233,7 @@ def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
 
     `of_machine`: processors of the only machine, all of which a node without a limit may use."""
     table = data.telemetry.by_second[_SECONDS]
+    # Of a node without a known limit the factor is absent, and its CPU is not drawn.
     limits = machine_cpu.cpu_limits(data.record.nodes, of_machine)
     pct_of_one = {node: 100 / limit for node, limit in limits.items()}
     factor = table["node"].map(pct_of_one).astype(float)
@@ -270,6 +276,7 @@ def _busiest_nodes(rates: pd.DataFrame) -> pd.DataFrame:
     if measuring.empty:
         return measuring
     means = measuring.groupby(["line", "node"], observed=True)["value"].mean()
+    # One node throughout: the busiest of each second would be a line that no node has.
     busiest = means.groupby("line").idxmax().str[1]
     busiest_of_line = rates["line"].map(busiest.astype(str))
     return rates[rates["node"].astype(str) == busiest_of_line]

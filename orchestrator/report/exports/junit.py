@@ -115,6 +115,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
     took_s = 0.0
     if figures.span_s is not None:
         took_s = figures.span_s[1] - figures.span_s[0]
+    # "was interrupted", as a sentence about the run has it.
     loss = index.campaign.lost(run).removeprefix("was ")
     if not loss:
         count = f"{len(figures.figures)} figures"
@@ -122,6 +123,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
         if kinds:
             count += f"; notes: {', '.join(kinds)}"
         return _Case("runs", name, "passed", "", count, took_s)
+    # An error, not a failure: the test could not be carried out, and nothing is proven of the tier.
     outcome: _Outcome = "error"
     if figures.outcome == MISSING:
         outcome = "skipped"

@@ -85,7 +85,8 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     span_s = results.span_s(campaign.runs)
     if span_s is not None:
         last_s = span_s[1]
-    samples = [*_run_samples(campaign, last_s), *_verdict_samples(verdict, last_s)]
+    samples = list(_run_samples(campaign, last_s))
+    samples += _verdict_samples(verdict, last_s)
     samples += _doubts_of_runs(campaign, verdict, last_s)
     registry = _Registry(_families(samples, campaign.name))
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
@@ -94,6 +95,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
 
 def _families(samples: Sequence[_Sample], campaign: str) -> list[Metric]:
     by_name = units.gathered((sample.name, sample) for sample in samples)
+    # All samples of a family stand together: the standard forbids them to be mixed.
     families: list[Metric] = []
     for name in _FAMILIES:
         if name in by_name:
@@ -136,6 +138,7 @@ def _kind(name: str) -> str:
 
 def _add_states(family: Metric, name: str, labels: _Labels, sample: _Sample) -> None:
     """A sample for each state that there can be: 1 for the one that it is."""
+    # The standard's StateSet: the label of a state has the name of its metric.
     for state in _STATES[name]:
         with_state = {**labels, family.name: state}
         is_it = float(state == sample.value)
@@ -147,6 +150,7 @@ def _add_figure(family: Metric, name: str, labels: _Labels, sample: _Sample) -> 
     if family.unit == "ratio":
         value /= 100  # ours are in percent
     full_name = family.name
+    # The standard asks for this ending, and for the value 1.
     if name in _INFOS:
         full_name += "_info"
     family.add_sample(full_name, dict(labels), value, sample.time_s)
@@ -161,6 +165,7 @@ def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_S
         if figures.span_s is not None:
             ended_s = figures.span_s[1]
         labels = _labels_of_run(figures)
+        # A run that did not begin has no time of its own.
         yield _Sample("run_outcome", labels, figures.outcome, ended_s or last_s)
         if figures.excluded:
             continue

@@ -36,6 +36,7 @@ def runs(campaign: results.Results) -> Iterator[RunFigures]:
             yield RunFigures(run, MISSING, is_excluded, (), None)
             continue
         outcome = data.record.outcome
+        # A run that failed may have left figures of a part of its window.
         figures: tuple[Measurement, ...] = ()
         if outcome == "done":
             figures = _figures(data, cpus)
@@ -88,6 +89,7 @@ def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
         shared = _columns_of_run(run_figures, disks[run_figures.run.profile])
         shared["doubts"] = "; ".join(kinds_of_doubts(verdict, run_figures.run))
         for row in _rows(run_figures.figures):
+            # A spreadsheet would carry out a text that begins with `=`.
             writer.writerow(csv_row({**shared, **row}))
     return page.getvalue()
 

@@ -30,7 +30,7 @@ def _compiled(
     template: str, filters: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Template:
     """A template that is compiled once, which takes longer than to fill it."""
-    # Here, because the terminal does without and is not to wait.
+    # Imported here, because the terminal needs no template and is not to wait for the library.
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     is_escaped = ".html." in template or ".xml." in template
@@ -48,7 +48,8 @@ def _compiled(
 
 
 def _printable(value: Any) -> Any:
-    # `Markup` is a kind of `str`.
+    # `Markup`, a kind of `str`, is of ours; printing would make an unmarked text of it, which is
+    # escaped once more.
     if type(value) is str:
         return printable(value)
     return value

@@ -7,7 +7,9 @@ from orchestrator.report import blocks, wording
 from orchestrator.report.rendering import filled
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+# Line breaks are closed up, because a row of a table is one line.
 _BREAKS = re.compile(r"\s*[\r\n\t]+\s*")
+# Without `|`, which ends a cell of GitHub's tables even within code.
 _CODE = re.compile(r"(`[^`|]+`)")
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

@@ -64,6 +64,7 @@ def _inline(chart: blocks.Chart) -> Markup:
     """A chart inside the page: to those who hear the page it is one image with a name."""
     named = Markup('<svg role="img" aria-label="{}" ').format(chart.title)
     svg = _compact(chart.svg).replace("<svg ", str(named), 1)
+    # What is in the image would be read out mark by mark. The page has its values as a table.
     return Markup(svg.replace("<g ", '<g aria-hidden="true" ', 1))
 
 
@@ -110,6 +111,7 @@ def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
     """The scripts of a page, without Vega if no chart can be drawn anew."""
     live = _live(document)
     scripts = [text_of("copy.js")]
+    # Only charts that are drawn anew need Vega.
     if not live:
         return _Scripts({}, _marked(scripts), _checksums(scripts))
     scripts = [text_of("page.js"), *scripts]
@@ -192,7 +194,7 @@ def _packed_fields(content: Mapping[str, Any]) -> str:
 
 def _packed(text: str) -> str:
     """Compressed, in letters that cannot end its element."""
-    # Without the time, so that the same report is the same file.
+    # gzip notes the time of compressing; without it the same report is the same file.
     compressed = gzip.compress(text.encode(), mtime=0)
     return base64.b64encode(compressed).decode()
 
@@ -215,11 +217,13 @@ def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
     if cache is None:
         return _bundle()
+    # By its version, so that an update of the library is not hidden by what an older one left.
     kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
     bundle = _bundle()
-    with contextlib.suppress(OSError):  # then it is made again
+    # If it cannot be kept, as on a full disk, it is made again for the next page.
+    with contextlib.suppress(OSError):
         _write_whole(kept, bundle)
     return bundle
 

@@ -46,7 +46,8 @@ _VERDICT_STYLES: Mapping[VerdictWord, str] = {
     "inconclusive": "yellow",
 }
 GAP = 2
-NARROWEST = 14  # "not declared", "inconclusive"
+# Of a column of words: "not declared" and "inconclusive" stay whole.
+NARROWEST = 14
 
 
 def status(word: SurenessWord, text: str) -> Text:
@@ -191,6 +192,7 @@ def _row_widths(row: Sequence[Text]) -> list[int]:
 
 def _line_widths(text: Text) -> Iterator[int]:
     for line in text.plain.split("\n"):
+        # In cells of a terminal: a Chinese sign takes two, a combining one none.
         yield cell_len(line)
 
 
@@ -199,6 +201,7 @@ def fit(widths: list[int], words: list[bool], most: int) -> list[int]:
     fitted = list(widths)
     while sum(fitted) > most:
         widest = _widest(fitted, words)
+        # Only figures are left: a table that is too wide says more than one with cut figures.
         if widest is None:
             break
         fitted[widest] -= 1

@@ -104,13 +104,11 @@ def _lines(
 
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
-    lines = index.answer.brief
-    brief_text = lines.what
-    for _, text in lines.lines:
-        brief_text = f"{brief_text} {text}"
+    brief_text = _brief_text(index)
     claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
     # Its headline is the tier's name.
     claim = claim.removeprefix(f"{part.tier} is ")
+    # That no tier meets the SLO is said once, above all cards.
     if index.answer.sureness.word == "SLO missed":
         claim = ""
     texts: list[str] = []
@@ -123,6 +121,15 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
     if takes and gist not in brief_text and takes not in claim:
         texts.append(takes)
     return "; ".join(texts)
+
+
+def _brief_text(index: ReportIndex) -> str:
+    """All that the answer's brief says."""
+    brief = index.answer.brief
+    texts = [brief.what]
+    for _, text in brief.lines:
+        texts.append(text)
+    return " ".join(texts)
 
 
 def _settled_by(index: ReportIndex, subject: str) -> str:
@@ -183,28 +190,36 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
         return None
     enough = _enough(index, load, decision, measure, rows)
     is_beside_slo = bool(decision.slo) and enough is not None
+    # One dot alone is compared with nothing.
     if len(rows) < 2 and not is_beside_slo:
         return None
-    reach = _highest(rows)
-    if enough:
-        reach = max(reach, enough["to"])
     axis = _axis(index, load, measure)
-    title = f"{axis} of each tier, with its 95 % interval"
-    spec = charts.drawing(
-        "tiers",
-        index.tiers,
-        value=axis,
-        labels=[row["label"] for row in rows],
-        reach=[0, reach * _ROOM],
-    )
+    return _drawn(f"{workload}-tiers", axis, index.tiers, rows, enough)
+
+
+def _drawn(
+    name: str,
+    axis: str,
+    tiers: tuple[str, ...],
+    rows: list[dict[str, Any]],
+    enough: dict[str, Any] | None,
+) -> Chart:
+    """The tiers of `rows`, with the stretch in which one is enough."""
+    reach = _highest(rows)
     shaded: list[dict[str, Any]] = []
     remark = ""
     if enough:
+        # What is asked for must be in sight, also where no tier comes up to it.
+        reach = max(reach, enough["to"])
         shaded.append(enough)
         remark = enough["words"]
-    return charts.figure(
-        f"{workload}-tiers", title, spec, {"tiers": rows, "enough": shaded}, remark
+    labels = [row["label"] for row in rows]
+    spec = charts.drawing(
+        "tiers", tiers, value=axis, labels=labels, reach=[0, reach * _ROOM]
     )
+    title = f"{axis} of each tier, with its 95 % interval"
+    tables = {"tiers": rows, "enough": shaded}
+    return charts.figure(name, title, spec, tables, remark)
 
 
 def _highest(rows: list[dict[str, Any]]) -> float:

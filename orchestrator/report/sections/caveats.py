@@ -72,7 +72,9 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
         shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))
     shown.extend(existing_clusters(index))
     shown.extend(_doubts(index))
-    shown.extend(stamp for stamp in note_stamps if stamp.label not in _FIRST)
+    for stamp in note_stamps:
+        if stamp.label not in _FIRST:
+            shown.append(stamp)
     shown.extend(_nodes(index))
     scale = index.campaign.small_scale
     if scale:
@@ -153,6 +155,7 @@ def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[s
     tiers_of: dict[str, list[str]] = {}
     for text in texts:
         name, colon, rest = text.partition(": ")
+        # A colon stands in other sentences too: only a tier's name in front of it counts.
         if colon and name in index.tiers:
             tiers_of.setdefault(rest, []).append(name)
         else:
@@ -230,6 +233,7 @@ def existing_clusters(index: ReportIndex) -> Iterator[Stamp]:
 
 
 def _last_finished(index: ReportIndex, profile: str) -> Record | None:
+    # The last, because a release or a setting may have been changed between runs.
     last: Record | None = None
     for run in index.campaign.done:
         if run.record.run.profile == profile:

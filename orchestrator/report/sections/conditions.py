@@ -1,10 +1,9 @@
-"""The conditions of the measurement: data set against cache, machine, settings."""
+"""The conditions of the measurement: machine, software and settings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator import units
-from orchestrator.analysis.results import database
 from orchestrator.model import ClusterSpec, NodeSize, Profile, Workload
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
@@ -12,89 +11,11 @@ from orchestrator.report.blocks import (
     Cell,
     Paragraph,
     Part,
-    Row,
     Section,
     Table,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
-
-# ------------------------------------------------------------------ data set against cache
-
-
-def cache(index: ReportIndex) -> Section:
-    """Whether each data set fits in the database's cache: if so, its reads need no disk."""
-    part = Part("", tuple(_cache_blocks(index)))
-    return Section("cache", "Data set against cache", (part,))
-
-
-def _cache_blocks(index: ReportIndex) -> Iterator[Block]:
-    # A workload that names its own database measures the disk alone.
-    loads = [workload.name for workload in index.workloads if workload.database is None]
-    if not loads:
-        yield Paragraph("No database was measured, so there is no cache to compare.")
-        return
-    yield Paragraph(
-        "Data and cache of one database node, as read back from the running server. A data set "
-        "that fits in the cache is read from memory, whatever the disk."
-    )
-    rows: list[Row] = []
-    for workload in loads:
-        rows.extend(_cache_rows(index, workload))
-    yield table_of(rows, ("Workload", "Tier", "What follows"))
-
-
-def _cache_rows(index: ReportIndex, workload: str) -> Iterator[dict[str, Cell]]:
-    """One row if all tiers agree, else one each."""
-    by_tier: dict[str, dict[str, Cell]] = {}
-    for tier in index.tiers:
-        by_tier[tier] = _cache_cells(index, tier, workload)
-    first, *others = by_tier.values()
-    if others and all(cells == first for cells in others):
-        yield {"Workload": Cell(workload), "Tier": Cell("all tiers"), **first}
-        return
-    for tier, cells in by_tier.items():
-        yield {"Workload": Cell(workload), "Tier": Cell(tier, tier=tier), **cells}
-
-
-def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell]:
-    facts = [database(run.record) for run in index.finished(tier, workload)]
-    data_bytes = _first_read(fact.data_bytes for fact in facts)
-    cache_bytes = _first_read(fact.cache_bytes for fact in facts)
-    cells = {"Data set": _size(data_bytes), "Cache": _size(cache_bytes)}
-    if data_bytes is not None and cache_bytes:
-        cells["Data : cache"] = Cell(f"{data_bytes / cache_bytes:.1f}")
-        cells["What follows"] = Cell(_what_follows(data_bytes, cache_bytes))
-        return cells
-    cells["Data : cache"] = Cell("")
-    absence = "missing: no finished run"
-    if facts:
-        absence = "not recorded"
-    cells["What follows"] = Cell(absence, missing=True)
-    return cells
-
-
-def _first_read(sizes_bytes: Iterable[float | None]) -> float | None:
-    """The size in the first run that has it: data and cache are the same in all runs."""
-    for size_bytes in sizes_bytes:
-        if size_bytes is not None:
-            return size_bytes
-    return None
-
-
-def _size(size_bytes: float | None) -> Cell:
-    if size_bytes is None:
-        return Cell("missing", missing=True)
-    return Cell(units.format_bytes(size_bytes))
-
-
-def _what_follows(data_bytes: float, cache_bytes: float) -> str:
-    if data_bytes <= cache_bytes:
-        return "fits in the cache: reads need no disk"
-    return "exceeds the cache"
-
-
-# ------------------------------------------------------------------ environment
 
 
 def environment(index: ReportIndex) -> Section:
@@ -129,12 +50,14 @@ def _pairs(facts: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, st
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
             yield from _pairs(value, f"{name}.")
+        # What a machine did not tell is no row; 0 and False are told.
         elif value is not None and value != "" and value != []:
             # The value has its unit, so the name need not.
             yield name.removesuffix("_bytes"), _value(name, value)
 
 
 def _value(name: str, value: Any) -> str:
+    # First, because a bool is an int to Python.
     if isinstance(value, bool):
         return _yes_or_no(value)
     if isinstance(value, (int, float)):

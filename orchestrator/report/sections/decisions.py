@@ -127,6 +127,7 @@ def _unit_cost(offer: Offer) -> Cell:
     low = offer.cost_per_unit_low
     high = offer.cost_per_unit_high
     bounds = ""
+    # One run of a tier has no interval, and so no bounds.
     if low is not None and high is not None:
         bounds = f"{low:,.2f} to {high:,.2f}"
     return _money(offer.cost_per_unit, offer, bounds)
@@ -156,6 +157,7 @@ def _margin_in_words(margin_pct: float | None) -> str:
 
 
 def _slo_cell(result: ObjectiveResult) -> Cell:
+    # `12 ms (11 to 13 ms)`, as the decision keeps it.
     mean, _, interval = result.measured.partition(" (")
     interval = interval.removesuffix(")")
     return Cell(f"{result.word}: {mean}", detail=interval)

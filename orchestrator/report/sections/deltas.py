@@ -224,15 +224,17 @@ def _spec(
     index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     margin_pct = index.campaign.plan.margin_pct
-    workloads = dict.fromkeys(row["workload"] for row in rows)
+    workloads = list(dict.fromkeys(row["workload"] for row in rows))
+    # "nice" would widen the axis to round numbers, and undo the cut.
     across = {"domain": _domain(rows, margin_pct), "nice": False}
+    what = drawn.title.lower()
     return charts.drawing(
         "changes",
         index.tiers,
         title=drawn.title,
         better=drawn.better,
-        what=drawn.title.lower(),
-        workloads=list(workloads),
+        what=what,
+        workloads=workloads,
         below=-margin_pct,
         above=margin_pct,
         across=across,
@@ -240,27 +242,27 @@ def _spec(
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:
+    # Without an interval the bar has no length.
     low_pct = delta.ci_low_pct
     if low_pct is None:
         low_pct = delta.change_pct
     high_pct = delta.ci_high_pct
     if high_pct is None:
         high_pct = delta.change_pct
-    return {
-        "tier": delta.contender,
-        "workload": delta.workload,
-        "change": delta.change_pct,
-        "low": low_pct,
-        "high": high_pct,
-        "told": units.format_change(delta.change_pct),
-        "interval": wording.interval(delta) or "none",
-        "verdict": delta.verdict,
-    }
+    row: dict[str, Any] = {"tier": delta.contender, "workload": delta.workload}
+    row["change"] = delta.change_pct
+    row["low"] = low_pct
+    row["high"] = high_pct
+    row["told"] = units.format_change(delta.change_pct)
+    row["interval"] = wording.interval(delta) or "none"
+    row["verdict"] = delta.verdict
+    return row
 
 
 def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]:
     """All dots and the margin; intervals too, but cut if they are much wider than both."""
     changes = [abs(row["change"]) for row in rows]
+    # An interval of few repetitions may be hundreds of percent wide, and all dots would be one.
     reach = 2 * max(margin_pct, *changes)
     lowest = min(row["low"] for row in rows)
     # Nothing falls by more than 100 %.
@@ -268,5 +270,6 @@ def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]
     low = min(low, -margin_pct)
     high = min(max(row["high"] for row in rows), reach)
     high = max(high, margin_pct)
+    # So that no dot lies on the edge.
     room = (high - low) * 0.05
     return [low - room, high + room]

@@ -1,8 +1,6 @@
-"""The raw disk matrix, of the verdict's means: ceilings, latency against depth, every cell."""
+"""The raw disk matrix, of the verdict's means: ceilings, and latency against depth and block."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
@@ -21,7 +19,6 @@ from orchestrator.report.blocks import (
     Cell,
     Chart,
     Charts,
-    Measure,
     Paragraph,
     Part,
     Row,
@@ -31,6 +28,12 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
+from orchestrator.report.sections.matrix_cells import (
+    every_cell,
+    load_in_words,
+    mix_in_words,
+    seconds,
+)
 
 
 def sections(index: ReportIndex) -> tuple[Section, ...]:
@@ -63,12 +66,12 @@ def _parts(index: ReportIndex, workload: Workload, cells: Cells) -> Iterator[Par
         yield Part("What a larger block costs", (_steps(measured),))
     shown = {**measured, **begun}
     for tier, rows in shown.items():
-        every_cell = tuple(_every_cell(shown, tier, workload.name))
+        blocks = tuple(every_cell(shown, tier, workload.name))
         if tier in measured:
-            yield Part(f"Every cell of {tier}", every_cell)
+            yield Part(f"Every cell of {tier}", blocks)
         else:
             progress = Paragraph(_progress(tier, len(rows), len(cells)))
-            yield Part(f"Cells of {tier} so far", (progress, *every_cell))
+            yield Part(f"Cells of {tier} so far", (progress, *blocks))
 
 
 def _progress(tier: str, measured: int, planned: int) -> str:
@@ -194,9 +197,9 @@ def _native_size(rows: pd.DataFrame) -> Cell:
 
 def _alone(rows: pd.DataFrame) -> Cell:
     lightest = matrix_laws.lightest(rows)
-    load = _load_in_words(lightest)
+    load = load_in_words(lightest)
     in_flight = int(lightest["in_flight"])
-    latency = _seconds(lightest["latency_avg_s"])
+    latency = seconds(lightest["latency_avg_s"])
     return Cell(latency, detail=f"{load}, {in_flight} in flight")
 
 
@@ -229,17 +232,17 @@ def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
     if law.alone_s is not None:
         alone = units.format_seconds(law.alone_s)
     off = units.format_quantity(round(law.off_pct, 2), "%")
-    mix = _mix_in_words(law.pattern, law.read_pct)
+    mix = mix_in_words(law.pattern, law.read_pct)
     block = disk_matrix.block_name(law.block_bytes)
-    return {
-        "Tier": Cell(tier, tier=tier),
-        "Asked for": f"{mix} of {block}",
-        "Alone": alone,
-        "Saturated from": f"{law.saturated_from} in flight",
-        "Added by each I/O in flight": units.format_seconds(law.slope_s),
-        "1 / IOPS": units.format_seconds(1 / law.iops),
-        "Largest deviation from the line": Cell(off, detail=f"{law.points} depths"),
-    }
+    row: dict[str, Cell | str] = {"Tier": Cell(tier, tier=tier)}
+    row["Asked for"] = f"{mix} of {block}"
+    row["Alone"] = alone
+    row["Saturated from"] = f"{law.saturated_from} in flight"
+    # Beside each other, because by Little's law they are the same.
+    row["Added by each I/O in flight"] = units.format_seconds(law.slope_s)
+    row["1 / IOPS"] = units.format_seconds(1 / law.iops)
+    row["Largest deviation from the line"] = Cell(off, detail=f"{law.points} depths")
+    return row
 
 
 def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart:
@@ -247,7 +250,7 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
     longest = _longest_series(measured)
     drawn = longest.assign(ms=longest["typical_s"] * 1e3)
     points = drawn[["tier", "in_flight", "ms"]].to_dict("records")
-    load = _load_in_words(longest.iloc[0])
+    load = load_in_words(longest.iloc[0])
     spec = charts.drawing("depth", tiers, title=f"Latency of {load}")
     title = f"Median latency of {load} against what is in flight, ms"
     return charts.figure(f"{workload}-depth", title, spec, {"points": points})
@@ -291,145 +294,3 @@ def _step_row(tier: str, step: matrix_laws.BlockStep) -> dict[str, Cell | str]:
         "Bytes": f"× {size_ratio}",
         "Latency": Cell(f"× {latency_ratio}", detail=loads),
     }
-
-
-# ------------------------------------------------------------------ every cell
-
-_HEATS = (
-    Measure("iops", "iops", "IOPS", "I/Os per second"),
-    Measure("bytes_per_s", "bandwidth", "Bandwidth", "MB/s", 1e-6),
-    Measure("latency_avg_s", "latency", "Mean latency", "ms", 1e3),
-)
-_ABOUT_MAPS = (
-    "Down: block; across: I/Os in flight (depth × threads). A blank was not measured."
-)
-_ABOUT_CELLS = (
-    "Latency. A percentile is shown if ten I/Os lie beyond it. I/Os in flight at the end do not "
-    "count, because fio collects them all at once. They lengthen the mean by "
-    "latency / (2 × measured time)."
-)
-
-
-def _every_cell(shown: ByTier, tier: str, workload: str) -> Iterator[Block]:
-    """Every cell of one tier, as maps and as a table."""
-    maps = [_heat_map(shown, heat, tier, workload) for heat in _HEATS]
-    yield Charts(tuple(maps), (tier,), _ABOUT_MAPS)
-    rows = [_cell_row(cell) for _, cell in shown[tier].iterrows()]
-    yield table_of(rows, ("Asked for",), (_ABOUT_CELLS,))
-
-
-def _cell_row(cell: pd.Series) -> dict[str, str]:
-    depth = int(cell["depth"])
-    threads = int(cell["threads"])
-    row = {"Asked for": _mix_in_words(cell["pattern"], cell["read_pct"])}
-    row["Block"] = disk_matrix.block_name(int(cell["block_bytes"]))
-    row["Depth × threads"] = f"{depth} × {threads}"
-    row["IOPS"] = units.format_number(float(cell["iops"]))
-    row["Bandwidth"] = units.format_bytes_per_s(float(cell["bytes_per_s"]))
-    row["Mean"] = _seconds(cell["latency_avg_s"])
-    row["p50"] = _seconds(cell["latency_p50_s"])
-    row["p95"] = _seconds(cell["latency_p95_s"])
-    row["p99"] = _seconds(cell["latency_p99_s"])
-    return row
-
-
-def _seconds(value_s: float) -> str:
-    """Empty if it was not measured."""
-    if math.isnan(value_s):
-        return ""
-    return units.format_seconds(float(value_s))
-
-
-def _load_in_words(cell: pd.Series) -> str:
-    """`random reads of 4 KiB`."""
-    mix = _mix_in_words(cell["pattern"], cell["read_pct"])
-    return f"{mix} of {disk_matrix.block_name(int(cell['block_bytes']))}"
-
-
-def _mix_in_words(pattern: str, read_pct: float) -> str:
-    """What a cell does: `random reads`, `sequential I/O, 30 % reads`."""
-    if int(read_pct) == 100:
-        return f"{pattern} reads"
-    if int(read_pct) == 0:
-        return f"{pattern} writes"
-    return f"{pattern} I/O, {read_pct:.0f} % reads"
-
-
-# ------------------------------------------------------------------ maps of colours
-
-_PALE = "#eaf3f9"  # of the lowest value
-# The narrowest range of colours: all cells may be alike.
-_EVEN = 1.01
-
-
-class _Range(NamedTuple):
-    """The range of the values of all tiers, in a chart's unit."""
-
-    low: float
-    high: float
-
-
-def _range(shown: ByTier, heat: Measure) -> _Range:
-    values = pd.concat(shown.values())[heat.metric] * heat.factor
-    return _Range(float(values.min()), float(values.max()))
-
-
-def _heat_spec(
-    heat: Measure, tier: str, cells: Sequence[Mapping[str, Any]], values: _Range
-) -> dict[str, Any]:
-    # Of a logarithmic range; on the darker half letters are white.
-    middle = math.sqrt(values.low * values.high)
-    panels = dict.fromkeys(cell["panel"] for cell in cells)
-    return charts.drawing(
-        "cells",
-        [tier],
-        title=f"{heat.title} of {tier}",
-        unit=heat.unit,
-        panels=list(panels),
-        shades=_shades(values.low, values.high),
-        is_deep=f"datum.value > {middle}",
-    )
-
-
-def _heat_map(shown: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
-    """A panel for each pattern and read share. Colours mean the same for all tiers."""
-    cells = [_heat_cell(cell, heat) for _, cell in shown[tier].iterrows()]
-    spec = _heat_spec(heat, tier, cells, _range(shown, heat))
-    title = f"{heat.title} of {tier} in every cell of {workload}, {heat.unit}"
-    name = f"{workload}-{tier}-{heat.file}"
-    return charts.figure(name, title, spec, {"cells": cells})
-
-
-def _shades(low: float, high: float) -> dict[str, Any]:
-    dark = charts.PALETTE[0]
-    top = max(high, low * _EVEN)
-    return {"type": "log", "domain": [low, top], "range": [_PALE, dark]}
-
-
-def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
-    value = float(cell[heat.metric]) * heat.factor
-    depth = int(cell["depth"])
-    threads = int(cell["threads"])
-    block_bytes = int(cell["block_bytes"])
-    flight = str(depth)
-    if threads != 1:
-        flight = f"{depth}×{threads}"
-    mix = _mix_in_words(cell["pattern"], cell["read_pct"])
-    return {
-        "panel": mix,
-        "flight": flight,
-        "flight_rank": depth * threads,
-        "block": disk_matrix.block_name(block_bytes),
-        "block_bytes": block_bytes,
-        "value": value,
-        "text": _short(value),
-    }
-
-
-def _short(value: float) -> str:
-    """Few enough characters for a square: two digits or whole numbers, from ten thousand as k."""
-    if value >= 9_999.5:
-        return f"{value / 1000:.0f}k"
-    if value >= 9.95:
-        return f"{value:.0f}"
-    return f"{value:.2g}"

@@ -2,11 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
-from operator import attrgetter
 
 from orchestrator import units
-from orchestrator.analysis.results import RunData, span_s
 from orchestrator.analysis.telemetry.use.emulation_overhead import Overhead, overheads
 from orchestrator.design.latency_quantiles import described
 from orchestrator.facts import group
@@ -24,12 +21,11 @@ from orchestrator.report.blocks import (
 )
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections.found_disks import as_found
+from orchestrator.report.sections.gates import runs_of_tier, table_of_gates
 from orchestrator.report.wording import sentence
 from orchestrator.tier import (
     Burst,
     DiskKind,
-    Gate,
-    GateCheck,
     Origin,
     OthersDisks,
     Tier,
@@ -45,13 +41,9 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     yield Part("Declared, per disk", (_declared(index),))
     yield from as_found(index)
     title = "Disk check: fio on each tier's disk before it was used"
-    yield Part(title, (_gates(index),))
+    yield Part(title, (table_of_gates(index),))
     yield from _overhead_parts(index)
     yield Part("Sources and prices", (_sources(index),))
-
-
-def _runs(index: ReportIndex, profile: str) -> list[RunData]:
-    return [run for run in index.campaign.runs if run.record.run.profile == profile]
 
 
 # ------------------------------------------------------------------ declared
@@ -96,6 +88,7 @@ def _declared_row(name: str, tier: Tier, held_by: str) -> dict[str, Cell | str]:
 
 def _held_by(tier: Tier) -> str:
     """`emulated block device`; with the mechanism, if that is not the kind's own."""
+    # A mechanism may have another name than the kind of its disks, as one of an extension.
     disk = tier.disk
     if disk.enforcement == disk.kind:
         return HELD_BY[disk.kind]
@@ -124,116 +117,6 @@ def _burst_in_words(burst: Burst) -> str:
     return f"up to {most} for {lasts}, credit {credit} at the start"
 
 
-# ------------------------------------------------------------------ truth gates
-
-# A gate that allows more than this passes disks that are far off what they declare.
-_PROVES_LITTLE_PCT = 30.0
-_GATE_COLUMNS = ("Limit", "Declared", "Measured", "Off by", "Allowed", "Verdict")
-_GATE_WORDS = ("Limit", "Verdict")
-
-
-def gate_table(gate: Gate) -> Table:
-    """One gate alone, as `calibrate` shows it."""
-    return table_of(_gate_rows(gate.tier, gate), _GATE_WORDS, titles=_GATE_COLUMNS)
-
-
-def _gates(index: ReportIndex) -> Table:
-    """The disk check of each tier, or why there is none."""
-    rows: list[Row] = []
-    for profile in index.profiles:
-        runs = _runs(index, profile.name)
-        gate = _telling_gate(runs)
-        if gate is None:
-            rows.append(
-                f"{profile.name}: no disk check was recorded, so the disk may not be what its "
-                "tier declares"
-            )
-        elif not gate.checks:
-            rows.append(f"{profile.name}: not measured; its limits are only declared")
-        else:
-            age_s = _age_s(gate, runs)
-            rows.extend(_gate_rows(profile.name, gate, age_s))
-    return table_of(rows, _GATE_WORDS, titles=_GATE_COLUMNS)
-
-
-def _telling_gate(runs: Iterable[RunData]) -> Gate | None:
-    """The last, but one that failed before any that passed."""
-    gates: list[Gate] = []
-    for run in runs:
-        if run.record.gate is not None:
-            gates.append(run.record.gate)
-    return max(gates, key=_how_telling, default=None)
-
-
-def _how_telling(gate: Gate) -> tuple[bool, float]:
-    return not gate.passed, gate.taken_s
-
-
-def _age_s(gate: Gate, runs: Sequence[RunData]) -> float:
-    """How old it was when the first of these runs began; 0 if it was taken later."""
-    span = span_s(runs)
-    if span is None:
-        return 0.0
-    began_s, _ = span
-    return max(0.0, began_s - gate.taken_s)
-
-
-def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
-    """`age_s`: of the gate, when the first run of its profile began."""
-    yield f"{name}: {_outcome(gate, age_s)}"
-    for disk, checks in groupby(gate.checks, key=attrgetter("disk")):
-        if disk:
-            yield disk
-        for check in checks:
-            yield _check_row(check)
-
-
-def _outcome(gate: Gate, age_s: float) -> str:
-    outcome = _outcome_word(gate)
-    if gate.reused:
-        age = units.format_seconds(age_s)
-        outcome = f"{outcome}, {age} before; nothing it depends on changed since"
-    latency = gate.device.get("latency")
-    if latency:
-        outcome = f"{outcome}; latency: {latency}"
-    return outcome
-
-
-def _outcome_word(gate: Gate) -> str:
-    if not gate.passed:
-        return "FAILED"
-    widest_pct = max((check.tolerance_pct or 0.0 for check in gate.checks), default=0.0)
-    if widest_pct > _PROVES_LITTLE_PCT:
-        return "passed, but with a tolerance so wide that it proves little"
-    return "passed"
-
-
-def _check_row(check: GateCheck) -> Row:
-    unit = check.unit
-    # Rates are given bare: the name of the limit says of what.
-    if unit == "1/s":
-        unit = ""
-    row: dict[str, Cell | str] = {"Limit": check.limit}
-    row["Declared"] = wording.declared(check.declared, unit)
-    row["Measured"] = units.format_quantity(check.measured, unit)
-    row["Off by"] = _off_by(check)
-    row["Allowed"] = _allowed(check)
-    row["Verdict"] = Cell(check.verdict, strong=not check.passed)
-    return row
-
-
-def _off_by(check: GateCheck) -> str:
-    if not check.declared:
-        return ""
-    return units.format_change((check.measured / check.declared - 1) * 100)
-
-
-def _allowed(check: GateCheck) -> str:
-    if check.tolerance_pct is None:
-        return ""
-    return f"±{units.format_quantity(check.tolerance_pct, '%')}"
-
-
 # ------------------------------------------------------------------ overhead of emulation
 
 
@@ -256,7 +139,7 @@ def _overhead_parts(index: ReportIndex) -> Iterator[Part]:
 def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[Row]:
     reads: list[Overhead] = []
     writes: list[Overhead] = []
-    for run in _runs(index, profile):
+    for run in runs_of_tier(index, profile):
         for disk in group(run.record.facts, "disks"):
             counted = overheads(run.record, disk)
             if "read" in counted:

@@ -27,6 +27,7 @@ _CUT_AT = 10.0
 def charts_of(index: ReportIndex, varied: VariedWorkload) -> tuple[Chart, ...]:
     """Throughput and latency against the values, each if there are figures of it; none if the
     values are no numbers above zero. On logarithmic axes if they are no loads."""
+    # Stages have no numbers, and zero has no place on a logarithmic axis.
     if min(varied.numbers, default=0) <= 0:
         return ()
     drawn: list[Chart] = []
@@ -114,6 +115,7 @@ def _chart(
         low=f"interval from, {measure.unit}",
         high=f"to, {measure.unit}",
     )
+    # Only the axes of a factor are logarithmic upwards.
     rows = [_row(point, cut=not is_sweep) for point in points]
     name = f"{varied.workload}-load-{measure.file}"
     title = f"{heading} against {load}, {measure.unit}"

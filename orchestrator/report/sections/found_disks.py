@@ -97,6 +97,7 @@ def _model(facts: Mapping[str, Any]) -> Cell:
 
 def _told_by_cloud(devices: object) -> Cell:
     """What the metadata service said of the devices under a path; those of one path may differ."""
+    # The metadata service has no word of this path.
     if not isinstance(devices, Mapping):
         return Cell("")
     types: dict[str, None] = {}

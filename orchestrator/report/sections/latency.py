@@ -20,6 +20,7 @@ from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.wording import sentence
 
 MAX_POINTS = 300
+# Points between 90 and 99 %, and between 99 and 99.9 %.
 _STEPS_PER_NINE = 50
 _NAMED_PCT = (50.0, 95.0)  # stand between steps; 90, 99, 99.9, … are steps themselves
 _P50 = -math.log10(0.5)
@@ -177,6 +178,7 @@ def _windows(runs: Iterable[RunData]) -> Iterator[Window]:
     for run in runs:
         span_s = measured_window(run.record)
         if span_s is not None:
+            # At a rate a transaction counts by when it was due, not by when it ended.
             is_at_a_rate = value_of(run.record, "offered_per_s") is not None
             window = Window(*span_s, run.record.workload.thinks, is_at_a_rate)
             for table in run.transactions():
@@ -188,6 +190,7 @@ def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
     kept = [latencies for latencies in latencies_of_runs if latencies.total]
     latencies = together(kept)
     count = latencies.total
+    # The median must have ten transactions beyond it, else a curve has no point but its begin.
     if count < 2 * MIN_BEYOND:
         return None
     nines = _places(math.log10(count / MIN_BEYOND))
@@ -200,6 +203,7 @@ def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
 
 def _places(last: float) -> np.ndarray:
     """Places up to `last`, the same for every tier, so that values can be read across."""
+    # The one more is the place 0, with which a curve begins.
     most_steps = MAX_POINTS - 1 - len(_NAMED_PCT)
     steps = min(math.floor(last * _STEPS_PER_NINE + _LAST_DIGIT), most_steps)
     places = {step / _STEPS_PER_NINE for step in range(steps + 1)}

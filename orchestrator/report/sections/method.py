@@ -59,6 +59,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 
 def _measured(plan: Plan) -> str:
+    # A campaign that may grow begins with two repetitions at least.
     if plan.repetitions == 1 and not plan.looks:
         return _ONCE
     margins = wording.margins(plan.margin_pct, plan.p99_margin_pct)
@@ -164,6 +165,7 @@ def _counted_again(campaign: results.Results) -> str:
     if verified.differences:
         outcome = units.counted(verified.differences, "difference")
     sentence = f"On {moment}, by tierbench {verified.tierbench}: {outcome}."
+    # Then what was counted again is not what this report is made from.
     if campaign.checksum and campaign.checksum != verified.checksum:
         return f"{sentence} Its plan, fingerprint or records have changed since."
     return sentence
@@ -192,6 +194,7 @@ def analyze(campaign: results.Results) -> str:
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
     loss = index.campaign.lost(run).removeprefix("was ")
+    # Relative, so that the link holds wherever the folder is copied to.
     files = Cell("none")
     if data is not None:
         folder = f"runs/{run.slug}/"

@@ -40,6 +40,7 @@ def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     figures are those of two loads."""
     if decision.workload not in [workload.name for workload in index.workloads]:
         return ()
+    # One dot is no comparison.
     offers = [offer for offer in decision.offers if offer.monthly_cost is not None]
     if len(offers) < 2:
         return ()
@@ -164,7 +165,8 @@ def _price_chart(
     heading = f"{measure.title} against price"
     limits = _limits(index.campaign.plan.workload(decision.workload).slo, drawn)
     nodes = priced_nodes.nodes_in_words(index, decision)
-    dearest = max(row["cost"] for row in rows)
+    # From 0, so that twice the price is twice as far.
+    costs = [0, _ROOM * max(row["cost"] for row in rows)]
     spec = charts.drawing(
         "price",
         index.tiers,
@@ -172,14 +174,12 @@ def _price_chart(
         what=measure.title,
         value=axis,
         cost=f"cost of {nodes}, {currency} a month",
-        costs=[0, dearest * _ROOM],
+        costs=costs,
         slo=_lines(limits, axis),
     )
+    name = f"{decision.workload}-price-{measure.file}"
     title = f"{heading}: {axis} against cost a month, {currency}"
-    tables = {"offers": rows, "slo": limits}
-    return charts.figure(
-        f"{decision.workload}-price-{measure.file}", title, spec, tables
-    )
+    return charts.figure(name, title, spec, {"offers": rows, "slo": limits})
 
 
 def _axis(measure: Measure) -> str:

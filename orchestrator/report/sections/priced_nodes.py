@@ -15,6 +15,7 @@ def nodes_in_words(index: ReportIndex, decision: Decision) -> str:
         cluster = index.campaign.plan.profile(offer.tier).cluster
         bought.add(cluster.nodes_to_buy)
         measured.add(measured_nodes(cluster))
+    # No one number is true of all tiers.
     if len(bought) != 1 or len(measured) != 1:
         return "all nodes"
     nodes = counted(bought.pop(), "node")

@@ -1,23 +1,16 @@
-"""What the runs used: the bottleneck of each, each database node, and the storage engine."""
+"""What the runs used: the bottleneck of each, and what was counted in several places."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-import pandas as pd
-
-from orchestrator import facts, units
-from orchestrator.analysis.conclusions import Bottleneck, CellSummary
-from orchestrator.analysis.figures.statements import pooled
-from orchestrator.model import Record
+from orchestrator import units
+from orchestrator.analysis.conclusions import Bottleneck
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
-    Block,
     Cell,
-    Paragraph,
     Part,
     Row,
     Section,
-    Table,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -95,6 +88,7 @@ def _evidence(bottleneck: Bottleneck, name: str) -> Cell:
     if value is None:
         return Cell("not measured", missing=True)
     text = units.format_quantity(value, _unit(name))
+    # Only beside the idle disk's does the time of an I/O say whether it waited in a queue.
     if name != "disk_await_s":
         return Cell(text)
     idle_s = bottleneck.evidence.get("idle_disk_latency_s")
@@ -110,125 +104,6 @@ def _unit(name: str) -> str:
     if name.endswith("_s"):
         return "s"
     return ""
-
-
-# ------------------------------------------------------------------ nodes
-
-# Metric → title of its column.
-_OF_NODE = {
-    "cpu_pct": "CPU",
-    "disk_read_iops": "Reads/s",
-    "disk_write_iops": "Writes/s",
-    "disk_iops": "IOPS",
-    "disk_bytes_per_s": "Bandwidth",
-    "disk_await_s": "Time per I/O",
-    "wal_disk_iops": "IOPS, WAL's disk",
-    "wal_disk_bytes_per_s": "Bandwidth, WAL's disk",
-    "wal_disk_await_s": "Time per I/O, WAL's disk",
-}
-_Node = dict[str, CellSummary]  # metric → its value
-_Nodes = Mapping[str, _Node]  # by name
-
-
-def nodes(index: ReportIndex) -> tuple[Section, ...]:
-    """Empty where no cluster had several nodes with figures of their own."""
-    parts: list[Part] = []
-    for load in index.workloads:
-        by_tier = {tier: _nodes(index, tier, load.name) for tier in index.tiers}
-        if any(len(tier_rows) > 1 for tier_rows in by_tier.values()):
-            table = _node_table(index, load.name, by_tier)
-            parts.append(Part(load.name, (table,)))
-    if not parts:
-        return ()
-    return (Section("nodes", "Each node", tuple(parts)),)
-
-
-def _nodes(index: ReportIndex, tier: str, workload: str) -> _Nodes:
-    """The nodes with figures of their own. Figures of all nodes together have the scope "all"."""
-    nodes: dict[str, _Node] = {}
-    for cell in index.verdict.cells:
-        if (cell.profile, cell.workload) != (tier, workload):
-            continue
-        if cell.scope != "all" and cell.metric in _OF_NODE:
-            nodes.setdefault(cell.scope, {})[cell.metric] = cell
-    return nodes
-
-
-def _node_table(
-    index: ReportIndex, workload: str, by_tier: Mapping[str, _Nodes]
-) -> Table:
-    rows: list[Row] = []
-    for tier, nodes in by_tier.items():
-        head = Cell(tier, tier=tier, strong=True)
-        if nodes:
-            rows.append(head)
-            rows += _node_rows(index, tier, workload, nodes)
-        else:
-            rows.append(_row_without_nodes(index, tier, workload, head))
-    about = (
-        "Means over the measured window and the repetitions. CPU is in percent of the node's "
-        "limit. The highest of a tier's nodes is bold. Each of several nodes on one disk has the "
-        "figures of the whole disk."
-    )
-    return table_of(rows, ("Node",), (about,))
-
-
-def _row_without_nodes(
-    index: ReportIndex, tier: str, workload: str, head: Cell
-) -> dict[str, Cell]:
-    lacks = Cell("missing", missing=True)
-    if index.finished(tier, workload):
-        lacks = Cell("")
-    return {"Node": head, **dict.fromkeys(_OF_NODE.values(), lacks)}
-
-
-def _node_rows(
-    index: ReportIndex, tier: str, workload: str, nodes: _Nodes
-) -> list[dict[str, Cell | str]]:
-    rows: list[dict[str, Cell | str]] = [{"Node": name} for name in nodes]
-    for metric, title in _OF_NODE.items():
-        cells = _cells_of_nodes(index, tier, workload, nodes, metric)
-        _add_column(rows, title, cells)
-    return rows
-
-
-def _add_column(
-    rows: Sequence[dict[str, Cell | str]], title: str, cells: Sequence[Cell]
-) -> None:
-    for row, cell in zip(rows, cells, strict=True):
-        row[title] = cell
-
-
-def _cells_of_nodes(
-    index: ReportIndex,
-    tier: str,
-    workload: str,
-    nodes: _Nodes,
-    metric: str,
-) -> list[Cell]:
-    """The busiest node's is strong."""
-    values = [node.get(metric) for node in nodes.values()]
-    cells = [index.value_cell(tier, workload, value) for value in values]
-    busiest = _busiest(values, cells)
-    if busiest is not None:
-        cells[busiest] = replace(cells[busiest], strong=True)
-    return cells
-
-
-def _busiest(values: Sequence[CellSummary | None], cells: Sequence[Cell]) -> int | None:
-    """The node with the highest value; None if it is the only one, or another looks the same."""
-    means: dict[int, float] = {}
-    for number, value in enumerate(values):
-        if value is not None:
-            means[number] = value.mean
-    if len(means) < 2:
-        return None
-    # Of nodes with the same value the last.
-    busiest = max(reversed(means), key=means.__getitem__)
-    texts = [cell.text for cell in cells]
-    if texts.count(texts[busiest]) > 1:
-        return None
-    return busiest
 
 
 # ------------------------------------------------------------------ counted in several places
@@ -315,109 +190,3 @@ def _counted(
         return {"Tier": Cell(tier, tier=tier), **cells}
 
     return list(index.rows(row))
-
-
-# ------------------------------------------------------------------ statements
-
-_OF_STATEMENT = {
-    "calls": "Calls/s",
-    "ms": "Mean, ms",
-    "read_ms": "Reading, ms",
-    "share": "Of all time, %",
-    "blocks_read": "Blocks read per call",
-    "wal_bytes": "Bytes of WAL per call",
-    "storage_requests": "Storage requests per call",
-}
-# statements, and characters of each
-_MOST = 10
-_LONGEST = 160
-
-
-def statements(index: ReportIndex) -> tuple[Section, ...]:
-    """What the servers counted of each, and why others did not; empty where none was asked."""
-    rows: list[Row] = []
-    reasons: dict[str, None] = {}
-    for load in index.workloads:
-        for tier in index.tiers:
-            records = _records(index, tier, load.name)
-            rows += _statement_rows(f"{load.name}, {tier}", records)
-            reasons |= dict.fromkeys(_reasons(records))
-    return _statement_sections(rows, reasons)
-
-
-def _records(index: ReportIndex, tier: str, workload: str) -> list[Record]:
-    return [run.record for run in index.finished(tier, workload)]
-
-
-def _statement_sections(
-    rows: Sequence[Row], reasons: Iterable[str]
-) -> tuple[Section, ...]:
-    blocks: list[Block] = []
-    if rows:
-        blocks.append(_statement_table(rows))
-    blocks += [_not_counted(reason) for reason in reasons]
-    if not blocks:
-        return ()
-    return (Section("statements", "Statements", (Part("", tuple(blocks)),)),)
-
-
-def _statement_table(rows: Sequence[Row]) -> Table:
-    about = (
-        "The statements that took most time, with their share of it. The servers counted them "
-        "over the measured windows of a tier's finished runs. Blocks read were not in the "
-        "server's own cache. `#` stands for the number that ends a name. Texts are the server's, "
-        "without constants."
-    )
-    return table_of(rows, ("Statement",), (about,))
-
-
-def _not_counted(reason: str) -> Paragraph:
-    text = (
-        f"{reason}. PostgreSQL counts statements if `shared_preload_libraries` has "
-        "`pg_stat_statements`. Set it in the profile of a cluster that is set up here. Other "
-        "clusters need its extension in their `maintenance_database` too."
-    )
-    return Paragraph(text, "Not counted")
-
-
-def _reasons(records: Sequence[Record]) -> Iterator[str]:
-    """Why servers did not count, without the address that stands in front."""
-    for record in records:
-        group = facts.group(record.facts, "statements")
-        reason = str(group.get("not_read", ""))
-        if reason:
-            yield reason.partition(": ")[2]
-
-
-def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
-    """Below the title those that took most time; nothing if none was counted."""
-    table, window_s = pooled(records)
-    if table.empty:
-        return
-    yield Cell(title, strong=True)
-    shown = _means_of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
-    for query, values in shown.iterrows():
-        yield _statement_row(str(query), values)
-
-
-def _statement_row(query: str, values: pd.Series) -> Row:
-    statement = units.shortened(query, _LONGEST)
-    row: dict[str, Cell | str] = {"Statement": statement}
-    for column, value in values.items():
-        row[str(column)] = _number(value)
-    return row
-
-
-def _means_of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
-    """Means of a call, with calls a second and the share of all time in percent."""
-    means = table.div(table["calls"], axis=0)
-    calls_per_s = table["calls"] / window_s
-    share_pct = 100 * table["ms"] / table["ms"].sum()
-    return means.assign(calls=calls_per_s, share=share_pct)[list(_OF_STATEMENT)]
-
-
-def _number(value: float) -> str:
-    """Empty instead of 0: what is 0 throughout is no column."""
-    if not value:
-        return ""
-    return units.format_number(value)

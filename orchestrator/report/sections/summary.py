@@ -45,6 +45,7 @@ def _database(index: ReportIndex) -> str:
     if cluster.database == "none":
         return "the disk alone, no database"
     version = cluster.version
+    # What ran goes before what was asked for: `latest` is no release.
     for run in index.campaign.runs:
         served = results.database(run.record).version
         if served:
@@ -60,6 +61,7 @@ def _repetitions(index: ReportIndex) -> Iterator[str]:
     plan = index.campaign.plan
     if plan.repetitions <= 1:
         return
+    # With `--until decided` a workload ends as soon as its answer is proven.
     least = min(repetitions(plan, workload.name) for workload in plan.workloads)
     if least < plan.repetitions:
         yield f"{least} to {plan.repetitions} repetitions"
@@ -183,6 +185,7 @@ def _runs_of_baseline(
     index: ReportIndex, summaries: Iterable[CellSummary | None]
 ) -> str:
     """How many runs the baseline has, by the metric that most of its runs have."""
+    # A run of too few transactions has a throughput and no p99.
     counts = [summary.n for summary in summaries if summary is not None]
     n = max(counts, default=0)
     if index.contenders:
@@ -227,6 +230,7 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
         return _no_change(index, contender, workload, metric)
     text = units.format_change(delta.change_pct)
     detail = wording.interval(delta) or "no interval"
+    # A tier that fell behind its load answered fewer requests: its latency is of another load.
     if delta.overloaded:
         text = "not compared"
         detail = f"overloaded: {', '.join(delta.overloaded)}"

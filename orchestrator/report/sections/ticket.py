@@ -120,6 +120,7 @@ def _standings(index: ReportIndex) -> Iterator[Part]:
 
 def _offers(index: ReportIndex) -> dict[str, Offer]:
     """Each tier with figures, as the last of the workloads has it."""
+    # Its price is the same for all of them.
     offers: dict[str, Offer] = {}
     for decision in index.verdict.decisions:
         for offer in decision.offers:
@@ -184,6 +185,7 @@ def _checks(index: ReportIndex) -> Iterator[Part]:
         fingerprints = "fingerprint.json"
         if any(index.campaign.later_fingerprints):
             fingerprints += " fingerprint-*.json"
+        # As `store.checksum` reads them, so that anybody can hold the folder against the ticket.
         how = Code(f"cat plan.json {fingerprints} runs/*/record.json | sha256sum")
         title = "SHA-256 of the campaign, in its folder"
         yield Part(title, (Paragraph(checksum), how))

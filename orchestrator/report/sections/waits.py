@@ -31,27 +31,37 @@ _ABOUT = (
 def section(index: ReportIndex) -> tuple[Section, ...]:
     """The most frequent wait events of each tier, and why others are not known; empty where no
     server was asked."""
+    blocks = tuple(_blocks(index))
+    if not blocks:
+        return ()
+    return (Section("waits", "What sessions wait for", (Part("", blocks),)),)
+
+
+def _blocks(index: ReportIndex) -> Iterator[Block]:
+    """The table; then, as far as there are any, histories that were too short, and reasons."""
     rows: list[Row] = []
     shorter: list[Paragraph] = []
     reasons: dict[str, None] = {}
+    for title, sampled in _sampled(index).items():
+        rows += _rows(title, sampled)
+        shorter += _shorter(title, sampled)
+        reasons |= dict.fromkeys(_reasons(sampled))
+    if rows:
+        yield table_of(rows, (_EVENT,), (_ABOUT,))
+    yield from shorter
+    for reason in reasons:
+        yield Paragraph(f"{reason}.", "Not known")
+
+
+def _sampled(index: ReportIndex) -> dict[str, list[Mapping[str, Any]]]:
+    """Workload and tier → what each finished run recorded of waits."""
+    by_title: dict[str, list[Mapping[str, Any]]] = {}
     for load in index.workloads:
         for tier in index.tiers:
-            sampled = []
+            sampled = by_title.setdefault(f"{load.name}, {tier}", [])
             for run in index.finished(tier, load.name):
                 sampled.append(facts.group(run.record.facts, "waits"))
-            title = f"{load.name}, {tier}"
-            rows += _rows(title, sampled)
-            shorter += _shorter(title, sampled)
-            reasons |= dict.fromkeys(_reasons(sampled))
-    blocks: list[Block] = []
-    if rows:
-        blocks.append(table_of(rows, (_EVENT,), (_ABOUT,)))
-    blocks += shorter
-    for reason in reasons:
-        blocks.append(Paragraph(f"{reason}.", "Not known"))
-    if not blocks:
-        return ()
-    return (Section("waits", "What sessions wait for", (Part("", tuple(blocks)),)),)
+    return by_title
 
 
 def _reasons(sampled: Iterable[Mapping[str, Any]]) -> Iterator[str]:
@@ -66,6 +76,7 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
     parts = [waits for waits in seen if "covered_s" in waits]
     if not parts:
         return
+    # YugabyteDB keeps sessions in a ring of a fixed size: a busy server overwrites sooner.
     shortest = min(parts, key=lambda waits: float(waits["covered_s"]))
     covered_s = shortest["covered_s"]
     window_s = shortest["window_s"]
@@ -74,15 +85,20 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
         f"In {len(parts)} of {len(seen)} runs shares are of at least the last {covered_s:.0f} s "
         f"of {window_s:.0f} s."
     )
+    yield Paragraph(text + _unknown_locks(parts), title)
+
+
+def _unknown_locks(parts: Iterable[Mapping[str, Any]]) -> str:
+    """A sentence on the runs of which too little is known; empty if there are none."""
     unknown = 0
     for waits in parts:
         unknown += not load_and_sessions.covers_window(waits)
-    if unknown:
-        text += (
-            f" In {unknown} of them waits for locks are not known: less than half of the window "
-            "was covered. A larger `ysql_yb_ash_circular_buffer_size` keeps more."
-        )
-    yield Paragraph(text, title)
+    if not unknown:
+        return ""
+    return (
+        f" In {unknown} of them waits for locks are not known: less than half of the window "
+        "was covered. A larger `ysql_yb_ash_circular_buffer_size` keeps more."
+    )
 
 
 def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
@@ -90,6 +106,7 @@ def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     shares_pct: Counter[str] = Counter()
     runs = 0
     for waits in sampled:
+        # A run without this event has 0 % of it, and counts in the mean all the same.
         runs += "events" in waits
         for event in waits.get("events", ()):
             name = f"{event['component']}: {event['event']} ({event['type']})"

@@ -9,7 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 
 
 class Gone(io.StringIO):

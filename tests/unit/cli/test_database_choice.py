@@ -19,6 +19,7 @@ import pytest
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.measure import campaign, plans
+from orchestrator.cli.prepare import first_run
 from orchestrator.databases.yugabytedb import checklist
 from orchestrator.errors import NodeError, UnavailableError
 from orchestrator.load_generators import load_generators
@@ -116,7 +117,7 @@ def go_through(
 ) -> list[str]:
     """The checklist, with these findings; what was said."""
     app = Checking(**vars(an_app(cache, engine, clock=FakeClock())), found=found)
-    list(campaign.first_run(app, None))
+    list(first_run.findings(app, None))
     return said_by(app)
 
 
@@ -145,7 +146,7 @@ def test_a_release_out_of_support_is_a_note_of_the_plan(
 def test_the_checklist_says_it_too(engine: Engine, tmp_path: Path) -> None:
     app = Checking(**vars(an_app(tmp_path, engine, clock=FakeClock())))
     app.clock.sleep(datetime(2026, 11, 29, tzinfo=UTC).timestamp())
-    list(campaign.first_run(app, versions.STUDY))
+    list(first_run.findings(app, versions.STUDY))
     assert any("past its end of life since 2025-02-16" in line for line in said_by(app))
 
 

@@ -19,7 +19,9 @@ import typer
 
 from orchestrator.cli import main
 from orchestrator.cli.common import forms
-from orchestrator.cli.common.options import Compared, Request, _options
+from orchestrator.cli.common.command_making import _options
+from orchestrator.cli.common.options import Compared, Request
+from orchestrator.cli.measure import campaign_commands
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.design import cost_limit
 from orchestrator.design.used_profiles import as_used
@@ -206,7 +208,7 @@ def cells(*effects: str) -> pytest.MarkDecorator:
 def test_every_option_of_a_campaign_has_a_row() -> None:
     assert set(TABLE) | REPORTED == {one.name for one in fields(Compared)}
     assert set(TABLE) == set(GIVEN)
-    found = {name: options(PROGRAM.commands[name]) for name in ("compare", "run")}
+    found = {name: options(PROGRAM.loaded(name)) for name in ("compare", "run")}
     own = {WORDS[option] for option in TABLE} | {"--results", "--output"}
     judged = {"--profiles", "--workloads", "--fail-if-worse", "--accept-inconclusive"}
     assert found["compare"] == own | judged
@@ -253,7 +255,7 @@ def _is_begun(request: Request) -> bool:
     app = Beginning(**vars(an_app(Path("cache"))))
     app.out.form = forms.JSON
     with pytest.raises(typer.Exit):
-        main._carry_out(app, request)
+        campaign_commands._carry_out(app, request)
     return bool(begun)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.common import options
+from orchestrator.cli.common import command_making
 from orchestrator.yugabyte import versions
 from tests.asked import commands
 
@@ -33,7 +33,7 @@ def test_something_is_said_of_each() -> None:
 
 
 def test_each_text_is_said_of_one() -> None:
-    assert set(options.help_texts().values()) <= said()
+    assert set(command_making.help_texts().values()) <= said()
 
 
 def test_a_command_may_mean_something_else() -> None:

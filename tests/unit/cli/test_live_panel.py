@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
 from orchestrator.cli.common.live_panel import panel, sparkline
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.cli.measure import live_view
 from orchestrator.model import Node, Plan, Sample
 from orchestrator.run import live_state

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.common.app import sweeping
+from orchestrator.cli.common.teardown import sweeping
 from orchestrator.run import experiment
 from orchestrator.system import store
 from tests.fake_parts import DOWN, fake_parts

@@ -11,7 +11,8 @@ import pytest
 import typer
 
 from orchestrator.cli import main
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
 from tests import ROOT
 from tests.apps import an_app, tierbench

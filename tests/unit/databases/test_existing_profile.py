@@ -17,7 +17,7 @@ import pytest
 
 from orchestrator.cli.common.options import Request
 from orchestrator.cli.main import exit_code
-from orchestrator.cli.measure import campaign, plans
+from orchestrator.cli.measure import calibrate, plans
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.collectors.dry import DryCollector
 from orchestrator.databases.existing import (
@@ -258,7 +258,7 @@ def test_its_disks_cannot_be_measured_by_themselves(
 def test_calibrating_it_says_that_nothing_can_be_measured(tmp_path: Path) -> None:
     (name,) = request(tmp_path).profiles
     with pytest.raises(UsageError, match="existing cluster"):
-        campaign.calibrate(an_app(tmp_path), name, "smoke", False, False)
+        calibrate.disk_check(an_app(tmp_path), name, "smoke", False, False)
 
 
 # ------------------------------------------------------------------ nothing is asked of us

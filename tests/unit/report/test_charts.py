@@ -17,7 +17,12 @@ from orchestrator.model import Measurement, Objective, Record
 from orchestrator.report.blocks import Chart, Charts, Measure
 from orchestrator.report.charts import charts, series
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import latency, over_time, price_charts
+from orchestrator.report.sections import (
+    latency,
+    over_time,
+    over_time_charts,
+    price_charts,
+)
 from orchestrator.tier import Burst
 from tests import report_verdicts
 from tests.campaign_tables import held, sampled_in
@@ -196,7 +201,7 @@ def test_chart_draws_each_run_with_its_cap_and_warm_up() -> None:
     )
     limits = {1100.0: "cap of premium: 1,100"}
     rates = series.Series(table, 1)
-    svg = over_time.over_time("insert", IOPS, rates, ["premium"], limits).svg
+    svg = over_time_charts.over_time("insert", IOPS, rates, ["premium"], limits).svg
     assert svg.count('aria-roledescription="line mark"') == 2
     assert svg.count(f'stroke="{charts.PALETTE[0]}"') == 3  # two runs and the legend
     assert "cap of premium: 1,100" in svg
@@ -231,7 +236,7 @@ def test_a_band_for_each_tier_shows_what_was_at_its_limit_when() -> None:
     table = pd.DataFrame(
         {"seconds": [0.5, 1.5], "value": 1.0, "tier": "premium", "run": "a"}
     )
-    chart = over_time.over_time(
+    chart = over_time_charts.over_time(
         "insert", IOPS, series.Series(table, 1), ["ultra", "premium"], {}, strip=strip
     )
     assert 'fill="#882255"' in chart.svg
@@ -305,7 +310,7 @@ def test_each_node_has_a_panel_with_its_own_values() -> None:
         "node-2": pytest.approx(362.5, rel=0.02),
         "node-3": pytest.approx(725.0, rel=0.02),
     }
-    svg = over_time.by_node("insert", IOPS, iops, ["ultra"], {}).svg
+    svg = over_time_charts.by_node("insert", IOPS, iops, ["ultra"], {}).svg
     assert svg.count('aria-roledescription="line mark"') == 3
     assert [
         node for node in ("node-1", "node-2", "node-3") if f">{node}<" not in svg
@@ -489,7 +494,7 @@ def test_a_name_cannot_leave_its_expression() -> None:
     table = pd.DataFrame(
         {"seconds": [0.5, 1.5], "value": [1.0, 2.0], "tier": name, "run": "r"}
     )
-    drawn = over_time.over_time(
+    drawn = over_time_charts.over_time(
         "w", Measure("m", "f", "T", "u"), series.Series(table, 1), [name], {}
     )
     assert drawn.live

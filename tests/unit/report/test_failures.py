@@ -13,7 +13,8 @@ from orchestrator.metrics import measured
 from orchestrator.model import Measurement, Record
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections.measured import by_class, failures
+from orchestrator.report.sections import failures
+from orchestrator.report.sections.failures import by_class
 from tests.campaigns import build_campaign
 
 ERRORS = [
@@ -63,7 +64,7 @@ def campaign() -> Results:
 
 
 def tables(campaign: Results) -> list[Table | Paragraph]:
-    (section,) = failures(ReportIndex(campaign, judge(campaign)))
+    (section,) = failures.section(ReportIndex(campaign, judge(campaign)))
     return [block for part in section.parts for block in part.blocks]  # type: ignore[misc]
 
 
@@ -127,4 +128,4 @@ def test_no_error_is_said_in_a_sentence_and_others_figures_have_no_section() -> 
     assert tables(clean)[1] == Paragraph("No errors.")
     disk = tuple(replace(load, database="none") for load in clean.plan.workloads)
     alone = replace(clean, plan=replace(clean.plan, workloads=disk))
-    assert failures(ReportIndex(alone, judge(alone))) == ()
+    assert failures.section(ReportIndex(alone, judge(alone))) == ()

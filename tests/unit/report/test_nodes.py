@@ -11,7 +11,7 @@ from orchestrator.analysis.verdicts import judge
 from orchestrator.metrics import measured
 from orchestrator.report.blocks import Section, Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import resources
+from orchestrator.report.sections import nodes
 from tests.campaigns import build_campaign
 
 
@@ -41,7 +41,7 @@ def table(sections: tuple[Section, ...]) -> Table:
 
 
 def test_each_node_of_each_tier_has_a_row_under_its_tier(three: ReportIndex) -> None:
-    names = [row[0].text for row in table(resources.nodes(three)).rows]
+    names = [row[0].text for row in table(nodes.section(three)).rows]
     of_tier = ["node-1", "node-2", "node-3"]
     assert names == ["premium", *of_tier, "ultra", *of_tier]
 
@@ -49,7 +49,7 @@ def test_each_node_of_each_tier_has_a_row_under_its_tier(three: ReportIndex) -> 
 def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(
     three: ReportIndex,
 ) -> None:
-    titles = [column.title for column in table(resources.nodes(three)).columns]
+    titles = [column.title for column in table(nodes.section(three)).columns]
     assert not any("WAL" in title for title in titles)
     runs = tuple(
         replace(
@@ -68,7 +68,7 @@ def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(
         for run in three.campaign.runs
     )
     campaign = replace(three.campaign, runs=runs)
-    shown = table(resources.nodes(ReportIndex(campaign, judge(campaign))))
+    shown = table(nodes.section(ReportIndex(campaign, judge(campaign))))
     place = [column.title for column in shown.columns].index("IOPS, WAL's disk")
     assert [row[place].text for row in shown.rows[1:4]] == ["100", "200", "300"]
 
@@ -76,12 +76,10 @@ def test_the_disk_of_the_wal_has_its_columns_where_there_is_one(
 def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(
     three: ReportIndex,
 ) -> None:
-    shown, seen = table(resources.nodes(three)), set()
+    shown, seen = table(nodes.section(three)), set()
     of_tier = ["node-1", "node-2", "node-3"]
     for number, title in enumerate(column.title for column in shown.columns[1:]):
-        metric = next(
-            name for name, word in resources._OF_NODE.items() if word == title
-        )
+        metric = next(name for name, word in nodes._OF_NODE.items() if word == title)
         for first in (1, 5):
             rows = shown.rows[first : first + 3]
             marked = [row[0].text for row in rows if row[number + 1].strong]
@@ -97,7 +95,7 @@ def test_the_highest_of_a_tiers_nodes_is_marked_unless_another_looks_the_same(
 
 def test_one_node_alone_is_not_shown_again() -> None:
     campaign = built(1)
-    assert resources.nodes(ReportIndex(campaign, judge(campaign))) == ()
+    assert nodes.section(ReportIndex(campaign, judge(campaign))) == ()
 
 
 def test_a_tier_without_finished_runs_is_missing() -> None:
@@ -109,5 +107,5 @@ def test_a_tier_without_finished_runs_is_missing() -> None:
         measure_s=20.0,
         failed=[2],
     )
-    last = table(resources.nodes(ReportIndex(campaign, judge(campaign)))).rows[-1]
+    last = table(nodes.section(ReportIndex(campaign, judge(campaign)))).rows[-1]
     assert last[0].text == "ultra" and {cell.text for cell in last[1:]} == {"missing"}

@@ -16,7 +16,7 @@ from orchestrator.model import Note, Record
 from orchestrator.report.blocks import Document, Table
 from orchestrator.report.document import arrange
 from orchestrator.report.rendering.terminal import TableView
-from orchestrator.report.sections.disks import gate_table
+from orchestrator.report.sections.gates import gate_table
 from orchestrator.tier import Gate, GateCheck
 from tests.campaigns import build_campaign
 

@@ -22,7 +22,7 @@ from orchestrator.errors import RunError
 from orchestrator.model import Cluster, Endpoint, Node
 from orchestrator.report.blocks import Paragraph, Table
 from orchestrator.report.report_index import ReportIndex
-from orchestrator.report.sections import resources
+from orchestrator.report.sections import statements
 from orchestrator.run.run_context import Draft, RunContext
 from orchestrator.run.window import statements_counted
 from orchestrator.system.sql import Address
@@ -205,7 +205,7 @@ def facts(blocks: float = 0.0) -> dict[str, Any]:
 def test_the_report_has_the_runs_of_a_tier_together() -> None:
     shown = with_facts("point-select", facts(30.0), facts(50.0))
     assert pooled(run.record for run in shown.runs)[1] == 20.0
-    (section,) = resources.statements(ReportIndex(shown, judge(shown)))
+    (section,) = statements.section(ReportIndex(shown, judge(shown)))
     ((table,),) = (part.blocks for part in section.parts)
     assert isinstance(table, Table)
     titles = [column.title for column in table.columns]
@@ -227,12 +227,12 @@ def test_the_report_says_why_there_are_none_and_nothing_where_none_was_asked() -
         {"statements": {"not_read": ABSENT}},
         {"statements": {"not_read": ABSENT}},
     )
-    (section,) = resources.statements(ReportIndex(absent, judge(absent)))
+    (section,) = statements.section(ReportIndex(absent, judge(absent)))
     ((reason,),) = (part.blocks for part in section.parts)
     assert isinstance(reason, Paragraph) and reason.lead == "Not counted"
     assert reason.text.startswith('relation "pg_stat_statements" does not exist. ')
     plain = with_facts("point-select", {})
-    assert resources.statements(ReportIndex(plain, judge(plain))) == ()
+    assert statements.section(ReportIndex(plain, judge(plain))) == ()
 
 
 def test_a_statement_with_most_of_the_blocks_read_is_named_beside_a_cause_at_the_disk() -> (

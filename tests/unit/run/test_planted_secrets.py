@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.common.console import ConsoleProgress, LastingConsole
+from orchestrator.cli.common.console import LastingConsole
+from orchestrator.cli.common.progress import ConsoleProgress
 from orchestrator.cli.main import exit_code
 from orchestrator.databases.common import container_nodes
 from orchestrator.errors import NodeError, RunError, VoidError

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.common.app import TimeIsUp, sweeping
+from orchestrator.cli.common.teardown import TimeIsUp, sweeping
 from orchestrator.errors import UnavailableError
 from orchestrator.system import host
 from tests.fakes import Log, fake_world

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.common.app import sweeping
+from orchestrator.cli.common.teardown import sweeping
 from orchestrator.errors import GateError, UnavailableError
 from orchestrator.parts import Disks, NodesData
 from orchestrator.platforms import own_images

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.common.app import sweeping
+from orchestrator.cli.common.teardown import sweeping
 from orchestrator.errors import LeftBehindError, RunError
 from orchestrator.platforms.kubernetes.connection import Api
 from orchestrator.platforms.kubernetes.engine import KubernetesPlatform

@@ -1,0 +1,154 @@
+"""`tierbench run`, `compare`, `rehearse`, `resume` and `analyze`: campaigns, from a command to its
+exit code."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator import errors
+from orchestrator.cli import REHEARSALS, RESULTS
+from orchestrator.cli.common import forms
+from orchestrator.cli.common import options as asked
+from orchestrator.cli.common.command_making import takes
+from orchestrator.cli.common.options import (
+    Compared,
+    Measuring,
+    Options,
+    Request,
+    all_names,
+)
+from orchestrator.cli.measure.campaign_app import CampaignApp
+
+REHEARSED_PROFILES = ["premium", "ultra"]
+REHEARSED_WORKLOADS = ["point-select", "insert", "tpcc"]
+
+
+@takes(Options, shown_as=forms.OF_ANSWERS)
+def run(
+    app: CampaignApp,
+    options: Options,
+    profile_name: asked.ProfileName = None,
+    workload_name: asked.WorkloadName = None,
+    profiles: asked.ProfilesOption = None,
+    workloads: asked.WorkloadsOption = None,
+) -> None:
+    """One workload on one tier: start, load, warm up, measure, report, take down."""
+    names = [name for name in (profile_name, workload_name) if name]
+    pair = asked.profile_and_workload(names, all_names(profiles), all_names(workloads))
+    request = Request(
+        profiles=[pair.profile], workloads=[pair.workload], **vars(options)
+    )
+    # One tier alone decides nothing, so an open answer is no failure here.
+    _carry_out(app, replace(request, accept_inconclusive=True))
+
+
+@takes(Compared, shown_as=forms.OF_ANSWERS, repetitions=5)
+def compare(
+    app: CampaignApp,
+    options: Compared,
+    campaign_file: asked.CampaignFile = None,
+    profiles: asked.ProfilesOption = None,
+    workloads: asked.WorkloadsOption = None,
+) -> None:
+    """A whole plan: tiers × workloads × repetitions, interleaved, with deltas and a decision."""
+    request = Request(
+        profiles=all_names(profiles), workloads=all_names(workloads), **vars(options)
+    )
+    _carry_out(app, request)
+
+
+@takes(shown_as=forms.OF_ANSWERS)
+def rehearse(
+    app: CampaignApp,
+    campaign_file: asked.CampaignFile = None,
+    profiles: asked.ProfilesOption = REHEARSED_PROFILES,
+    workloads: asked.WorkloadsOption = REHEARSED_WORKLOADS,
+    scale: asked.ScaleOption = "smoke",
+    repeats: asked.RepeatsOption = 3,
+    seed: int = 1,
+    slo: asked.SloOption = None,
+    question: Annotated[str, typer.Option(metavar="SENTENCE")] = "",
+    results: asked.ResultsOption = REHEARSALS,
+) -> None:
+    """Goes through a whole campaign in seconds, without Docker: its figures are made up."""
+    sizes = Options(
+        scale=scale,
+        repetitions=repeats,
+        seed=seed,
+        slo=slo,
+        question=question,
+        results=results,
+    )
+    tiers = all_names(profiles)
+    loads = all_names(workloads)
+    request = Request(profiles=tiers, workloads=loads, **vars(sizes))
+    app.show(app.rehearse(request))
+
+
+@takes(Measuring, shown_as=forms.OF_ANSWERS)
+def resume(
+    app: CampaignApp,
+    campaign: asked.CampaignArgument,
+    options: Measuring,
+    despite: asked.DespiteOption = None,
+    fail_if_worse: bool = False,
+    accept_inconclusive: bool = False,
+) -> None:
+    """Goes on with a campaign that was ended: makes its runs that have no finished record."""
+    from orchestrator.cli.measure.campaign import resume
+    from orchestrator.cli.measure.on_end import require_confirmed
+
+    require_confirmed(app)
+    # `latest` may be another campaign when this one has ended.
+    folder = app.folder(options.results, campaign).resolve()
+    resume(app, folder, despite or (), options)
+    _show(app, folder, fail_if_worse, accept_inconclusive)
+
+
+@takes(shown_as=forms.OF_ANSWERS)
+def analyze(
+    app: CampaignApp,
+    campaign: asked.CampaignArgument,
+    slo: asked.SloOption = None,
+    results: asked.ResultsOption = RESULTS,
+) -> None:
+    """Makes verdict and report of a stored campaign again, from its files alone."""
+    app.show(app.folder(results, campaign), slo)
+
+
+def _carry_out(app: CampaignApp, request: Request) -> None:
+    from orchestrator.cli.measure import campaign, dry_run, look_ahead_shown, on_end
+
+    plan = app.plan(request)
+    if request.dry_run:
+        offline = request.offline
+        raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
+    for note in plan.notes:
+        app.progress.warn(str(note))
+    on_end.require_confirmed(app)
+    # A function, because the folder gets its name only when the campaign begins.
+    begun = campaign.begun_since_now(request.results)
+    app.campaigns.append(begun)
+    if request.on_end:
+        app.at_end.append(on_end.ending_with(app, request.on_end, begun))
+    app.progress.note(look_ahead_shown.spoken(plan))
+    folder = app.carry_out(plan, request)
+    _show(app, folder, request.fail_if_worse, request.accept_inconclusive)
+
+
+def _show(
+    app: CampaignApp, folder: Path, fail_if_worse: bool, accept_inconclusive: bool
+) -> None:
+    """Reports a campaign that was measured now; ends with its exit code."""
+    from orchestrator.analysis.answers import campaign
+
+    loaded, verdict = app.show(folder)
+    # Before "inconclusive": a tier that is proven worse fails a pipeline, whatever else is open.
+    if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
+        raise typer.Exit(errors.EXIT_WORSE)
+    answer = verdict.answer or campaign.campaign_answer(loaded, verdict)
+    undecided = campaign.is_undecided(answer)
+    if campaign.has_lost_runs(answer) or (undecided and not accept_inconclusive):
+        raise typer.Exit(errors.EXIT_INCONCLUSIVE)

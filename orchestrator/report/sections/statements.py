@@ -1,0 +1,125 @@
+"""The statements that took most time, as the servers counted them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pandas as pd
+
+from orchestrator import facts, units
+from orchestrator.analysis.figures.statements import pooled
+from orchestrator.model import Record
+from orchestrator.report.blocks import (
+    Block,
+    Cell,
+    Paragraph,
+    Part,
+    Row,
+    Section,
+    Table,
+    table_of,
+)
+from orchestrator.report.report_index import ReportIndex
+
+_OF_STATEMENT = {
+    "calls": "Calls/s",
+    "ms": "Mean, ms",
+    "read_ms": "Reading, ms",
+    "share": "Of all time, %",
+    "blocks_read": "Blocks read per call",
+    "wal_bytes": "Bytes of WAL per call",
+    "storage_requests": "Storage requests per call",
+}
+# Of each tier so many statements are shown, and so many characters of each.
+_MOST = 10
+_LONGEST = 160
+
+
+def section(index: ReportIndex) -> tuple[Section, ...]:
+    """What the servers counted of each, and why others did not; empty where none was asked."""
+    rows: list[Row] = []
+    reasons: dict[str, None] = {}
+    for load in index.workloads:
+        for tier in index.tiers:
+            records = _records(index, tier, load.name)
+            rows += _statement_rows(f"{load.name}, {tier}", records)
+            reasons |= dict.fromkeys(_reasons(records))
+    return _statement_sections(rows, reasons)
+
+
+def _records(index: ReportIndex, tier: str, workload: str) -> list[Record]:
+    return [run.record for run in index.finished(tier, workload)]
+
+
+def _statement_sections(
+    rows: Sequence[Row], reasons: Iterable[str]
+) -> tuple[Section, ...]:
+    blocks: list[Block] = []
+    if rows:
+        blocks.append(_statement_table(rows))
+    blocks += [_not_counted(reason) for reason in reasons]
+    if not blocks:
+        return ()
+    return (Section("statements", "Statements", (Part("", tuple(blocks)),)),)
+
+
+def _statement_table(rows: Sequence[Row]) -> Table:
+    about = (
+        "The statements that took most time, with their share of it. The servers counted them "
+        "over the measured windows of a tier's finished runs. Blocks read were not in the "
+        "server's own cache. `#` stands for the number that ends a name. Texts are the server's, "
+        "without constants."
+    )
+    return table_of(rows, ("Statement",), (about,))
+
+
+def _not_counted(reason: str) -> Paragraph:
+    text = (
+        f"{reason}. PostgreSQL counts statements if `shared_preload_libraries` has "
+        "`pg_stat_statements`. Set it in the profile of a cluster that is set up here. Other "
+        "clusters need its extension in their `maintenance_database` too."
+    )
+    return Paragraph(text, "Not counted")
+
+
+def _reasons(records: Sequence[Record]) -> Iterator[str]:
+    """Why servers did not count, without the address that stands in front."""
+    for record in records:
+        group = facts.group(record.facts, "statements")
+        # Without it the reason is the same for all nodes, and is said once.
+        reason = str(group.get("not_read", ""))
+        if reason:
+            yield reason.partition(": ")[2]
+
+
+def _statement_rows(title: str, records: Sequence[Record]) -> Iterator[Row]:
+    """Below the title those that took most time; nothing if none was counted."""
+    table, window_s = pooled(records)
+    if table.empty:
+        return
+    yield Cell(title, strong=True)
+    # `pooled` has them by their time, the longest first.
+    shown = _means_of_call(table, window_s).head(_MOST).rename(columns=_OF_STATEMENT)
+    for query, values in shown.iterrows():
+        yield _statement_row(str(query), values)
+
+
+def _statement_row(query: str, values: pd.Series) -> Row:
+    statement = units.shortened(query, _LONGEST)
+    row: dict[str, Cell | str] = {"Statement": statement}
+    for column, value in values.items():
+        row[str(column)] = _number(value)
+    return row
+
+
+def _means_of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
+    """Means of a call, with calls a second and the share of all time in percent."""
+    means = table.div(table["calls"], axis=0)
+    calls_per_s = table["calls"] / window_s
+    share_pct = 100 * table["ms"] / table["ms"].sum()
+    return means.assign(calls=calls_per_s, share=share_pct)[list(_OF_STATEMENT)]
+
+
+def _number(value: float) -> str:
+    """Empty instead of 0: what is 0 throughout is no column."""
+    if not value:
+        return ""
+    return units.format_number(value)
