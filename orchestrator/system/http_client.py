@@ -24,6 +24,7 @@ TIMEOUT_S = 5.0
 PUBLIC_TIMEOUT_S = 30.0
 _GRACE_S = 1.0  # for the error that says more than that the time is up
 _PIECE = 64 * 1024
+_PORTS = {"http": 80, "https": 443}
 _ODATA = "$'"
 _MIB = 2**20
 # What is longer is an error: it would fill the memory of this machine. Each is a multiple of the
@@ -127,6 +128,23 @@ def host_of(url: str) -> str:
 
 def names_a_user(url: str) -> bool:
     return "@" in urllib.parse.urlsplit(url).netloc
+
+
+def is_at(address: str, url: str) -> bool:
+    """Whether an address has the scheme, host, port and path of `url`, whatever it asks there.
+
+    A port may be written that the scheme has by itself: `https://a:443/b?c` is at `https://a/b`.
+    """
+    given = urllib.parse.urlsplit(address)
+    wanted = urllib.parse.urlsplit(url)
+    try:
+        given_port = given.port or _PORTS.get(given.scheme)
+    except ValueError:  # `:port` is none
+        return False
+    if names_a_user(address) or given_port != (wanted.port or _PORTS[wanted.scheme]):
+        return False
+    is_same_server = (given.scheme, given.hostname) == (wanted.scheme, wanted.hostname)
+    return is_same_server and given.path == wanted.path
 
 
 def hung_up(error: OSError) -> bool:

@@ -116,7 +116,7 @@ def pages(
         if not further:
             return
         # An answer must not send this program to another host, such as one of the local network.
-        if not further.startswith(url):
+        if not http_client.is_at(further, url):
             raise OSError(f"its next page is at another address: {further}")
         answer = get(further)
     raise OSError(f"more than {MAX_PAGES} pages")

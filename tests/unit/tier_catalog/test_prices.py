@@ -342,7 +342,8 @@ def test_what_is_written_is_read_again() -> None:
 
 
 def test_all_pages_are_asked_for() -> None:
-    second = f"{azure_prices.URL}:443?$skip=100"
+    # The service names the port, although https has it by itself.
+    second = "https://prices.azure.com:443/api/retail/prices?$skip=100"
     asked: list[str] = []
 
     def answer(url: str, question: object = None) -> Any:
@@ -353,6 +354,29 @@ def test_all_pages_are_asked_for() -> None:
     (question, *_) = azure_prices.questions("ukwest", "GBP", CATALOG)
     assert list(command.pages(question, azure_prices.URL, answer)) == V2_ANSWER
     assert asked == [azure_prices.URL, second]
+
+
+@pytest.mark.parametrize(
+    "further",
+    [
+        "https://prices.azure.com:8443/api/retail/prices?$skip=100",
+        "https://prices.azure.com@10.0.0.1/api/retail/prices?$skip=100",
+        "http://prices.azure.com/api/retail/prices?$skip=100",
+        "http://prices.azure.com:443/api/retail/prices?$skip=100",
+        "https://prices.azure.com/api/other?$skip=100",
+        "https://prices.azure.com:port/api/retail/prices",
+    ],
+)
+def test_a_page_at_another_address_is_not_asked_for(further: str) -> None:
+    asked: list[str] = []
+
+    def answer(url: str, _question: object = None) -> Any:
+        asked.append(url)
+        return {"Items": [], "NextPageLink": further}
+
+    with pytest.raises(OSError, match="at another address"):
+        list(command.pages({}, azure_prices.URL, answer))
+    assert asked == [azure_prices.URL]
 
 
 @pytest.mark.parametrize("answer", [{}, [], {"Items": None}])
