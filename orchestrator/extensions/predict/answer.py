@@ -223,10 +223,12 @@ def _brief(
         prices = [priced_in_words(prediction) for prediction in chosen]
         what = f"worth measuring: {'; '.join(prices)}"
         disks = "The cheapest that are"
+        figures = ""
         if len(chosen) == 1:
             disks = "The cheapest that is"
-        why = f"{disks} predicted to meet {units.listed(list(slo))}."
-        next_step = "Measure that, by the commands of `-o table` or `-o md`."
+            figures = f", with {units.listed(_figures_in_words(chosen[0]))}"
+        why = f"{disks} predicted to meet {units.listed(list(slo))}{figures}."
+        next_step = "Measure that: the box for the ticket (`-o md`) has the commands."
     how_sure = "Predicted, not measured."
     chances: list[str] = []
     for prediction in chosen:
@@ -245,6 +247,15 @@ def _brief(
         not_tested="Any of these disks.",
         next_step=next_step,
     )
+
+
+def _figures_in_words(prediction: Prediction) -> list[str]:
+    """`457/s`, `18 ms`: what is predicted of each clause of the SLO."""
+    texts: list[str] = []
+    for name, figure in prediction.figures.items():
+        unit = METRICS[name.split()[-1]].unit
+        texts.append(units.format_quantity(figure.value, unit))
+    return texts
 
 
 def doubts_in_words(predictions: Sequence[Prediction]) -> Iterator[str]:

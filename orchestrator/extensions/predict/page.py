@@ -17,7 +17,7 @@ from orchestrator.extensions.predict.answer import (
 )
 from orchestrator.extensions.predict.first_answer import choices, worth_the_price
 from orchestrator.extensions.predict.measured_cell import MeasuredCell, figure_in_short
-from orchestrator.extensions.predict.picture import picture
+from orchestrator.extensions.predict.picture import colour_order, picture
 from orchestrator.extensions.predict.prediction import named
 from orchestrator.extensions.predict.section import maps_by_price
 from orchestrator.metrics import METRICS
@@ -101,7 +101,7 @@ def document(predicted: Predicted) -> Document:
         answers=(_card(predicted, drawn),),
         verdicts=_table(predicted, predicted.shown, predicted.figure_names),
         sections=tuple(_sections(predicted)),
-        tiers=_coloured(predicted, drawn),
+        tiers=colour_order(predicted.cell, drawn),
         notice=notice,
         brief=answer.brief,
         is_example=is_example,
@@ -149,11 +149,6 @@ def _drawn(predicted: Predicted) -> list[Prediction]:
         for choice in choices(predicted.cell, predicted.predictions):
             kept.append(choice.fastest)
     return [prediction for prediction in predicted.predictions if prediction in kept]
-
-
-def _coloured(predicted: Predicted, drawn: Sequence[Prediction]) -> tuple[str, ...]:
-    """The tiers in the order of their colours, as the picture has them."""
-    return (predicted.cell.tier, *(prediction.tier for prediction in drawn))
 
 
 def _card(predicted: Predicted, drawn: Sequence[Prediction]) -> ShownAnswer:

@@ -40,7 +40,7 @@ def picture(
     axis = _axis(name)
     spec = charts.drawing(
         "tiers",
-        [row["tier"] for row in rows],
+        colour_order(cell, predictions),
         value=axis,
         labels=[row["label"] for row in rows],
         reach=[0, max(enough["to"], *(row["high"] for row in rows)) * _ROOM],
@@ -48,6 +48,13 @@ def picture(
     title = f"{axis}, predicted, of each disk, with its 90 % interval"
     tables = {"tiers": rows, "enough": [enough]}
     return charts.figure("predicted-tiers", title, spec, tables, enough["words"])
+
+
+def colour_order(
+    cell: MeasuredCell, predictions: Sequence[Prediction]
+) -> tuple[str, ...]:
+    """The tiers in the order of their colours, which tables beside the picture share."""
+    return (cell.tier, *(prediction.tier for prediction in predictions))
 
 
 def _factor(name: str) -> float:

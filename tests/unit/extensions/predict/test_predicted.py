@@ -11,9 +11,12 @@ from orchestrator.analysis.conclusions import Estimate, Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge
 from orchestrator.cli.measure import concluding
-from orchestrator.extensions.predict import section as predicted
+from orchestrator.extensions.predict import section as predicted_section
+from orchestrator.extensions.predict.page import document
+from orchestrator.extensions.predict.stored import without_slo
 from orchestrator.registry.references import CORE
 from orchestrator.report.blocks import Charts, Table
+from orchestrator.report.charts import charts
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.system import store
 from tests.campaigns import build_campaign
@@ -48,7 +51,7 @@ def campaign() -> Results:
 def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
     campaign: Results,
 ) -> None:
-    (section,) = predicted.section(ReportIndex(campaign, judge(campaign)))
+    (section,) = predicted_section.section(ReportIndex(campaign, judge(campaign)))
     table, maps = section.parts[0].blocks
     assert isinstance(table, Table) and isinstance(maps, Charts)
     texts = [[cell.text for cell in row] for row in table.rows]
@@ -66,7 +69,7 @@ def test_measured_stands_beside_predicted_and_the_map_has_all_with_a_price(
 
 def test_a_campaign_without_predictions_has_no_such_section(campaign: Results) -> None:
     bare = replace(campaign, predictions=())
-    assert predicted.section(ReportIndex(bare, judge(bare))) == ()
+    assert predicted_section.section(ReportIndex(bare, judge(bare))) == ()
 
 
 def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) -> None:
@@ -79,6 +82,22 @@ def test_they_are_stored_with_the_campaign(campaign: Results, tmp_path: Path) ->
     cut = store.load(folder)
     assert cut.predictions == ()
     assert any("predictions.json" in note.text for note in cut.plan.notes)
+
+
+def test_a_disk_has_one_colour_in_the_picture_and_the_table(campaign: Results) -> None:
+    """Of two sizes of a row at one price the picture has the first, and the table both."""
+    alike = replace(EVERY[1], tier="azure/P30:count=2")
+    known = (*EVERY[:2], alike, EVERY[2])
+    (run, *_) = [run for run in campaign.done if run.record.run.slug == RUN]
+    predicted = without_slo(campaign, run, "latest", known)
+    page = document(replace(predicted, is_of_named=True))
+    picture = page.answers[0].picture
+    assert picture is not None and picture.live is not None
+    labels = [row["label"] for row in picture.live["datasets"]["tiers"]]
+    assert labels.count("azure/P30, 135.00 USD") == 1
+    scale = picture.live["layer"][1]["encoding"]["color"]["scale"]
+    drawn = dict(zip(scale["domain"], scale["range"], strict=True))
+    assert drawn == charts.colours(page.tiers)
 
 
 def test_the_page_has_them(campaign: Results, tmp_path: Path) -> None:
