@@ -76,6 +76,7 @@ def table_of(
 
 def _is_unmeasured(contents: Collection[Cell | str]) -> bool:
     """Whether a column has no value, and not only because all runs are lost."""
+    # A column of runs that were all lost stays, because it says what was planned.
     has_no_value = all(content in _BARE for content in contents)
     is_all_lost = all(content == _LOST for content in contents)
     return has_no_value and not is_all_lost

@@ -22,6 +22,7 @@ def show(app: App, content: object, document: Document, *below: RenderableType) 
     elif app.out.form == forms.HTML:
         text = report.files_of(document, app.cache)[report.PAGE]
     if text:
+        # Past the console, which would break lines and read brackets as styles.
         streams.write_utf_8(units.printable(text))
         return
     app.out.show(content, *report.console_of(document), *below)

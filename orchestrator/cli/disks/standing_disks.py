@@ -114,6 +114,7 @@ def _cells(disk: Mapping[str, Any]) -> Sequence[str]:
 def _in_force(now: Mapping[str, float]) -> str:
     if not now:
         return ""
+    # The disk server has 0 for no limit.
     rate = "any IOPS"
     if now["iops"]:
         rate = f"{format_number(now['iops'])} IOPS"

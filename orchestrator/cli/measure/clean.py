@@ -82,6 +82,7 @@ def _clean_of(app: App, owner: str, yes: bool, dry_run: bool) -> None:
 
 def _clean(app: App, steps: _Steps, yes: bool, dry_run: bool) -> _Outcome:
     """Shows what there is, unless `yes`; removes it after asking, unless it is a dry run."""
+    # A dry run goes before --yes: who gives both wants to see first.
     if yes and not dry_run:
         return _remove(app, steps, only_list=False)
     shown = _remove(app, steps, only_list=True)

@@ -91,6 +91,7 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
         tables.append(
             _server_readings(options.prometheus, options, end_s - length_s, end_s)
         )
+    # Last, because it takes as long as --last says: a mistake in a file is told before.
     misses: list[str] = []
     if options.reads_live:
         misses = _read_live(app, options, folder, length_s, pieces)

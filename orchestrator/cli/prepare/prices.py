@@ -94,6 +94,7 @@ def _components(
     """Prices by catalog row. Raises what reading an answer of another form raises."""
     from orchestrator.tier_catalog import aws_prices, azure_prices
 
+    # Line by line, because a region's file has hundreds of megabytes.
     if provider == "aws":
         lines = http_client.public_lines(f"{url}/{region}/index.csv")
         return aws_prices.components(lines, currency, rows)

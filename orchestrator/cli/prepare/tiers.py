@@ -137,6 +137,7 @@ def set_limits(
     from orchestrator.system import store
     from orchestrator.tiers.common.emulated import disk_server, limit_changes
 
+    # A run that has ended has its limits in its record, which nothing may change.
     folder = store.unfinished_run(results, run)
     campaign = store.load(folder.parent.parent, tables=False).plan
     world = app.world(campaign.platform, campaign.placing)
@@ -167,6 +168,7 @@ def set_limits(
         )
 
     def keep(disk: str, verb: str, changed: Mapping[str, float]) -> None:
+        # Kept with its time, because figures of a window with two limits are of neither.
         change = {"time_s": world.clock.now(), "disk": disk, verb: dict(changed)}
         store.keep_limit_change(folder, change)
 

@@ -28,6 +28,7 @@ def picture(
         row = _row(index.campaign.plan.profile(tier), ceiling)
         rows.append(row)
         labels.append(row["label"])
+    # One dot alone is compared with nothing.
     if len(rows) < 2:
         return None
     highest = 0.0
@@ -55,6 +56,7 @@ def _row(profile: Profile, ceiling: matrix_laws.Ceiling) -> dict[str, Any]:
         label = f"{profile.name}, {amount}"
     row: dict[str, Any] = {"tier": profile.name, "label": label, "price": amount}
     row["value"] = ceiling.value
+    # The median of a plateau of one run has no interval.
     row["low"] = ceiling.value
     row["high"] = ceiling.value
     row["told"] = units.format_quantity(ceiling.value, _AXIS)

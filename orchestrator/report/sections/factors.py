@@ -164,6 +164,7 @@ def _changes(
     Figures of one type of its transactions are left out, unless it is the type whose latency is
     shown.
     """
+    # The loads of a factor are of one workload, so the first stands for all.
     scopes = ("all", index.latency_scope(varied.workloads[0]))
     changes: dict[tuple[str, str], Delta] = {}
     for step in tier.steps:

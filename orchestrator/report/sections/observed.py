@@ -200,6 +200,7 @@ def _first_rows(observed: AnsweredObservation) -> Sequence[CandidateAnswer]:
     worth: list[CandidateAnswer] = []
     for candidates in observed.worth.values():
         worth += candidates
+    # Answers stand from cheap to expensive.
     return worth or observed.answers[:_FEW]
 
 
