@@ -226,6 +226,7 @@ class Tier:
 
         They wait for writes of the log alone, wherever it is.
         """
+        # A commit waits for its log; pages of data are written later, and no session waits.
         if way == "write" and self.wal is not None:
             return self.wal.latency
         return self.latency

@@ -102,6 +102,7 @@ def _provisioned(meters: Meters, product: str, sku: str) -> Components:
     by_component: dict[str, Steps] = {}
     for component, (what, unit) in _METERS["of_provisioned"].items():
         steps = meters.get(Meter(product, f"{sku} {what}", unit))
+        # Without one of its parts a sum would be too low: the catalog's price stays.
         if not steps:
             return {}
         by_component[component] = steps

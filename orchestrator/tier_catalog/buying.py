@@ -145,6 +145,7 @@ def _price(row: AskedRow, limits: Limits) -> tuple[Price | None, str]:
         return None, f"No price for {asked.region} in the catalog."
     if listed is None:
         return None, "No price in the catalog."
+    # By billed capacity and by limits as bought: that is what a provider counts.
     amount = prices.monthly(
         listed,
         row.gib,
@@ -179,6 +180,8 @@ def _notes(row: AskedRow, limits: Limits, no_price: str) -> Iterator[str]:
         yield f"Documented latency: {row.kind.latency.documented}."
     if row.asked.enforcement.kind == "emulated":
         yield from latencies.notes(row.latency)
+    # The lower of both holds for all I/Os here: who
+    # reads only must know that the disk reads faster.
     if limits.write_iops and limits.write_iops != limits.iops:
         reads = f"{limits.iops or 0:,}"
         yield f"Reads {reads} and writes {limits.write_iops:,} IOPS; one total here."

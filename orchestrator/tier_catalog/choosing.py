@@ -84,6 +84,7 @@ def _mistakes(row: AskedRow, keys: Mapping[str, object]) -> list[Refusal]:
     asked = row.asked
     way = asked.enforcement
     mistakes = list(tier_keys.mistakes(keys, way.kind, way.name))
+    # A type such as `azure/premium` stands for many disks, and none of them by itself.
     if row.kind.sizes and row.size is None:
         names = ", ".join(row.kind.sizes)
         what = f"is missing: give the size, or name one of {names}"

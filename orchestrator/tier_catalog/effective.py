@@ -235,5 +235,6 @@ def _drained_after(
     # At its base rate a bucket stays as full as it is.
     if base is None or value is None or value <= base:
         return
+    # A bucket that is not drained at its own peak lasts longer: by what the lower peak takes.
     credit = limits_of.bucket(base, peak.value, peak.duration_s)
     yield credit / (value - base)

@@ -208,6 +208,7 @@ def _iops(
     if iops > high:
         what = f"{iops:,} is too many for {name} of {gib:,} GiB"
         yield "iops", f"{what}: {most} ({kind.source})"
+    # Of a large disk some services refuse fewer IOPS than its size asks for, as Azure's Ultra does.
     low = max(rule.min, math.ceil((rule.min_per_gib or 0) * gib))
     if iops < low:
         least = f"the {low:,} IOPS that {name} has at least"

@@ -165,6 +165,7 @@ def _fixed_size(
         least=size.limits,
         most=size.limits,
         burst=burst,
+        # The first is of the catalog's usual region.
         price=next(iter(size.prices or kind.prices), None),
     )
 

@@ -66,6 +66,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
     for name, components in price_list.prices.items():
         place = f"{where}: prices.{name}"
         with strict_yaml.collecting(mistakes):
+            # A name that no row has would change nothing, and nobody would see it.
             _check_row(name, components, catalog, place)
             priced = {**common, **components}
             rows[name] = strict_yaml.validate(PriceRow, place, priced, sources)

@@ -93,6 +93,7 @@ def conflicts(
     operations: float | None,
 ) -> Iterator[tuple[str, str]]:
     """Parameters of the price that would change nothing. `is_given`: the profile has a price."""
+    # Both choose among prices of the catalog, of which none counts then.
     if is_given and (region or operations is not None):
         what = "holds instead of the catalog's: leave out what chooses among those"
         yield "price", what
@@ -125,6 +126,7 @@ def unlike(stated: Sequence[tier.Price]) -> str:
             source = ""
         lists.add(_ListOfPrices(price.currency, price.region, source))
         names[f"{price.currency}, {price.region}, {price.as_of}"] = None
+    # Two prices without a region may be of two: they are compared with a caution.
     placed = all(price.region not in UNPLACED for price in stated)
     if len(lists) == 1 and placed:
         return ""
