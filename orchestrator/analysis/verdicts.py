@@ -7,6 +7,7 @@ from orchestrator.analysis import (
     comparability,
     comparisons,
     conclusions,
+    figure_pairs,
     overload,
     results,
 )
@@ -20,7 +21,7 @@ from orchestrator.analysis.conclusions import (
     ExcludedRun,
 )
 from orchestrator.analysis.decisions import decision, factors
-from orchestrator.analysis.doubts import campaign_checks, kinds, limit_checks
+from orchestrator.analysis.doubts import kinds, limit_checks, noise_floor_checks
 from orchestrator.analysis.statistics import looks, stats
 from orchestrator.analysis.telemetry.causes import bottlenecks
 from orchestrator.analysis.telemetry.causes.phrases import NO_FASTER_DISK
@@ -50,7 +51,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
         deltas=changes,
         bottlenecks=tuple(held_against(limit, decisions) for limit in limits),
         decisions=decisions,
-        doubts=(*doubts, *campaign_checks.noise_floor(changes, floor)),
+        doubts=(*doubts, *noise_floor_checks.noise_floor(changes, floor)),
         missing=missing(campaign),
         sweeps=varied["load"],
         noise_floor=floor,
@@ -175,7 +176,7 @@ def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
 def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, ...]:
     """The profiles `names` compared with the baseline, except stages that were taken away."""
     plan = campaign.plan
-    pairs: list[comparisons.Pair] = []
+    pairs: list[figure_pairs.Pair] = []
     for workload in plan.workloads:
         # Runs without a stage (`--without`) tell what it costs, and nothing of tiers.
         if planned.lacks(workload):
@@ -190,7 +191,7 @@ def _compared(campaign: results.Results, names: Sequence[str]) -> tuple[Delta, .
 
 def _pairs(
     campaign: results.Results, workload: str, contender: str
-) -> Iterator[comparisons.Pair]:
+) -> Iterator[figure_pairs.Pair]:
     """All comparisons with the baseline under one workload; none where a side has no figures."""
     baseline = campaign.plan.baseline
     left = results.finished(campaign, baseline, workload)
@@ -201,7 +202,7 @@ def _pairs(
     obstacle = comparability.obstacle([*left, *right])
     load = overload.between(baseline, left, contender, right)
     sides = (left, right)
-    for pair in comparisons.of_runs(contender, workload, sides, obstacle, share):
+    for pair in figure_pairs.of_runs(contender, workload, sides, obstacle, share):
         # Where a queue grows latency depends on how long was measured; throughput does not.
         if pair.metric.direction == "lower":
             yield replace(pair, overload=load)

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy import stats as distributions
 
-from orchestrator.analysis import comparisons
+from orchestrator.analysis import comparisons, figure_pairs
 from orchestrator.analysis.statistics import stats
 from orchestrator.metrics import METRICS
 from tests.bench.noise_shapes import SHAPES
@@ -196,7 +196,7 @@ def words(made: Sequence[Compared], n: int, *, shared: bool) -> Words:
 
 
 def _adjusted(p_values: Sequence[Array]) -> Array:
-    """As `stats.adjust_for_many`, of each campaign: comparisons × campaigns."""
+    """As `many_tests.adjust_for_many`, of each campaign: comparisons × campaigns."""
     table = np.stack(p_values, axis=1)
     count = table.shape[1]
     falling = np.argsort(-table, axis=1)
@@ -211,7 +211,7 @@ def _adjusted(p_values: Sequence[Array]) -> Array:
 
 def by_the_package(rates: Array, tails: Array, campaign: int) -> list[str]:
     """Its words about one campaign, in the order of `compared`."""
-    pairs: list[comparisons.Pair] = []
+    pairs: list[figure_pairs.Pair] = []
     for contender in range(1, rates.shape[1]):
         for figure, logs in (
             ("throughput_per_s", rates),
@@ -223,7 +223,7 @@ def by_the_package(rates: Array, tails: Array, campaign: int) -> list[str]:
             ratio = stats.ratio_of_means(left, right)
             name = str(contender)
             metric = METRICS[figure]
-            pair = comparisons.Pair(
+            pair = figure_pairs.Pair(
                 name, "w", metric, "all", left, right, ratio, "", question="w"
             )
             pairs.append(pair)

@@ -8,7 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from orchestrator import units
-from orchestrator.analysis import comparability, comparisons, results
+from orchestrator.analysis import comparisons, figure_pairs, results
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Cell, Results, RunData
 from orchestrator.analysis.statistics import across_days
@@ -63,7 +64,7 @@ def compare(
     """Every profile × workload that both have finished runs of.
 
     Margins: those of `after`, if not given. `across`: see
-    `comparability.obstacle_over_time`. `history`: other campaigns, of which those count that
+    `comparable_campaigns.obstacle_over_time`. `history`: other campaigns, of which those count that
     began before the later of both and are comparable with it, or with the other one if these
     are more.
     """
@@ -99,7 +100,7 @@ def _doubts(
     """A sentence each. `changed_disks`: the profiles of which the disk may be another one."""
     doubts = list(_apart(before, after))
     doubts += _changed_disks(changed_disks, before, after)
-    doubts += comparability.remarks(before, after)
+    doubts += comparable_campaigns.remarks(before, after)
     doubts += _limited_by_machine(before)
     doubts += _limited_by_machine(after)
     # Of one campaign, compared with itself, both sides say the same.
@@ -185,7 +186,9 @@ def _changed_disks(
     disks_before = _disks(before)
     disks_after = _disks(after)
     for name in dict.fromkeys(profiles):
-        changes = comparability.changes_of_tier(disks_before[name], disks_after[name])
+        changes = comparable_campaigns.changes_of_tier(
+            disks_before[name], disks_after[name]
+        )
         words = "; ".join(changes) or "declared alike in both"
         yield f"the disk of {name}: {words}"
 
@@ -205,7 +208,7 @@ class _FigureOverDays:
 
     profile: str
     history: int
-    pair: comparisons.Pair
+    pair: figure_pairs.Pair
 
     @property
     def has_history(self) -> bool:
@@ -222,12 +225,12 @@ def _figures(
     profile, workload = cell
     left = _sound(results.finished(before, *cell))
     right = _sound(results.finished(after, *cell))
-    obstacle = comparability.obstacle_over_time(before, after, cell, across)
+    obstacle = comparable_campaigns.obstacle_over_time(before, after, cell, across)
     # What may not be compared needs no history, and to look for it takes long.
     past: list[Sequence[RunData]] = []
     if not obstacle:
         past = _past(before, after, cell, across, history)
-    for pair in comparisons.pairs(after.name, workload, (left, right), obstacle):
+    for pair in figure_pairs.pairs(after.name, workload, (left, right), obstacle):
         days = _values_of_days(past, pair.key)
         yield _FigureOverDays(profile, len(days), _over_days(pair, days))
 
@@ -249,8 +252,8 @@ def _sound(runs: Sequence[RunData]) -> list[results.Measured]:
 
 
 def _over_days(
-    pair: comparisons.Pair, days: Sequence[tuple[float, ...]]
-) -> comparisons.Pair:
+    pair: figure_pairs.Pair, days: Sequence[tuple[float, ...]]
+) -> figure_pairs.Pair:
     """The comparison with an interval that includes differences between days, if enough days are
     known."""
     if len(days) < FEWEST_HISTORY:
@@ -290,7 +293,7 @@ def _alike(
         runs = results.finished(campaign, *cell)
         if not runs:
             continue
-        if not comparability.obstacle_over_time(campaign, like, cell, across):
+        if not comparable_campaigns.obstacle_over_time(campaign, like, cell, across):
             alike.append(runs)
     return alike
 

@@ -13,7 +13,8 @@ from operator import attrgetter
 import numpy as np
 
 from orchestrator import metrics, model
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.analysis.results import Cell, Results
 from orchestrator.analysis.statistics import across_days, stats
@@ -108,7 +109,7 @@ def trend(
     days: list[_Day] = []
     left_out = list(_copies(campaigns, in_time))
     for campaign in in_time:
-        reason = comparability.obstacle_over_time(campaign, newest, cell, across)
+        reason = comparable_campaigns.obstacle_over_time(campaign, newest, cell, across)
         day = _Day(campaign, _values(campaign, cell, metric))
         if not day.values:
             reason = f"a run has no {metrics.METRICS[metric].title}"
@@ -197,7 +198,7 @@ def _points(days: Sequence[_Day], borders: Sequence[int]) -> Iterator[Point]:
             ci_low=mean.ci_low,
             ci_high=mean.ci_high,
             level=sum(border <= place for border in borders[:-1]),
-            revision=comparability.revision(day.campaign),
+            revision=comparable_campaigns.revision(day.campaign),
         )
 
 

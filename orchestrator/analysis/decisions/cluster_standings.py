@@ -10,7 +10,7 @@ from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.contests import Contest, standing_of, standings_of
 from orchestrator.analysis.decisions.levels import ONE_SIDED
 from orchestrator.analysis.decisions.no_contest import no_contest
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import many_tests
 
 # One more, and the level of their claims would be zero.
 MOST_WORKLOADS = 19
@@ -34,7 +34,7 @@ def standings(
     # A refused tier makes no claim. By chance that leaves out 5 % of those at the margin in each
     # workload, so the others have as much less of the level.
     alpha = ONE_SIDED * (1 - len(contests) * ONE_SIDED)
-    level = stats.level_of_claims(claimed, alpha)
+    level = many_tests.level_of_claims(claimed, alpha)
     return standings_of(p_values, level, refused)
 
 

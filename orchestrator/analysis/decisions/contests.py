@@ -27,7 +27,7 @@ from orchestrator.analysis.decisions.objective_tests import (
 from orchestrator.analysis.decisions.pairs import Comparison, ratio_of_two
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.overload import NO_RATE, Overload
-from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.statistics import looks, many_tests
 from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
 from orchestrator.design import purchase_prices
 from orchestrator.model import Doubt, Objective
@@ -269,7 +269,7 @@ def _proof(contest: Contest) -> Proof:
     # What a refused tier would have spent of the level is left to the others.
     silent = refused | claims.discarded
     claimed = [p for name, p in claims.p_values.items() if name not in silent]
-    level = stats.level_of_claims(claimed, claims.level)
+    level = many_tests.level_of_claims(claimed, claims.level)
     standings = standings_of(claims.p_values, level, refused=refused)
     return Proof(compared, tested, standings, level, failing, claims.p_values)
 
@@ -376,7 +376,7 @@ def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
     # k − 1: the larger number is what chance may choose among.
     pairs = max(count - 1, count**2 // 4)
     p_values = [comparison.p_within for comparison in comparisons]
-    return stats.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
+    return many_tests.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
 
 
 def _compared(

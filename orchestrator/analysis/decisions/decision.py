@@ -17,6 +17,7 @@ from orchestrator.analysis.decisions import (
     offers,
     reasons,
     remarks,
+    sweep_decision,
 )
 from orchestrator.analysis.decisions.candidates import Candidate
 from orchestrator.analysis.decisions.cluster_decision import decide_cluster
@@ -91,7 +92,7 @@ def _what_is_asked(campaign: Results) -> _AskedDecisions:
 def _decide_contest(contest: Contest, asked: _AskedDecisions) -> Decision:
     sweep = asked.sweeps.get(contest.workload)
     if sweep is not None and sweep.slo:
-        return load_sweeps.decide(sweep, contest)
+        return sweep_decision.decide(sweep, contest)
     return decide(contest)
 
 

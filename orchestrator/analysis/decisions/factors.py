@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator import facts
-from orchestrator.analysis import comparability, comparisons, conclusions, results
+from orchestrator.analysis import (
+    comparability,
+    comparisons,
+    conclusions,
+    figure_pairs,
+    results,
+)
 from orchestrator.analysis.conclusions import (
     Bottleneck,
     Decision,
@@ -96,12 +102,12 @@ def _per_node(values: Values, tier: str) -> dict[str, float]:
 def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
     """Each value against the first: but for the factor, their runs must be alike."""
     first, *others = values.runs(tier)
-    pairs: list[comparisons.Pair] = []
+    pairs: list[figure_pairs.Pair] = []
     for load, runs in zip(values.workloads[1:], others, strict=True):
         # Without a finished run on a side there is nothing to compare.
         if first and runs:
             obstacle = _obstacle([*first, *runs], values.factor)
-            pairs += comparisons.of_runs(
+            pairs += figure_pairs.of_runs(
                 load, load, (first, runs), obstacle, question=values.factor
             )
     plan = values.campaign.plan

@@ -10,7 +10,7 @@ from orchestrator.analysis.decisions.candidates import Candidate, in_common
 from orchestrator.analysis.decisions.contests import Contest
 from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.pairs import Comparison
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import repetitions_needed, stats
 from orchestrator.units import counted
 
 _MORE = "more repetitions are needed"
@@ -72,10 +72,10 @@ def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
     if done < 2:
         return _MORE
     # The spread of two values tells next to nothing of the noise.
-    if done < stats.LEAST_FOR_A_RANGE:
+    if done < repetitions_needed.LEAST_FOR_A_RANGE:
         return "a third repetition tells how many more it takes"
     confidence_of = partial(_confidence, contest)
-    needed = stats.repetitions_range(ratio, done, room, confidence_of)
+    needed = repetitions_needed.repetitions_range(ratio, done, room, confidence_of)
     if needed.least is None:
         return _hopeless()
     least = max(1, needed.least - done)
@@ -90,7 +90,7 @@ def _words(ratio: stats.Ratio, done: int, room: float, contest: Contest) -> str:
 
 
 def _hopeless() -> str:
-    most = stats.MAX_REPETITIONS
+    most = repetitions_needed.MAX_REPETITIONS
     too_many = f"more than {most} repetitions would be needed at this noise"
     return f"{too_many}; {_LESS_NOISE}"
 
@@ -98,7 +98,7 @@ def _hopeless() -> str:
 def _perhaps_hopeless(least: int, contest: Contest) -> str:
     """The range has no end, as few values may hide much noise."""
     parts = [
-        f"it takes {least} or more repetitions, perhaps above {stats.MAX_REPETITIONS}"
+        f"it takes {least} or more repetitions, perhaps above {repetitions_needed.MAX_REPETITIONS}"
     ]
     time = contest.effort.in_words(least, least)
     if time:

@@ -1,29 +1,18 @@
 """Doubts about a whole campaign, each with what to do about it. Pure."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from collections.abc import Callable, Mapping, Sequence
 
 from orchestrator.analysis import comparability, differences, results
-from orchestrator.analysis.conclusions import Delta
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
-from orchestrator.design import (
-    enforcement,
-    latency_quantiles,
-    purchase_prices,
-    rehearsal,
-)
+from orchestrator.design import enforcement, latency_quantiles, rehearsal
 from orchestrator.model import Doubt, Profile
-from orchestrator.tier import DiskKind, Price
-from orchestrator.tier_catalog import prices
-from orchestrator.units import format_change, gathered, listed
+from orchestrator.tier import DiskKind
+from orchestrator.units import gathered
 
 # Two repetitions answer only where tiers are far apart (docs/METHOD.md).
 GOOD_REPETITIONS = 5
-OLD_PRICE_DAYS = 365
 
 
 def rehearsed(campaign: Results) -> Doubts:
@@ -90,57 +79,6 @@ def vm_caps(campaign: Results) -> Doubts:
             yield _vm_caps_the_disk(profile.name, cap)
 
 
-# ------------------------------------------------------------------ prices
-
-
-@dataclass(frozen=True)
-class _Priced:
-    """What is bought, and its price if it has one."""
-
-    what: str
-    price: Price | None
-
-
-def old_price(campaign: Results) -> Doubts:
-    """A price of more than a year before the campaign began, or of no date."""
-    began_s = results.began_s(campaign)
-    if began_s is None:
-        return
-    today = datetime.fromtimestamp(began_s, UTC).date()
-    # The price of machines matters only where it takes part in the comparison.
-    with_vms, _, _ = purchase_prices.compare_prices(campaign.plan.tiers)
-    for profile in campaign.plan.tiers:
-        for bought in _bought(profile, with_vms):
-            if bought.price and _is_old(bought.price, today):
-                yield _old_price(bought.what, bought.price.as_of, today)
-
-
-def unverified_price(campaign: Results) -> Doubts:
-    """Prices that were read in a copy, of all tiers together."""
-    with_vms, _, _ = purchase_prices.compare_prices(campaign.plan.tiers)
-    names: list[str] = []
-    for profile in campaign.plan.tiers:
-        for bought in _bought(profile, with_vms):
-            if bought.price and bought.price.verified is False:
-                names.append(bought.what)
-    if names:
-        yield _unverified_price(names)
-
-
-def _bought(profile: Profile, with_vms: bool) -> Iterator[_Priced]:
-    yield _Priced(profile.name, profile.tier.price)
-    if profile.tier.wal:
-        yield _Priced(f"{profile.name}'s WAL", profile.tier.wal.price)
-    if with_vms:
-        yield _Priced(f"{profile.name}'s machines", profile.cluster.vm_price)
-
-
-def _is_old(price: Price, today: date) -> bool:
-    # A price without a date that can be read may be of any year.
-    read = prices.read_on(price.as_of)
-    return read is None or (today - read).days > OLD_PRICE_DAYS
-
-
 # ------------------------------------------------------------------ what was not as asked, or alike
 
 
@@ -171,60 +109,6 @@ def comparable(campaign: Results) -> Doubts:
     unknown = differences.not_known([run.record for run in campaign.done])
     if unknown:
         yield _not_compared(unknown)
-
-
-# ------------------------------------------------------------------ the noise floor
-
-
-def noise_floor(deltas: Sequence[Delta], floor: Sequence[Delta]) -> Doubts:
-    """Doubts about one tier that was measured under two names (`--aa`).
-
-    `floor`: the change of the twin against the baseline.
-    """
-    for equal in floor:
-        if _tells_apart(equal):
-            yield _equal_tiers_told_apart(_words(equal), equal.verdict)
-    within: list[str] = []
-    for equal in floor:
-        difference = format_change(equal.change_pct)
-        for delta in deltas:
-            if _is_within(delta, equal):
-                within.append(
-                    f"{_words(delta)}, where equal tiers differed by {difference}"
-                )
-    if within:
-        yield _below_the_noise_floor(within)
-
-
-def _tells_apart(delta: Delta) -> bool:
-    return delta.verdict in ("better", "worse")
-
-
-def _is_within(delta: Delta, equal: Delta) -> bool:
-    """Whether a change that counts is no larger than that of one tier under two names."""
-    if not _tells_apart(delta):
-        return False
-    figure = (delta.workload, delta.metric, delta.scope)
-    if figure != (equal.workload, equal.metric, equal.scope):
-        return False
-    return _size(delta) <= _size(equal)
-
-
-def _size(delta: Delta) -> float:
-    """How large a change is."""
-    # On logarithms, so that a ratio and its inverse are equally large.
-    ratio = 1 + delta.change_pct / 100
-    if ratio > 0:
-        return abs(math.log(ratio))
-    return math.inf
-
-
-def _words(delta: Delta) -> str:
-    scope = ""
-    if delta.scope != "all":
-        scope = f" of {delta.scope}"
-    sides = f"{delta.contender} against {delta.baseline}, {delta.workload}"
-    return f"{sides}, {delta.metric}{scope} {format_change(delta.change_pct)}"
 
 
 # ------------------------------------------------------------------ in words
@@ -301,22 +185,6 @@ def _vm_caps_the_disk(profile: str, cap: str) -> Doubt:
     )
 
 
-def _old_price(what: str, as_of: str, today: date) -> Doubt:
-    return is_only_told(
-        "old price",
-        f"the price of {what} is as of {as_of}; the campaign began on {today}",
-        advice="`tierbench prices update` asks the provider; or give `price` in the profile",
-    )
-
-
-def _unverified_price(names: Sequence[str]) -> Doubt:
-    return is_only_told(
-        "price not verified",
-        f"the price of {listed(names)} was read in somebody's copy of the provider's list",
-        advice="`tierbench prices update` asks the provider; or give `price` in the profile",
-    )
-
-
 def _fewer_nodes(note: str) -> Doubt:
     return limits_the_answer(
         "fewer nodes",
@@ -365,24 +233,6 @@ def _not_compared(unknown: Sequence[str]) -> Doubt:
         "clusters that others run may differ in more than their disks. Not known of all of "
         f"them: {'; '.join(unknown)}",
         advice="declare the same `node_exporters`, `masters` and `tservers` for each of them",
-    )
-
-
-def _equal_tiers_told_apart(change: str, verdict: str) -> Doubt:
-    return is_only_told(
-        "equal tiers told apart",
-        "this campaign found a difference between two names of one tier: "
-        f"{change}, {verdict}",
-        advice="something else than the tier changed between runs. Look for drift in the "
-        "charts, and for other work of the machine. Then measure with more repetitions",
-    )
-
-
-def _below_the_noise_floor(changes: Sequence[str]) -> Doubt:
-    return is_only_told(
-        "below the noise floor",
-        f"no larger than the difference between equal tiers: {'; '.join(changes)}",
-        advice="do not act on these changes; more repetitions narrow both intervals",
     )
 
 

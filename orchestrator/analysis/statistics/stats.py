@@ -8,7 +8,7 @@ never counted as more. NumPy and SciPy do the maths."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,15 +20,12 @@ CONFIDENCE = 0.95
 # can agree by luck, and would prove anything.
 NOISE_FLOOR = 0.005
 # A change has the noise of both sides, whose variances add up.
-_FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR
+FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR
 # Between 1, if one treatment has all the noise, and k − 1, if all k have the same: with 1.5 a claim
 # at the margin is false in 1.8 to 6.6 % of pairs (docs/research/ERROR-RATES.md).
 _FREEDOM_OF_TWO_BLOCKS = 1.5
 # Observations beyond a percentile, without which it is one or two outliers.
 MIN_BEYOND = 10
-MAX_REPETITIONS = 50
-LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
-_SPREAD_HOLDS = 0.8  # of campaigns, in which the range of the spread has the true one
 
 
 @dataclass(frozen=True)
@@ -126,7 +123,9 @@ def ratio_of_means(
     # Paired, as what slows a whole repetition down then cancels out (Student 1908). Of logarithms,
     # because noise of rates and times is proportional, and because the interval is then the same
     # whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999).
-    return _ratio_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES, confidence)
+    return _ratio_of_logs(
+        changes_by_block(baseline, contender), FLOOR_OF_CHANGES, confidence
+    )
 
 
 def _ratio_of_logs(logs: np.ndarray, floor: float, confidence: float) -> Ratio:
@@ -150,18 +149,18 @@ def ratio_beside_order(
     `first`: for each block 1 if the contender came first, −1 if the baseline did, else 0. It is the
     least squares of a line. ValueError as from `ratio_of_means`.
     """
-    logs = _changes(baseline, contender)
+    logs = changes_by_block(baseline, contender)
     order = np.asarray(first, dtype=float)
     middle = float(order.mean())
     weight = float(((order - middle) ** 2).sum())
     # An order that never changes cannot be told from the treatments.
     if weight <= 0 or logs.size <= 2:
-        return _ratio_of_logs(logs, _FLOOR_OF_CHANGES, confidence)
+        return _ratio_of_logs(logs, FLOOR_OF_CHANGES, confidence)
     slope = float(((order - middle) * logs).sum()) / weight
     off = logs - logs.mean() - slope * (order - middle)
     # The mean and the slope are fitted: each costs a degree of freedom.
     freedom = logs.size - 2
-    spread = max(math.sqrt(float((off**2).sum()) / freedom), _FLOOR_OF_CHANGES)
+    spread = max(math.sqrt(float((off**2).sum()) / freedom), FLOOR_OF_CHANGES)
     error = spread * math.sqrt(1 / logs.size + middle**2 / weight)
     # Where neither came first: the line at zero, not at the middle of the orders that there were.
     change = float(logs.mean()) - slope * middle
@@ -189,8 +188,8 @@ def ratio_of_two_blocks(
     # The mean variance of all pairs is 2 ÷ k of the sum of the variances of k treatments. Times
     # k ÷ 2 it is on average never below that of any pair, whichever treatment has the noise.
     variance = len(changes) * float(np.var(changes, ddof=1)) / 4
-    error = max(math.sqrt(variance), _FLOOR_OF_CHANGES / math.sqrt(2))
-    change = float(_changes(baseline, contender).mean())
+    error = max(math.sqrt(variance), FLOOR_OF_CHANGES / math.sqrt(2))
+    change = float(changes_by_block(baseline, contender).mean())
     return ratio_by_t(change, error, _FREEDOM_OF_TWO_BLOCKS, confidence)
 
 
@@ -213,7 +212,9 @@ def ratio_of_all(baseline: Sequence[float], contender: Sequence[float]) -> Ratio
     return Ratio(summarise(contender).mean / summarise(baseline).mean, None, None, None)
 
 
-def _changes(baseline: Sequence[float], contender: Sequence[float]) -> np.ndarray:
+def changes_by_block(
+    baseline: Sequence[float], contender: Sequence[float]
+) -> np.ndarray:
     """Logarithms of contender ÷ baseline, block by block."""
     if not baseline or len(baseline) != len(contender):
         raise ValueError("a ratio needs a value on each side of every block")
@@ -273,97 +274,3 @@ def spread_of_logs(logs: np.ndarray, floor: float = NOISE_FLOOR) -> float:
 def t_quantile(quantile: float, freedom: float) -> float:
     """Student's t quantile."""
     return distributions.t_quantile(freedom, quantile)
-
-
-def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
-    """p-values of one family of comparisons after Benjamini and Hochberg (1995). Calling those ≤ 5
-    % differences keeps the expected share of false ones among them ≤ 5 %."""
-    if not p_values:
-        return ()
-    # As scipy.stats.false_discovery_control, which takes a second to import.
-    data = np.asarray(p_values, dtype=float)
-    falling = np.argsort(data)[::-1]
-    adjusted = np.empty_like(data)
-    shares = data.size / np.arange(data.size, 0, -1)
-    adjusted[falling] = np.minimum.accumulate(data[falling] * shares).clip(0, 1)
-    return tuple(adjusted.tolist())
-
-
-def any_of(p_values: Sequence[float], family: int) -> float:
-    """The p-value of the hypothesis that all of theirs hold, after Simes (1986): the least of
-    p × family ÷ place, in rising order. `family`: how many there might be; 1 without any."""
-    ranked = enumerate(sorted(p_values), start=1)
-    return min((p * family / place for place, p in ranked), default=1.0)
-
-
-def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) -> float:
-    """The level at which claims of one family hold, by Hochberg's step-up procedure (1988). Those
-    with p at most this are made. That any of them is false has a chance of at most `alpha`. Of m:
-    alpha if all reach it, else alpha ÷ 2 for the m − 1 best if these reach that, and so on."""
-    count = len(p_values)
-    if not count:
-        return alpha
-    # From the worst claim on: if even that one reaches alpha, all of them hold at alpha.
-    falling = sorted(p_values, reverse=True)
-    for place, p_value in enumerate(falling, start=1):
-        if p_value <= alpha / place:
-            return alpha / place
-    return alpha / count
-
-
-def repetitions_to_reach(
-    baseline: Sequence[float],
-    contender: Sequence[float],
-    half_width: float,
-    confidence: float = CONFIDENCE,
-) -> int | None:
-    """Blocks with which the interval's half width, of logarithms, would be `half_width`, if the
-    noise seen so far is the true noise. None above 50, or with fewer than two blocks."""
-    if len(baseline) < 2 or half_width <= 0:
-        return None
-    spread = spread_of_logs(_changes(baseline, contender), _FLOOR_OF_CHANGES)
-
-    def same(_: int) -> float:
-        return confidence
-
-    return _repetitions_at(spread, half_width, same)
-
-
-@dataclass(frozen=True)
-class RepetitionsRange:
-    """Least and most that may be needed; None above `MAX_REPETITIONS`."""
-
-    least: int | None
-    most: int | None
-
-
-def repetitions_range(
-    ratio: Ratio, count: int, half_width: float, confidence_of: Callable[[int], float]
-) -> RepetitionsRange:
-    """Values with which the half width of an interval would be `half_width`, by the interval that
-    the standard deviation has from the `count` values of a ratio. `confidence_of`: that of the
-    interval after so many. ValueError with fewer than `LEAST_FOR_A_RANGE`."""
-    if count < LEAST_FOR_A_RANGE or ratio.error is None:
-        raise ValueError(f"{count} values tell no range")
-    freedom = ratio.freedom
-    spread = ratio.error * math.sqrt(count)
-    # The variance of normal values over the true one is chi-square by its degrees of freedom.
-    tail = (1 - _SPREAD_HOLDS) / 2
-    largest = distributions.chi_square_quantile(freedom, tail)
-    least = distributions.chi_square_quantile(freedom, 1 - tail)
-    low = spread * math.sqrt(freedom / largest)
-    high = spread * math.sqrt(freedom / least)
-    return RepetitionsRange(
-        least=_repetitions_at(low, half_width, confidence_of),
-        most=_repetitions_at(high, half_width, confidence_of),
-    )
-
-
-def _repetitions_at(
-    spread: float, half_width: float, confidence_of: Callable[[int], float]
-) -> int | None:
-    for n in range(2, MAX_REPETITIONS + 1):
-        quantile = t_quantile(0.5 + confidence_of(n) / 2, n - 1)
-        if quantile * spread / math.sqrt(n) <= half_width:
-            return n
-    return None

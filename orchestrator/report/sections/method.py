@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator
 
 from orchestrator import units
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.statistics.looks import confidence, repetitions, share
 from orchestrator.analysis.statistics.stats import CONFIDENCE
 from orchestrator.design import slo
@@ -142,7 +143,7 @@ def _about_again(campaign: results.Results) -> str:
         folder = campaign.fingerprint["directory"]
         begin = f"Given in {folder}, where its relative paths begin."
     sentences = [begin]
-    code = comparability.revision(campaign)
+    code = comparable_campaigns.revision(campaign)
     if code:
         sentences.append(f"tierbench {code} measured.")
     sentences.append(

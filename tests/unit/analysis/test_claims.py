@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import many_tests, stats
 from tests.bench import bench_blocks, bench_decisions
 from tests.bench.bench_claims import USUAL, WORST, draw, shares
 
@@ -24,7 +24,7 @@ from tests.bench.bench_claims import USUAL, WORST, draw, shares
     ],
 )
 def test_level_of_claims(p_values: list[float], level: float) -> None:
-    assert stats.level_of_claims(p_values) == pytest.approx(level)
+    assert many_tests.level_of_claims(p_values) == pytest.approx(level)
 
 
 def test_one_sided_p_values_agree_with_the_intervals() -> None:

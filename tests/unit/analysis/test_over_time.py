@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis import comparability
-from orchestrator.analysis.campaigns import over_time
+from orchestrator.analysis.campaigns import comparable_campaigns, over_time
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
@@ -401,7 +400,7 @@ def test_equal_campaigns_seldom_differ(
 
 def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
     changed = later(campaign(), 0, revision="a" * 40, revision_changed=True, host=HOST)
-    (remark, *_) = comparability.remarks(changed, changed)
+    (remark, *_) = comparable_campaigns.remarks(changed, changed)
     assert remark.startswith(
         "both were measured with changes to tierbench 0.1.0 (aaaaaaaaaaaa"
     )
@@ -409,7 +408,7 @@ def test_a_revision_with_changes_is_said_even_if_both_are_of_it() -> None:
 
 def test_what_both_sides_say_of_one_campaign_stands_there_once() -> None:
     made = over_time.compare(campaign(), campaign())
-    twice = list(comparability.remarks(campaign(), campaign()))
+    twice = list(comparable_campaigns.remarks(campaign(), campaign()))
     assert len(twice) == 2 and twice[0].startswith("not recorded in")
     assert made.doubts[1:] == (twice[0],)
 

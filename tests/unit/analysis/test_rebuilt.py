@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import comparisons
+from orchestrator.analysis import comparisons, figure_pairs
 from orchestrator.analysis.figures import rebuilt, transactions
 from orchestrator.analysis.statistics import stats
 from orchestrator.facts import GeneratorFacts
@@ -103,10 +103,10 @@ def test_tiers_are_compared_in_the_time_and_in_what_users_noticed_meanwhile() ->
         return [{(m.metric, m.scope): m for m in of.measurements} for of in own]
 
     of_both = (runs(1.0), runs(2.0))
-    pairs = list(comparisons.pairs("premium", "rebuild", of_both, ""))
+    pairs = list(figure_pairs.pairs("premium", "rebuild", of_both, ""))
     changes = {pair.key: pair.ratio.change_pct for pair in pairs}
     assert changes["rebuild_s", "all"] == pytest.approx(95, abs=6)
-    with_intervals: list[comparisons.Pair] = []
+    with_intervals: list[figure_pairs.Pair] = []
     for pair in pairs:
         ratio = stats.ratio_of_means(pair.left, pair.right, pair.confidence)
         with_intervals.append(replace(pair, ratio=ratio))

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import comparisons
+from orchestrator.analysis import figure_pairs
 from orchestrator.analysis.figures import slowed, transactions
 from orchestrator.facts import GeneratorFacts
 from orchestrator.load_generators.dry import DryGenerator
@@ -129,7 +129,7 @@ def test_tiers_are_compared_in_what_was_left_and_in_the_time_to_recover() -> Non
         return [by_key, other, by_key]
 
     share_key = ("slow_share_pct", "all")
-    pairs = list(comparisons.pairs("premium", "insert", (runs(140), runs(150)), ""))
+    pairs = list(figure_pairs.pairs("premium", "insert", (runs(140), runs(150)), ""))
     changes = {pair.key: pair.ratio.change_pct for pair in pairs}
     assert changes["recovery_s", "all"] == pytest.approx(1000)
     assert changes[share_key] == pytest.approx(0, abs=0.5)

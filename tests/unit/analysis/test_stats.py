@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.analysis.figures.counted import Counted
-from orchestrator.analysis.statistics import stats
+from orchestrator.analysis.statistics import many_tests, repetitions_needed, stats
 from orchestrator.analysis.statistics.steadiness import Steadiness, steadiness
 
 
@@ -118,10 +118,10 @@ def test_no_ratio_of_what_is_not_above_zero(bad: float) -> None:
 
 
 def test_adjusting_for_many_is_benjamini_and_hochberg() -> None:
-    assert stats.adjust_for_many([0.01, 0.04, 0.03, 0.5]) == pytest.approx(
+    assert many_tests.adjust_for_many([0.01, 0.04, 0.03, 0.5]) == pytest.approx(
         (0.04, 0.16 / 3, 0.16 / 3, 0.5)
     )
-    assert stats.adjust_for_many([]) == ()
+    assert many_tests.adjust_for_many([]) == ()
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -165,21 +165,23 @@ def test_share_of_single_values_below_a_limit(n: int, factor: float) -> None:
 
 def test_one_of_several_hypotheses_is_false() -> None:
     """Simes: the k-th smallest of n counts n ÷ k times."""
-    assert stats.any_of([0.03], 1) == 0.03
-    assert stats.any_of([0.9, 0.03, 0.9], 3) == pytest.approx(0.09)
-    assert stats.any_of([0.9, 0.03], 4) == pytest.approx(0.12)
-    assert stats.any_of([0.04, 0.03], 2) == pytest.approx(0.04)
-    assert stats.any_of([], 0) == 1.0
+    assert many_tests.any_of([0.03], 1) == 0.03
+    assert many_tests.any_of([0.9, 0.03, 0.9], 3) == pytest.approx(0.09)
+    assert many_tests.any_of([0.9, 0.03], 4) == pytest.approx(0.12)
+    assert many_tests.any_of([0.04, 0.03], 2) == pytest.approx(0.04)
+    assert many_tests.any_of([], 0) == 1.0
 
 
 def test_repetitions_to_reach_a_width() -> None:
     one, two, width = [100.0, 102.0, 98.0], [100.0, 99.0, 101.0], math.log(1.03)
     # changes of 3 % noise: t(0.975; 6) · 3.03 % / √7 = 2.80 %, and with 6 blocks 3.2 %
-    assert stats.repetitions_to_reach(one, two, width) == 7
-    assert stats.repetitions_to_reach(one, two, width, confidence=0.99) == 11
-    assert stats.repetitions_to_reach(one, two, math.log(1.4)) == 2
-    assert stats.repetitions_to_reach(one, two, 1e-6) is None
-    assert stats.repetitions_to_reach([100.0], [100.0], width) is None
+    assert repetitions_needed.repetitions_to_reach(one, two, width) == 7
+    assert (
+        repetitions_needed.repetitions_to_reach(one, two, width, confidence=0.99) == 11
+    )
+    assert repetitions_needed.repetitions_to_reach(one, two, math.log(1.4)) == 2
+    assert repetitions_needed.repetitions_to_reach(one, two, 1e-6) is None
+    assert repetitions_needed.repetitions_to_reach([100.0], [100.0], width) is None
 
 
 # ------------------------------------------------------------------ steadiness

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from orchestrator.analysis import comparisons, verdicts
+from orchestrator.analysis import comparisons, figure_pairs, verdicts
 from orchestrator.analysis.conclusions import Delta, VerdictWord
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import stats
@@ -39,10 +39,10 @@ def word(
 
 def pair(
     left: Sequence[float], right: Sequence[float], metric: str
-) -> comparisons.Pair:
+) -> figure_pairs.Pair:
     ratio = stats.ratio_of_means(left, right)
     sides = tuple(left), tuple(right)
-    return comparisons.Pair(
+    return figure_pairs.Pair(
         "ultra", "insert", METRICS[metric], "all", *sides, ratio, ""
     )
 
@@ -291,7 +291,7 @@ def test_a_tier_far_from_the_baseline_takes_nothing_from_another() -> None:
     far = pair(base, [150.0, 152.0, 149.0], "throughput_per_s")
     near = pair(base, [101.5, 102.4, 100.6], "throughput_per_s")
 
-    def word_beside(other: comparisons.Pair) -> VerdictWord:
+    def word_beside(other: figure_pairs.Pair) -> VerdictWord:
         beside = [replace(one, question="insert") for one in (equal, other)]
         return comparisons.deltas("premium", beside, 1.5, 20.0)[0].verdict
 
@@ -428,8 +428,8 @@ def test_of_tpcc_new_order_is_compared_and_the_other_types_are_not() -> None:
         ("recovery_s", "all"),
     }  # of rows, of a lost node, and of a slow disk
     scopes_of_others = ("rebuild", "slow_disk")
-    of_node = {key for key in comparisons.COMPARED if key[1] in scopes_of_others}
-    assert compared == set(comparisons.COMPARED) - others - of_node
+    of_node = {key for key in figure_pairs.COMPARED if key[1] in scopes_of_others}
+    assert compared == set(figure_pairs.COMPARED) - others - of_node
     scopes = {c.scope for c in verdicts.cells(campaign)}
     assert {"all", "new_order", "payment", "delivery"} <= scopes
 

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.analysis.decisions import decision
 from orchestrator.analysis.results import Results
-from orchestrator.analysis.statistics import looks, stats
+from orchestrator.analysis.statistics import looks, repetitions_needed, stats
 from orchestrator.design import slo
 from orchestrator.units import format_seconds
 from tests.campaigns import build_campaign
@@ -95,7 +95,7 @@ def test_the_range_of_the_spread_holds_in_four_of_five(count: int) -> None:
     import numpy as np
 
     random = np.random.default_rng(4)
-    wanted = stats.repetitions_range
+    wanted = repetitions_needed.repetitions_range
     true = 0.03 / math.sqrt(12) * 1.0
     held = 0
     for _ in range(400):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from orchestrator.analysis import comparability, results
-from orchestrator.analysis.campaigns import campaign_list
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import campaign_list, comparable_campaigns
 from orchestrator.analysis.verdicts import judge
 from orchestrator.model import Note
 from orchestrator.report import campaign_tables
@@ -35,7 +35,7 @@ def test_the_list_of_campaigns_names_the_first() -> None:
 
 
 def test_a_comparison_names_the_first() -> None:
-    remarks = list(comparability.remarks(changed(), later(MADE, 1.0)))
+    remarks = list(comparable_campaigns.remarks(changed(), later(MADE, 1.0)))
     about = [text for text in remarks if "runs/" in text or " more" in text]
     assert len(about) == 6 and about[-1].endswith("995 more")
 

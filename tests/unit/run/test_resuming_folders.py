@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.errors import UsageError
 from orchestrator.model import Plan
 from orchestrator.run import experiment
@@ -140,8 +141,8 @@ def test_a_later_campaign_is_held_against_the_machines_of_all_parts(
     go_on(make(), THERE, despite=("machine", "kernel", "code"))
     moved = store.load(folder)
     alone = replace(moved, later_fingerprints=())
-    assert list(comparability.unlike_machines(alone, alone)) == []
-    unlike = list(comparability.unlike_machines(alone, moved))
+    assert list(comparable_campaigns.unlike_machines(alone, alone)) == []
+    unlike = list(comparable_campaigns.unlike_machines(alone, moved))
     assert "machine here against here and there" in unlike
 
 

@@ -1,0 +1,190 @@
+"""Which tier to buy for a workload over several loads that has an SLO, and why. Pure."""
+
+from dataclasses import replace
+
+from orchestrator import metrics, units
+from orchestrator.analysis.conclusions import Decision
+from orchestrator.analysis.decisions import (
+    candidates,
+    contests,
+    offers,
+    reasons,
+    remarks,
+)
+from orchestrator.analysis.decisions.load_sweeps import (
+    Loads,
+    first_missed,
+    objective_tests,
+)
+from orchestrator.analysis.decisions.moot import moot
+from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.telemetry.causes.node_cause import NOT_THE_TIER
+from orchestrator.design.slo import format_objective
+
+
+def decide(loads: Loads, contest: contests.Contest) -> Decision:
+    """The cheapest tier that is enough for all loads of a sweep that has an SLO, or none with what
+    each is proven to take. Latencies say how much load a tier takes; a clause on a rate says how
+    much is needed. Without such a clause a tier is enough only if it is proven at every load of the
+    sweep; else the answer depends on the load, and is told load by load."""
+    slo = tuple(format_objective(clause) for clause in loads.slo)
+    if contest.obstacle or not contest.candidates:
+        obstacle = contest.obstacle or reasons.NO_FIGURES
+        return Decision(loads.name, None, obstacle, slo=slo)
+    enough = [tier for tier in contest.candidates if _enough(loads, tier, contest)]
+    how_far = _how_far(loads, contest)
+    if not enough:
+        return Decision(
+            loads.name,
+            None,
+            f"{_none(loads, contest)}{how_far}",
+            slo=slo,
+            missed=_missed(loads, contest),
+        )
+    tier = offers.preferred(enough, contest)
+    proven = f"{reasons.which(tier, contest)} proven to meet {units.listed(slo)}"
+    text = f"{tier.name} is the {proven}{_where(loads)}{how_far}"
+    decision = Decision(
+        loads.name,
+        tier.name,
+        reason=". ".join([text, *_beside(loads, tier, contest)]),
+        criterion="capacity at the SLO",
+        slo=slo,
+        with_vms=tier.with_vms,
+        without_prices=remarks.without_prices(tier, contest),
+        moot=moot(tier, contest, loads.slo),
+    )
+    if tier.price is None or contest.no_prices:
+        return decision
+    return replace(decision, monthly_cost=tier.monthly_cost, currency=tier.currency)
+
+
+def _enough(
+    loads: Loads, candidate: candidates.Candidate, contest: contests.Contest
+) -> bool:
+    """Whether it is proven at every load; or, where the SLO says what rate is needed, whether it is
+    proven to reach that at the highest load that it takes."""
+    tier = candidate.name
+    if _doubted(loads, tier, contest):
+        return False
+    last = len(loads.loads) - 1
+    place = _highest_load(loads, tier)
+    if place is None or not loads.rates:
+        return place == last
+    tests = objective_tests(loads, tier, place, loads.rates)
+    # The load was chosen among all by what was measured.
+    level = loads.level / len(loads.loads)
+    return all(test.p_value <= level for test in tests)
+
+
+def _highest_load(loads: Loads, tier: str) -> int | None:
+    """The place of the highest load that it takes: without clauses on latencies, of the last."""
+    if loads.latencies:
+        return loads.usable[tier].place
+    return len(loads.loads) - 1
+
+
+def _missed(loads: Loads, contest: contests.Contest) -> dict[str, str]:
+    """Tier → the clause that it is proven to miss."""
+    missed: dict[str, str] = {}
+    for tier in contest.candidates:
+        # What was missed while something else was the limit proves nothing of the tier.
+        if tier.cause in NOT_THE_TIER:
+            continue
+        clause = _missed_by(loads, tier.name)
+        if clause:
+            missed[tier.name] = clause
+    return missed
+
+
+def _missed_by(loads: Loads, tier: str) -> str:
+    """A latency at a load of the sweep. Where the SLO says which rate is needed, a rate at the
+    highest load that it takes, if the next is proven too much; or a latency at the least load."""
+    place = _highest_load(loads, tier)
+    too_much = ""
+    if loads.latencies:
+        too_much = loads.usable[tier].missed
+    if not loads.rates or place is None:
+        return too_much
+    # A higher load may still meet the latencies, and with it the rate.
+    if loads.latencies and not too_much:
+        return ""
+    return first_missed(objective_tests(loads, tier, place, loads.rates))
+
+
+def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
+    """Why the load that a tier is proven to take is not shown all the same; or an empty text."""
+    place = loads.usable[tier].place
+    if place is None:
+        return ""
+    numbers = {run.record.run.number for run in loads.runs(tier)[place]}
+    doubts = contest.doubts.get(tier, ())
+    doubt = kinds.forbidding(doubt for doubt in doubts if doubt.run in numbers)
+    if doubt is None:
+        return ""
+    return f"{doubt.text} ({doubt.kind})"
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _how_far(loads: Loads, contest: contests.Contest) -> str:
+    """Up to which load each tier is proven, and for which tiers a doubt lets nothing be shown."""
+    text = ""
+    if loads.latencies:
+        taken = [_taken(loads, tier.name) for tier in contest.candidates]
+        text = f": {units.listed(taken)}"
+    for tier in contest.candidates:
+        doubted = _doubted(loads, tier.name, contest)
+        if doubted:
+            text += f". Of {tier.name} nothing is shown: {doubted}"
+    return text
+
+
+def _taken(loads: Loads, tier: str) -> str:
+    usable = loads.usable[tier]
+    how_far = "at none"
+    if usable.place is not None:
+        how_far = f"up to {loads.words[usable.place]}"
+    if usable.stopped:
+        return f"{tier} {how_far} ({usable.stopped})"
+    return f"{tier} {how_far}"
+
+
+def _none(loads: Loads, contest: contests.Contest) -> str:
+    """A sentence: no tier is enough, and in which figure."""
+    if not loads.latencies:
+        clauses = units.listed([format_objective(clause) for clause in loads.slo])
+        return f"no tier is proven to meet {clauses}{_where(loads)}"
+    if loads.rates:
+        none = "no tier is proven to meet the whole SLO at one load"
+        return f"{none}; its latencies are met"
+    if any(loads.usable[tier.name].place is not None for tier in contest.candidates):
+        return "which tier is enough depends on the load"
+    return "no tier is proven to meet the SLO at any load of the sweep"
+
+
+def _where(loads: Loads) -> str:
+    """At which loads the SLO is met; empty if an arrival rate says which load is needed."""
+    highest = loads.words[-1]
+    if not loads.latencies:
+        return f" at {highest}"
+    if loads.rates:
+        return ""
+    return f" at every load, up to {highest}"
+
+
+def _beside(
+    loads: Loads, tier: candidates.Candidate, contest: contests.Contest
+) -> list[str]:
+    """What a reader of the answer must know besides."""
+    texts: list[str] = []
+    if not tier.profile.tier.disk.is_real:
+        texts.append(remarks.NOT_ITS_DISK)
+    if any(metrics.METRICS[clause.metric].percent for clause in loads.slo):
+        mean = "Percentiles are means of windows"
+        texts.append(f"{mean}; whether single windows keep them is not proven")
+    limits = remarks.limited_by(contest)
+    if limits:
+        texts.append(limits)
+    return texts
