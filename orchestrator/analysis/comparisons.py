@@ -20,8 +20,8 @@ from orchestrator.analysis.statistics import (
 )
 from orchestrator.units import counted, format_change, format_number
 
-# Values may agree by chance: where half of the runs are slow, two blocks are wrong in 6 %, three in
-# 5 %.
+# Values may agree by chance. Where half of the runs are slow, two blocks are wrong in 6 %, and
+# three in 5 %.
 SAME_LEAST = 3
 
 _Question = tuple[str, Key]
@@ -87,9 +87,9 @@ def _in_question(pairs: Sequence[Pair], margins: Margins) -> Counter[_Question]:
     false, so one contender alone needs no correction."""
     in_question: Counter[_Question] = Counter()
     for pair in pairs:
-        # One that equals the baseline and one that is at the margin may each have a false word of
-        # another kind, so that kinds cannot be corrected apart: contenders share the 5 %
-        # (Bonferroni), but for those that are far from the baseline.
+        # One that equals the baseline and one at the margin may have false words of unlike kinds.
+        # So kinds cannot be corrected apart. Contenders share the 5 % (Bonferroni), but for those
+        # that are far from the baseline.
         if pair.chance is not None and not pair.is_far(margins.of(pair)):
             in_question[pair.question, pair.key] += 1
     return in_question

@@ -11,7 +11,7 @@ from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
 
 # What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
-# reports first: each further comparison is one more chance of a false alarm.
+# reports first. Each further comparison is one more chance of a false alarm.
 COMPARED: tuple[Key, ...] = (
     ("throughput_per_s", "all"),
     ("nopm", "all"),
@@ -51,7 +51,7 @@ class Pair:
     overload: LatencyOutcome | None = None
     # Whether the i-th values of both sides are of one repetition.
     in_blocks: bool = True
-    # What is asked of all contenders beside one baseline, such as the workload's name; empty where
+    # What is asked of all contenders beside one baseline, such as the workload's name. Empty where
     # it is asked of this one alone.
     question: str = ""
 

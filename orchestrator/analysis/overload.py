@@ -179,7 +179,7 @@ def between(
     if overload.unproven or len(overload.always) > 1:
         reason = f"{first}; {second}: latencies cannot be told apart"
         return LatencyOutcome("inconclusive", reason, overload.tiers)
-    # Of a queue that grows no latency can be told, but that it is longer than any that was served.
+    # While a queue grows latency grows too, so it is longer than where the rate is served.
     depends = "so its latency depends on how long was measured"
     if baseline in overload.always:
         return LatencyOutcome("better", f"{first}, {depends}; {second}", overload.tiers)

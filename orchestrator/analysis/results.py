@@ -274,7 +274,7 @@ def measured_window(record: Record) -> tuple[float, float] | None:
 
 def measured_s(record: Record) -> float:
     """How long was measured of one load: as planned, or until its work was done."""
-    # A matrix measures for longer than one of its loads; work may be done before its time is over.
+    # A matrix measures for longer than one of its loads. Work may be done before its time is over.
     start_s, end_s = measured_window(record) or (0.0, math.inf)
     return min(end_s - start_s, record.workload.measure_s)
 

@@ -40,7 +40,7 @@ def judge(campaign: results.Results) -> conclusions.Verdict:
     changes = deltas(campaign)
     floor = noise_floor(campaign)
     doubts = (*kinds.find(campaign), *limit_checks.this_machine(campaign, limits))
-    # Decisions rest on what limited each tier and on doubts, but on no delta: those have another
+    # Decisions rest on what limited each tier and on doubts, but on no delta. Those have another
     # rule, for tiers beside one baseline.
     decisions, cluster = decision.decide_all(campaign, limits, doubts)
     varied = factors.concluded(campaign, limits, decisions)

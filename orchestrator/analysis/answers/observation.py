@@ -231,7 +231,7 @@ def _unseen(observed: AnsweredObservation) -> Iterator[Caution]:
     for disk in observed.disks:
         if not disk.is_fine:
             counts.append(disk.pieces)
-    # The fewer the pieces, the larger the share that may be in none of them: the worst disk counts.
+    # The fewer the pieces, the larger the share that may be in none of them. The worst disk counts.
     fewest = min(counts, default=0)
     if fewest:
         share = percent_in_words(unseen_share(fewest))

@@ -60,7 +60,7 @@ def _as_decided(
     """The clauses of a tier, in agreement with its standing."""
     if standing != "open":
         return tuple(results)
-    # All its clauses are met and it is open all the same: its runs are unfit to show that.
+    # All its clauses are met and it is open all the same. Its runs are unfit to show that.
     unfit = all(result.word == "met" for result in results)
     decided: list[SloClause] = []
     for result in results:

@@ -117,7 +117,7 @@ def _times_as_fast(change_pct: float, delta: Delta) -> float | None:
     ratio = 1 + change_pct / 100
     is_latency = delta.direction == "lower"
     is_better = delta.verdict == "better"
-    # A throughput that grows and a latency that falls mean the same, and so does the inverse of the
+    # A throughput that grows and a latency that falls mean the same. So does the inverse of the
     # slower tier's change.
     if is_latency != is_better:
         return ratio

@@ -96,7 +96,7 @@ def _word(asked: Asked, tally: Tally) -> SurenessWord:
     open beside it, every planned run left figures, and nothing makes the question moot."""
     if tally.workloads_answered < tally.workloads:
         return "partly conclusive"
-    # What is moot stands before a lost run: more runs of the kind would not make it less so.
+    # What is moot stands before a lost run. More runs of the kind would not make it less so.
     moot = _moot_word(asked)
     if moot is not None:
         return moot

@@ -72,7 +72,7 @@ def each_once(
     if not closed_loop:
         return (throughput, *latencies)
     average = LATENCIES[0]
-    # In a closed loop without think time it is sessions ÷ throughput (Little's law): to compare
+    # In a closed loop without think time it is sessions ÷ throughput (Little's law). To compare
     # both would count one figure twice.
     return (throughput, *(latency for latency in latencies if latency != average))
 

@@ -23,8 +23,8 @@ def standings(
     p_values: dict[str, float] = {}
     refused: set[str] = set()
     for tier in tiers:
-        # All claims must hold, so the worst p-value is that of the joint claim, whatever their
-        # number is (intersection-union test, Berger 1982).
+        # All claims must hold, whatever their number is. So the worst p-value is that of the joint
+        # claim (intersection-union test, Berger 1982).
         p_values[tier.name] = max(_claim(tier.name, contest) for contest in contests)
         if refusing(tier.name, contests):
             refused.add(tier.name)
@@ -32,7 +32,7 @@ def standings(
         return _without_level(p_values, refused)
     claimed = [p_value for name, p_value in p_values.items() if name not in refused]
     # A refused tier makes no claim. By chance that leaves out 5 % of those at the margin in each
-    # workload, so the others have as much less of the level.
+    # workload. The others have as much less of the level.
     alpha = ONE_SIDED * (1 - len(contests) * ONE_SIDED)
     level = many_tests.level_of_claims(claimed, alpha)
     return standings_of(p_values, level, refused)

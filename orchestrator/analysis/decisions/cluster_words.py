@@ -34,7 +34,7 @@ def why(
     if len(contests) > MOST_WORKLOADS:
         return _too_many(workloads)
     unanswered = [contest.workload for contest in contests if no_contest(contest)]
-    # A tier can be named only if every workload has an answer, so this is the reason for none.
+    # A tier can be named only if every workload has an answer. So this is why none is.
     if tier is None and unanswered:
         return _no_answer_for(workloads, unanswered)
     passed_over = tiers

@@ -372,8 +372,8 @@ def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
     """Whether a tier with these comparisons is proven to be worse than another by more than the
     margin in any of them."""
     count = len(contest.candidates)
-    # Of k tiers at most k²/4 pairs can be exactly at the margin at once, and every tier stands in
-    # k − 1: the larger number is what chance may choose among.
+    # Of k tiers at most k²/4 pairs can be exactly at the margin at once. Every tier stands in k − 1
+    # pairs. Chance may choose among the larger number.
     pairs = max(count - 1, count**2 // 4)
     p_values = [comparison.p_within for comparison in comparisons]
     return many_tests.any_of(p_values, pairs * len(contest.criteria)) <= ONE_SIDED
@@ -393,8 +393,8 @@ def _compared(
         worse = 1 - worse
     # A campaign that is judged several times has less chance for each look: p-values are raised.
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
-    # Worse than a tier that looks better than it is proves nothing, nor does being worse because
-    # this machine was the limit, which is not the disk's doing.
+    # To be worse than a tier that looks better than it is proves nothing. Nor does being worse
+    # because this machine was the limit, which is not the disk's doing.
     if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         within = 1.0
     return Comparison(candidate, other, criterion, ratio, enough, within)

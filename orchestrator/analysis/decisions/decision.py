@@ -136,7 +136,7 @@ def _none_named(contest: Contest) -> Decision:
     if margins:
         reason = f"{reason}. {margins}"
     settled_by = ""
-    # The first is what would be bought if it were enough, so its doubt is the one to settle.
+    # The first would be bought if it were enough, so its doubt is the one to settle.
     for candidate in contest.standing("open")[:1]:
         settled_by = reasons.settled_by(candidate, contest)
     return Decision(

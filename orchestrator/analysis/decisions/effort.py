@@ -36,8 +36,8 @@ class RepetitionEffort:
             repetition_s=runs * _run_s(campaign),
             looks=plan.looks,
             rented=costs.rented(plan),
-            # Costs are told for the longest time that the plan may take; it is divided by, so never
-            # 0.
+            # Costs are told for the longest time that the plan may take. At least 1, as it is
+            # divided by.
             rented_s=max(costs.most_s(plan), 1.0),
         )
 

@@ -45,7 +45,7 @@ def concluded(
 def _concluded(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> VariedWorkload:
-    # Only a load can be too much for a latency; values of other factors are decided one by one.
+    # Only a load can be too much for a latency. Values of other factors are decided one by one.
     if isinstance(values, Loads):
         latencies = values.latencies
     else:

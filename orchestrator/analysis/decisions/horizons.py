@@ -27,8 +27,7 @@ def horizons(
     for load in values.workloads:
         at_values += [answer for answer in decisions if answer.workload == load]
     # Values are gone through from the least upwards, up to the first that is not proven. In an
-    # order fixed beforehand each may be tested at the level of a single one, as loads of a sweep
-    # are.
+    # order fixed beforehand each may have the level of a single one, as in sweeps.
     standings = [_standings(decision) for decision in at_values]
     names = _tiers(standings)
     if not any(decision.slo for decision in at_values):

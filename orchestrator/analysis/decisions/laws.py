@@ -178,9 +178,9 @@ def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
 
 # ------------------------------------------------------------------ a gentle bend
 
-# What saturates, x / (x + h), has one power far below h and another far above, and no value at
-# which one becomes the other: that is no knee.
-# Where it bends, in times the least and the most of the numbers, and how many places are tried.
+# What saturates, x / (x + h), has one power far below h and another far above. At no value one
+# becomes the other, so that is no knee.
+# Where it bends, in times the least and the most of the numbers, and how many are tried.
 _BEND_BELOW = 1 / 16
 _BEND_ABOVE = 16.0
 _BENDS = 65
@@ -217,7 +217,7 @@ def _off_bend_at(x: np.ndarray, turn: np.ndarray, means: np.ndarray) -> np.ndarr
     constant = np.ones(len(means))
     terms = np.column_stack([constant, x, turn])
     fitted, *_ = np.linalg.lstsq(terms, means, rcond=None)
-    # A sharper turn than that of saturation would be a knee; the line is fitted to what is left.
+    # A sharper turn than that of saturation would be a knee. The line is fitted to what is left.
     turned_by = float(np.clip(fitted[2], -_MOST_TURN, _MOST_TURN))
     rest = means - turned_by * turn
     line = np.column_stack([constant, x])

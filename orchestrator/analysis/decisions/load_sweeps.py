@@ -23,9 +23,9 @@ from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.design.slo import format_objective
 
-# Of the highest throughput: what is above is as much. A rule on rates alone, because one on the
-# bend of the curve (Kneedle: Satopää and others 2011) needs many points, and its answer depends on
-# how far one measures.
+# Of the highest throughput: what is above is as much. A rule on rates alone: one on the bend of the
+# curve (Kneedle: Satopää and others 2011) needs many points. Its answer also depends on how far one
+# measures.
 PLATEAU = 0.95
 
 
@@ -65,8 +65,8 @@ class Loads(Values):
         families = 1
         if self.rates:
             families = 2
-        # Loads are tested in an order fixed beforehand, up to the first that fails: so the chance
-        # of any false claim is that of one (Goeman and Solari 2010), and only tiers share it.
+        # Loads are tested in an order fixed beforehand, up to the first that fails. So the chance
+        # of any false claim is that of one (Goeman and Solari 2010). Only tiers share it.
         return ONE_SIDED / len(self.campaign.plan.tiers) / families
 
     @cached_property

@@ -100,8 +100,8 @@ def objective_test(
     else:
         failing = 1 - mean.p_above
     kept, missed = looks.at_look((failing, 1 - failing), share)
-    # One missed clause is enough to refuse a tier, so what one of many may do by chance is divided.
-    # What a refused tier would have claimed goes to the claims of the others.
+    # One missed clause is enough to refuse a tier, and one of many may seem missed by chance. What
+    # a refused tier would have claimed goes to the claims of the others.
     is_missed = missed <= ONE_SIDED / family
     return ObjectiveTest(objective, mean.value, mean.low, mean.high, kept, is_missed)
 

@@ -67,14 +67,14 @@ def ratio_of_two(
     if not common.candidate:
         return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     confidence = looks.confidence(SHOWN, share)
-    # Two repetitions leave a pair one degree of freedom, which proves next to nothing: the spread
-    # of all tiers together is known a little better.
+    # Two repetitions leave a pair one degree of freedom, which proves next to nothing. That of all
+    # tiers together is known a little better.
     beside = _figures_of_the_same_two(candidate, other, criterion, tiers)
     if beside:
         return stats.ratio_of_two_blocks(
             common.other, common.candidate, beside, confidence
         )
-    # The first run of a repetition may be slow, as a machine is cold: who came first is a factor.
+    # The first run of a repetition may be slow, as a machine is cold. Who came first is a factor.
     if len(common.first) >= ORDER_REPETITIONS:
         return stats.ratio_beside_order(
             common.other, common.candidate, common.first, confidence

@@ -13,7 +13,7 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
-# Of a client's clock against ours, beyond what the readings leave open: transactions of several
+# Of a client's clock against ours, beyond what the readings leave open. Transactions of several
 # clients are put together by their times.
 CLOCK_MOVED_S = 0.010
 CLOCK_UNKNOWN_S = 0.050

@@ -58,7 +58,7 @@ def database(run: RunData, _: Totals) -> Doubts:
 def _commits_before_the_disk(run: RunData, facts: DatabaseFacts) -> Doubt:
     """A doubt about commits that are answered before they are on the disk."""
     # A database that comes so is run so: its tiers are compared as its users meet them. One that
-    # was set so, or whose commits were taken away to see what they cost, compares no tiers.
+    # was set so compares no tiers. Nor does one whose commits were taken away to see their cost.
     is_existing = results.is_existing(run.record)
     if facts.durability_as_released and run.record.profile.cluster.without != "commit":
         return _commits_not_synced(is_existing)

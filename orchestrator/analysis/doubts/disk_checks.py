@@ -20,8 +20,8 @@ from orchestrator.model import Doubt, Node, Record
 from orchestrator.units import format_change
 
 APART_PCT = 2.0  # counts of the kernel and of the disk
-# Of an emulated disk's requests, and how late answers are on average: sleeps of the kernel end 50
-# to 150 µs late, which the disk's server makes up for (docs/research/DISKS.md).
+# Of an emulated disk's requests, and how late answers are on average. The kernel's sleeps end 50 to
+# 150 µs late, for which the disk's server makes up (docs/research/DISKS.md).
 OVER_PCT = 5.0
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate

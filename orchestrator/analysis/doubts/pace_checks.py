@@ -59,7 +59,7 @@ def overloaded(run: RunData, _: Totals) -> Doubts:
     if not load_and_sessions.has_pace(record.workload):
         return
     pace = _pace(record)
-    # The built-in generator counts what it did not begin, BenchBase what was not served: a record
+    # The built-in generator counts what it did not begin, BenchBase what was not served. A record
     # has one of the two. Where all was begun and served, a queue may still have grown.
     unstarted = overload.not_begun(record)
     if unstarted:

@@ -41,7 +41,7 @@ def not_counted(run: RunData, _: Totals) -> Doubts:
 
 def _log_elsewhere(run: RunData) -> Doubts:
     """A log that grows faster than the disks that count are written."""
-    # Told by rates, because no directory tells it: `pg_wal` may be a link, and a path another one
+    # Told by rates, because no directory tells it. `pg_wal` may be a link, and a path another one
     # outside of a container.
     log_per_s = _log_bytes_per_s(run)
     nodes = _nodes_of_log(run)
@@ -63,7 +63,7 @@ def _log_bytes_per_s(run: RunData) -> float | None:
     log_bytes = facts.counter("wal_bytes")
     if begin is None or measure is None or not log_bytes:
         return None
-    # What no commit waits for the kernel writes back later, by default when it is 30 s old
+    # What no commit waits for the kernel writes back later: by default when it is 30 s old
     # (vm.dirty_expire_centisecs).
     if not facts.durable and measure.duration_s < WRITTEN_BACK_S:
         return None
@@ -113,7 +113,7 @@ def _missing_replicas(
     run: RunData, of_disks: Mapping[str, float], number: int
 ) -> Doubts:
     nodes = run.record.profile.cluster.nodes
-    # Only where each node has a copy of all rows and a disk of its own must all write as much.
+    # All must write as much only where each has a copy of all rows and its own disk.
     if not nodes == len(of_disks) == number >= ALIKE_FROM:
         return
     usual = median(of_disks.values())

@@ -45,7 +45,7 @@ def table(
         rows.append(row)
     columns = ["name", *_AXIS_COLUMNS, "in_flight", *FIGURES]
     measured = pd.DataFrame(rows, columns=columns)
-    # fio collects what is still in flight at the end all at once: that lengthens a mean by latency
+    # fio collects what is still in flight at the end all at once. That lengthens a mean by latency
     # / (2 × measured time), and leaves the median alone.
     typical_s = measured["latency_p50_s"].fillna(measured["latency_avg_s"])
     return measured.assign(typical_s=typical_s)
@@ -86,7 +86,7 @@ def ceilings(measured: pd.DataFrame, metric: str) -> dict[str, Ceiling]:
     other = "iops"
     if metric == "iops":
         other = "bytes_per_s"
-    # Near the ceiling of the other limit it is not known which of the two held a cell back.
+    # Near the other limit's ceiling it is not known which of the two held a cell back.
     is_free = measured[other] < PLATEAU * measured[other].max()
     ways = measured["read_pct"].map(way)
     highest: dict[str, Ceiling] = {}

@@ -176,8 +176,8 @@ class Window:
         begun = in_order.total - unstarted
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
-            # Of what was due and never began only a lower bound of its latency is known, and it is
-            # the slowest: a percentile that would be one of these is left out.
+            # Of what was due and never began only a lower bound of its latency is known. It is the
+            # slowest, so a percentile that would be one of these is left out.
             if enough and stats.rank(in_order.total, percent) <= begun:
                 yield measured(metric, in_order.percentile(percent), scope)
 

@@ -182,8 +182,8 @@ class Observed:
     def _is_hidden(self, caps: Sequence[RateCap]) -> bool:
         """Whether none of these is as low as one that was reached, so that what they would have
         been asked for was not seen."""
-        # What passes the larger limit first leaves a smaller one as it was: only what a larger
-        # disk would have been asked for is hidden.
+        # What passes the larger limit first leaves a smaller one as it was. Only what a larger disk
+        # would have been asked for is hidden.
         reached_caps = (*self.source, *self.reported)
         return not all(_limit_as_low(caps, reached) for reached in reached_caps)
 
@@ -192,8 +192,8 @@ class Observed:
     ) -> tuple[Word, str]:
         """The word for a purchase, with why it holds or is doubted."""
         coverage = min(demand.coverage for demand in self.demands)
-        # From what is known of the disk, to what was read, to what follows: the first that bars
-        # a word is the reason for it.
+        # From what is known of the disk, to what was read, to what follows. The first that bars a
+        # word is the reason for it.
         if purchase.lacks:
             return "cannot be told", purchase.lacks
         if coverage < LEAST_COVERAGE and self.refused:

@@ -47,7 +47,7 @@ def _disk_between_settings(
 ) -> pd.Series[int]:
     """A number for each reading: of its disk, and of the time between two settings of the clock."""
     names = [table["node"], table["device"]]
-    # Across a setting nothing is known of how long a step was; on both sides counters grow as ever.
+    # Across a setting nothing is known of how long a step was. On both sides counters grow as ever.
     part = set_back.groupby(names).cumsum()
     return table.groupby([*names, part]).ngroup()
 
@@ -87,7 +87,7 @@ def _is_there_again(
     names = [table["node"], table["device"]]
     across = table[list(QUANTITIES)].groupby(names).diff()
     most = growth.groupby(names).transform("max").fillna(0.0)
-    # If counters do not go on as before, it is not the clock: another disk has the same name.
+    # If counters do not go on as before, another disk has the same name.
     goes_on = ((across >= 0) & (across <= _AT_ONCE * (most + 1))).all(axis=1)
     breaks = (set_back & ~goes_on).groupby(names).cumsum()
     latest_s = table.groupby([*names, breaks])["time_s"].cummax()

@@ -107,8 +107,8 @@ def _by_draws(draws: _Draws, hard: Band, slack: Slack) -> Bounds:
     """Seconds were drawn: each end has a band of its own, from the spread of the draws."""
     low_queues = draws.shares_at_cap(draws.low)
     high_queues = draws.shares_at_cap(draws.high)
-    # The least is not held to the least of the hard band, which takes each I/O for one that is
-    # still made: commits that share a write leave less at the cap.
+    # The least is not held to that of the hard band, by which each I/O is still made. Commits that
+    # share a write leave less at the cap.
     queues = Band(
         least=band(low_queues, (0.0, hard.most)).least,
         most=band(high_queues, hard).most,

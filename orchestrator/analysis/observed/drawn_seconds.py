@@ -14,12 +14,12 @@ import numpy as np
 
 from orchestrator.analysis.observed.demand import QUANTITIES, READ_BYTES, Array, Demand
 
-# Of the stretches with the most similar rate, so many are drawn from; and so many draws show the
-# spread of what comes out. Tried in docs/research/OBSERVE.md.
+# So many stretches of the most similar rate are drawn from. So many draws show the spread of what
+# comes out. Tried in docs/research/OBSERVE.md.
 NEAREST = 30
 DRAWS = 8
-# Pieces, and times T that each lasts: a regime that is in none of 24 pieces at random has at most
-# 11.7 % of the time (`unseen_share`).
+# Pieces, and times T that each lasts. What is in none of 24 pieces at random has at most 11.7 % of
+# the time (`unseen_share`).
 FEWEST_PIECES = 24
 SHORTEST = 3
 # Times the least and the most of calibrated means: outside of it nothing was seen.

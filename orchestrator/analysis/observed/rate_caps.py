@@ -93,8 +93,8 @@ def asked(
     else:
         count = _count(demand, cap.counted, end)
         units = _moved_bytes(demand, cap.counted) / (unit or np.inf)
-        # Of n I/Os only the sum of bytes is known, and single ones may be below the unit:
-        # max(n, bytes ÷ unit) ≤ units < n + bytes ÷ unit.
+        # Of n I/Os only the sum of bytes is known, and single ones may be below the unit. So max(n,
+        # bytes ÷ unit) ≤ units < n + bytes ÷ unit.
         if end == "high":
             amount = count + units
         else:

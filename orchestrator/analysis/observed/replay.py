@@ -116,8 +116,8 @@ def replayed(
 def _in_turns(commits: Array, most: Array) -> Array:
     """How many writes these are, if all that come while one takes its turn share the next."""
     per_turn = commits / most
-    # One each 1 ÷ c + exp(−a ÷ c) ÷ a seconds, where c a second may be made and a come at random.
-    # The second term is how long it waits for the next where none came meanwhile.
+    # One each 1 ÷ c + exp(−a ÷ c) ÷ a seconds: c a second may be made, a come at random. The second
+    # term is how long it waits for the next where none came meanwhile.
     return commits / (per_turn + np.exp(-per_turn))
 
 
@@ -135,8 +135,8 @@ def _at_end(
     # Commits that share a write still write all their bytes.
     if cap.counted == "bytes":
         return _served(demand, cap, wanted, wanted, full=True)
-    # Counters do not say which writes are commits'. At best all are: those that wait share a
-    # write, so that only reads are done later, and credit is taken by turns.
+    # Counters do not say which writes are commits'. At best all are. Those that wait share a write,
+    # so that only reads are done later, and credit is taken by turns.
     reads = asked(demand.reads_alone, cap, unit, end, slack)
     if not cap.bucket:
         return _served(demand, cap, wanted, reads, full=True)

@@ -37,8 +37,8 @@ class _Width(NamedTuple):
 
 
 _QUANTITIES = (_Quantity("ios", "IOPS", 100.0), _Quantity("bytes", "bytes/s", 1e7))
-# Seconds at a limit vary by up to 3 %, hence the wide band. With 2.5 times as many seconds as the
-# band below 9 % of limits of the worst kind were missed (docs/research/OBSERVE.md).
+# Seconds at a limit vary by up to 3 %, hence the wide band. With 2.5 times as many seconds, 9 % of
+# limits of the worst kind were missed (docs/research/OBSERVE.md).
 _WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.0))
 # Where it is known what was in flight: `queues` takes the doubt away from loads that look so.
 _WIDTHS_WITH_QUEUES = (_Width(0.02, 5.0), _Width(0.06, 1.5))
@@ -123,7 +123,7 @@ def _largest_heap(rates: Array, tried: Array, width: _Width) -> _Heap | None:
     ends = np.searchsorted(rates, tried * (1 + width.half), "right")
     inside = ends - begins
     below = begins - np.searchsorted(rates, tried * (1 - 3 * width.half), "left")
-    # A quarter of the band's width further up, so that its own upper tail is not held against it.
+    # A quarter of its width further up: a heap's own upper tail is not held against it.
     far_above = tried * (1 + 1.5 * width.half)
     above = len(rates) - np.searchsorted(rates, far_above, "right")
     few = np.maximum(_ABOVE_OF_HEAP * inside, _ABOVE_OF_ALL * len(rates))

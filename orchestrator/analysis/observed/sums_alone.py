@@ -43,8 +43,8 @@ def hard(
 def _least_s(demand: Demand, cap: RateCap, wanted: Array) -> float:
     """What the highest of each backlog, without a bucket's credit, takes to be served."""
     starts = demand.starts
-    # Each second at the cap serves 95 % of it or more; what waits for credit waits at the base
-    # rate itself.
+    # Each second at the cap serves 95 % of it or more. What waits for credit waits at the base rate
+    # itself.
     share = AT_CAP
     if cap.bucket:
         share = 1.0

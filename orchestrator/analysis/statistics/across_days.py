@@ -85,7 +85,7 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
     """Degrees of freedom, more careful than Welch's own."""
     # The proven lower bound: those of the smaller side (Mickey and Brown 1966).
     least = float(min(counts) - 1)
-    # Welch and Satterthwaite's are too many for two to five values a side of unlike noise: with
+    # Welch and Satterthwaite's are too many for two to five values a side of unlike noise. With
     # unlike counts up to 10 % false alarms instead of 5 %, with equal ones 6 %.
     if counts[0] != counts[1]:
         return least

@@ -20,7 +20,7 @@ _POWER = 2.0
 # Shares are worked out for this chance. At higher ones they are larger, so tests at the usual 5 %
 # have a reserve, which t-tests of few values use up (tests/bench/bench_until.py).
 _CHANCE = 0.01
-# The grid on which the density of a sum is kept: beyond eight deviations nothing is left of it.
+# The grid on which the density of a sum is kept. Beyond eight deviations nothing is left of it.
 _STEPS_PER_DEVIATION = 100
 _DEVIATIONS = 8
 
@@ -35,7 +35,7 @@ def shares(first: int, most: int) -> dict[int, float]:
         return {first: 1.0}
     spread = np.sqrt(most) * _DEVIATIONS
     sums = np.linspace(-spread, spread, 2 * _STEPS_PER_DEVIATION * _DEVIATIONS + 1)
-    # Density of the sum where no look has answered yet: before the first value it is zero for sure.
+    # Density of the sum where no look has answered yet. Before the first value it is zero for sure.
     going_on = np.zeros_like(sums)
     going_on[sums.size // 2] = 1 / (sums[1] - sums[0])
     share_by_look: dict[int, float] = {}

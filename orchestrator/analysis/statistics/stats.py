@@ -16,12 +16,12 @@ import numpy as np
 from orchestrator.analysis.statistics import distributions
 
 CONFIDENCE = 0.95
-# The relative standard deviation between repetitions is never taken for less: two or three values
+# The relative standard deviation between repetitions is never taken for less. Two or three values
 # can agree by luck, and would prove anything.
 NOISE_FLOOR = 0.005
 # A change has the noise of both sides, whose variances add up.
 FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR
-# Between 1, if one treatment has all the noise, and k − 1, if all k have the same: with 1.5 a claim
+# Between 1, if one treatment has all the noise, and k − 1, if all k have the same. With 1.5 a claim
 # at the margin is false in 1.8 to 6.6 % of pairs (docs/research/ERROR-RATES.md).
 _FREEDOM_OF_TWO_BLOCKS = 1.5
 # Observations beyond a percentile, without which it is one or two outliers.
@@ -121,8 +121,8 @@ def ratio_of_means(
     there is one block. ValueError if a value is not positive and finite (such a ratio has no
     meaning), or if a side has no values or more than the other."""
     # Paired, as what slows a whole repetition down then cancels out (Student 1908). Of logarithms,
-    # because noise of rates and times is proportional, and because the interval is then the same
-    # whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999).
+    # because noise of rates and times is proportional. The interval is then the same whichever side
+    # is called the baseline (Hedges, Gurevitch and Curtis 1999).
     return _ratio_of_logs(
         changes_by_block(baseline, contender), FLOOR_OF_CHANGES, confidence
     )

@@ -12,13 +12,13 @@ import numpy as np
 
 from orchestrator.analysis.statistics.stats import CONFIDENCE, t_quantile
 
-# Seconds next to each other are not independent, as checkpoints and vacuum last for several: so
+# Seconds next to each other are not independent, as checkpoints and vacuum last for several. So
 # chance is judged by the means of ten batches (Conway 1963).
 BATCHES = 10
 # SNIA's steady state: along the fitted line (Solid State Storage Performance Test Specification
 # 2.0).
 MAX_DRIFT_PCT = 10.0
-# A drift of 10 % raises the second half by 5 %; a step in the middle shows here before it tilts the
+# A drift of 10 % raises the second half by 5 %. A step in the middle shows here before it tilts the
 # line as much.
 MAX_HALVES_PCT = 5.0
 

@@ -189,8 +189,8 @@ def _two_limits(case: _FollowedCase) -> Cause:
     return Cause("unattributed", text)
 
 
-# In this order: the first that applies decides. What would be a wrong word for what is followed
-# most comes before the question of which of two it is.
+# In this order: the first that applies decides. Cases in which what is followed most is no cause
+# come before those of two that are alike.
 _RULINGS = (
     _Ruling(_more_sessions_would_help, _too_few_sessions),
     _Ruling(_cpu_is_free, _nothing_to_name),

@@ -168,7 +168,7 @@ def wal_disk_bound(values: Evidence, node: str) -> Cause:
 
 def in_cache(values: Evidence) -> bool:
     """Whether the disk has next to nothing to do."""
-    # Asked only where sessions were seen: else a lock may hold them all, and the disk is idle too.
+    # Asked only where sessions were seen. Else a lock may hold them all, and the disk is idle too.
     if assumed(values.disk_busy_pct, if_unknown=100.0) >= IN_CACHE_PCT:
         return False
     return signs.waiting_pct(values) is None or signs.disk_is_idle(values)
@@ -296,8 +296,8 @@ def few_sessions(values: Evidence, node: str) -> Cause:
     return Cause("few_sessions", text)
 
 
-# The first that holds is the cause. Memory comes late, since a disk that reads back what memory
-# could not hold shows as pressure on memory too.
+# The first that holds is the cause. Memory comes late: a disk that reads back what it could not
+# hold shows as pressure too.
 RULES = (
     Rule(is_single_core, _single_core),
     Rule(_is_cpu_bound, cpu_bound),

@@ -27,7 +27,7 @@ def judge(values: Evidence, tier: Tier, node: str) -> Cause:
         return Cause(
             "unattributed", "Neither disk nor CPU of the database nodes was sampled."
         )
-    # A cap that binds is a limit whatever else is full: what is outside is then weighed against it.
+    # A cap that binds is a limit whatever else is full. What is outside is then weighed against it.
     outside = first_of(outside_causes.RULES, values, node)
     caps = cap_causes.cap_causes(values, tier, node)
     if caps:

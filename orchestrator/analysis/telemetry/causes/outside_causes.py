@@ -142,7 +142,7 @@ def _full_machine(values: Evidence, node: str) -> Cause:
 
 def host_disk_bound(values: Evidence) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
-    # Not known is taken for all of it: then nothing is left that this machine could be blamed for.
+    # Not known is taken for all of it. Then nothing is left that this machine could be blamed for.
     idle_s = values.idle_disk_latency_s or 0.0
     await_s = values.disk_await_s or math.inf
     held_back_pct = assumed(values.held_back_pct, if_unknown=100.0)
@@ -171,7 +171,7 @@ def slow_host_disk(values: Evidence, node: str) -> Cause:
     return Cause("machine_bound", text)
 
 
-# The first that holds is the cause: a load that asks for no more is the limit, whatever is busy.
+# The first that holds is the cause. A load that asks for no more is the limit, whatever is busy.
 RULES = (
     Rule(_all_is_served, _load_is_served),
     Rule(_is_at_ceiling, _think_time_allows_no_more),

@@ -119,7 +119,7 @@ def of_disk_itself(values: Evidence) -> str:
 
 def lower_latency(values: Evidence) -> str:
     """What helps where sessions wait for single I/Os."""
-    # More of a cap would help a little where it is full at times, or I/Os queue: that it would not
+    # More of a cap would help a little where it is full at times, or I/Os queue. That it would not
     # is then not said.
     at_times = signs.at_a_cap_pct(values) >= signs.TURN_PCT
     near_a_cap = signs.nearest_cap(values) >= signs.FREE_PCT

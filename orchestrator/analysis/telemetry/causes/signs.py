@@ -34,7 +34,7 @@ def waiting_pct(values: Evidence) -> float | None:
         return None
     reading = min(values.sessions_reading_pct or 0.0, 100.0)
     syncing = min(values.log_syncing_pct or 0.0, 100.0)
-    # A session that reads does not wait for the log: syncs count for what is left of its time.
+    # A session that reads does not wait for the log. Syncs count for what is left of its time.
     return reading + (100 - reading) * syncing / 100
 
 

@@ -33,14 +33,14 @@ def follows(values: Evidence) -> Shares:
     client = _at_the_client(values, values.sessions, seen)
     cpu = _at_the_cpu(values, values.sessions, seen, client)
     disk = _at_the_disk(values, seen, cpu)
-    # Idle sessions wait for their next statement. What is neither the load generator's doing nor
-    # waits for the node's CPU is on the way between them.
+    # Idle sessions wait for their next statement. Those who wait for neither the load generator nor
+    # the node's CPU are on the way between.
     on_network = seen.idle - client.computing - client.queued - cpu.called_idle
     weights: Shares = {}
     weights["client_bound"] = client.weight(client_use(values))
     weights["network_bound"] = on_network
     weights["cpu_bound"] = cpu.weight(_cpu_use(values))
-    # Beyond what the idle disk takes an I/O waits in a queue; the rest is its latency, which does
+    # Beyond what the idle disk takes an I/O waits in a queue. The rest is its latency, which does
     # not grow with use, and counts once.
     weights[disk.cap] = disk.queued * _slope(disk.use)
     weights["latency_bound"] = disk.in_service
@@ -121,8 +121,8 @@ def _at_the_cpu(
     on_cores = 100 * cores / sessions
     computing = min(seen.running, on_cores)
     in_queue = _queued(on_cores, cores, _cpu_use(values))
-    # A session that waits for CPU still calls itself idle if it has been sent its next statement,
-    # and reading if its read has come back: then more of them read than the disk has I/Os.
+    # A session that was sent a statement calls itself idle until it has a CPU. One whose read has
+    # come back calls itself reading: then more of them read than the disk has I/Os.
     hidden = max(0.0, in_queue - (seen.running - computing))
     called_reading = min(hidden, _reading_without_io(values, sessions, seen))
     others = called_reading + seen.idle - client.computing - client.queued

@@ -141,8 +141,7 @@ def of_pairs(pairs: Sequence[ChangePair], runs: int) -> Trials | None:
 
 def _quantile(freedom: float, limits: int) -> float:
     """Student's, with which the intervals of so many limits hold together with `CONFIDENCE`."""
-    # The limit that looks best is the one that is named, so each has its part of the level
-    # (Bonferroni).
+    # The limit that looks best is named, so each has its part of the level (Bonferroni).
     beyond = (1 - CONFIDENCE) / 2 / limits
     return stats.t_quantile(1 - beyond, freedom)
 

@@ -113,7 +113,7 @@ def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
 def _steps(readings: SampledSeries) -> Steps:
     step_s = np.diff(readings.time_s)
     growth = np.diff(readings.value)
-    # A counter that fell was reset: how much it grew is not known, so the step is left out.
+    # A counter that fell was reset. How much it grew is not known, so the step is left out.
     grew = (step_s > 0) & (growth >= 0)
     return Steps(
         end_s=readings.time_s[1:][grew],

@@ -97,7 +97,7 @@ def against_caps(
 def _median_pct(share: Array | None) -> float | None:
     if share is None:
         return None
-    # Not the mean: a pause in some of the seconds would hide a cap that is full in the others.
+    # Not the mean. A pause in some of the seconds would hide a cap that is full in the others.
     return 100 * float(np.median(share))
 
 

@@ -156,7 +156,7 @@ def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
 
 def _in_units(counted: _CountedDisk, io_unit_bytes: int) -> dict[CapName, Array]:
     """A larger I/O counts as several."""
-    # At least so many: of a second's sum some I/Os may be smaller than the unit, and count as one.
+    # At least so many. Of a second's sum some I/Os may be smaller than the unit, and count as one.
     units = counted.bytes_per_s / io_unit_bytes
     iops = np.maximum(counted.iops, units)
     return {"iops": iops, "bandwidth": counted.bytes_per_s}
@@ -200,7 +200,7 @@ def _limit(
     top = cap.of(burst)
     if top is None:
         return steady
-    # No provider tells how full a real disk's bucket is: above its base it has credit, of some
+    # No provider tells how full a real disk's bucket is. Above its base it has credit, of some
     # size.
     if tier.disk.is_real:
         has_credit = rate > (1 + BASE_TOLERANCE) * base
@@ -236,8 +236,8 @@ class _BurstBucket:
         return _Limit(caps, left_pct)
 
     def _cap(self, used: float, seconds: float, credit: float) -> float:
-        # What lasts for seconds lets the disk do its peak. With less the cap is the base and what
-        # the credit adds to it in this second, as far as it was used.
+        # What lasts for seconds lets the disk do its peak. With less the cap is the base, and what
+        # of the credit was used in this second.
         if credit >= PEAK_S * (self.top - self.base):
             return self.top
         return max(self.base, min(used, self.base + credit / seconds))
@@ -245,7 +245,7 @@ class _BurstBucket:
 
 def of_node(record: Record, rates: Mapping[Key, Steps], node: Node) -> DiskSeconds:
     """`demand` of a node's disk; empty also if it has several, each with the tier's limits."""
-    # Counters are of all disks of a node together, and the tier's limits of each: of their sum no
+    # Counters are of all disks of a node together, and the tier's limits of each. Of their sum no
     # share of a cap can be told.
     if len(node.sources.get(DISK_DEVICE, "").split()) > 1:
         rates = {}

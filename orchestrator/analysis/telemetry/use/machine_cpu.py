@@ -167,8 +167,7 @@ class Machines:
         self, busy_pct: float | None, used_pct: Mapping[str, float]
     ) -> float | None:
         """CPU that none of our nodes used. None where we may not know all of ours."""
-        # A database node that was not sampled may be there, unless each says on which of several
-        # machines it is.
+        # A database node that was not sampled may be there, unless each names its machine.
         databases = [node for node in self.nodes if node.role == "database"]
         placed = all(node.machine for node in databases)
         several = len(_hosts(self.nodes)) > 1
