@@ -7,8 +7,9 @@ Whether two campaigns may be compared is in `campaigns/comparable_campaigns`.
 from collections.abc import Sequence
 
 from orchestrator.analysis import differences
-from orchestrator.analysis.differences import Difference, Subject, Topic
+from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.results import RunData
+from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.design import factors
 
 

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from orchestrator.analysis import comparisons
 from orchestrator.analysis.campaigns import over_time, trend
-from orchestrator.analysis.comparisons import Pair
+from orchestrator.analysis.figure_pairs import Pair
 from orchestrator.analysis.statistics import across_days
 from orchestrator.metrics import METRICS
 

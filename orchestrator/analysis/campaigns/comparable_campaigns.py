@@ -9,8 +9,9 @@ from typing import Any
 
 from orchestrator.analysis import differences, results
 from orchestrator.analysis.comparability import among, obstacle
-from orchestrator.analysis.differences import Difference, Subject, Topic
+from orchestrator.analysis.differences import Difference
 from orchestrator.analysis.results import Cell, Results, RunData
+from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.design import rehearsal
 from orchestrator.facts import group
 from orchestrator.tier import Tier, as_written

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from orchestrator.analysis import comparability, differences, results
+from orchestrator.analysis import comparability, differences, results, run_values
 from orchestrator.analysis.doubts.effects import is_only_told, limits_the_answer
 from orchestrator.analysis.doubts.validity import Doubts
 from orchestrator.analysis.results import Results
@@ -106,7 +106,7 @@ def comparable(campaign: Results) -> Doubts:
         unlike = comparability.among(runs)
         if unlike:
             yield _unlike_runs(workload, differences.in_words(unlike))
-    unknown = differences.not_known([run.record for run in campaign.done])
+    unknown = run_values.not_known([run.record for run in campaign.done])
     if unknown:
         yield _not_compared(unknown)
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.analysis.campaigns import comparable_campaigns
-from orchestrator.analysis.differences import Difference, Subject, Topic, between
+from orchestrator.analysis.differences import Difference, between
 from orchestrator.analysis.results import Results
+from orchestrator.analysis.subjects import Subject, Topic
 from orchestrator.model import ClusterSpec, NodeSize, Record
 from tests.campaign_tables import GIB
 from tests.campaigns import build_campaign, build_tier

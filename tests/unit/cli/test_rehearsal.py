@@ -11,7 +11,7 @@ from rich.console import Console
 
 from orchestrator import report
 from orchestrator.analysis.answers.campaign import is_undecided
-from orchestrator.analysis.comparability import obstacle_over_time
+from orchestrator.analysis.campaigns.comparable_campaigns import obstacle_over_time
 from orchestrator.analysis.conclusions import Verdict
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.verdicts import judge

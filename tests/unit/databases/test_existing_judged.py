@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis import differences, results
+from orchestrator.analysis import results, run_values
 from orchestrator.analysis.doubts.kinds import find, of_run
 from orchestrator.analysis.doubts.written_checks import not_counted
 from orchestrator.analysis.results import Results, RunData
@@ -150,8 +150,8 @@ def test_every_machine_and_all_settings_of_clusters_of_others_are_compared(
 def test_what_was_not_seen_of_a_cluster_is_no_difference_but_a_doubt() -> None:
     seen, blind = observed((8, GIB)), observed((None, None), settings={})
     assert phrases(seen, blind) == ()
-    assert differences.not_known((seen, seen)) == ()
-    assert differences.not_known((seen, blind)) == (
+    assert run_values.not_known((seen, seen)) == ()
+    assert run_values.not_known((seen, blind)) == (
         "CPUs and memory of the nodes",
         "settings",
     )
