@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator import facts
-from orchestrator.analysis import comparability, results
+from orchestrator.analysis import results
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.design.used_profiles import as_used
 from orchestrator.keys import plain_files
 from orchestrator.keys.secret_names import HIDDEN
@@ -23,8 +24,8 @@ def differences(
     # Against the first part alone: what later parts differed in was allowed then.
     first = replace(before, later_fingerprints=())
     now = replace(first, fingerprint=facts_now)
-    before_code = comparability.revision(first)
-    code = comparability.revision(now)
+    before_code = comparable_campaigns.revision(first)
+    code = comparable_campaigns.revision(now)
     # What one side does not know is no difference.
     if before_code and code and before_code != code:
         yield "code", f"tierbench {before_code} against {code}"
@@ -37,7 +38,7 @@ def differences(
         yield "image", ", ".join(unlike)
     machines = list(_without_fingerprint(before, folder))
     kernels: list[str] = []
-    for text in comparability.unlike_machines(first, now):
+    for text in comparable_campaigns.unlike_machines(first, now):
         # A kernel is updated on the same machine, so it is an aspect of its own.
         if text.startswith("kernel "):
             kernels.append(text)
