@@ -13,8 +13,8 @@ from orchestrator.units import gathered
 
 # ------------------------------------------------------------------ what was asked for
 
-# Of a workload: an SLO judges figures and a title names them, and neither changes one; what
-# is tried out comes when the window is over; the last two have topics of their own.
+# Of a workload: an SLO judges figures and a title names them, and neither changes one. What is
+# tried out comes when the window is over. The last two have topics of their own.
 _NOT_OF_WORKLOAD = ("slo", "title", "confirm_s", "dataset", "options")
 
 

@@ -42,7 +42,7 @@ def restored(run: RunData, _: Totals) -> Doubts:
         yield _shared_blocks()
     if facts.get("quiet") is False:
         yield _disk_not_quiet()
-    # AWS documents that volumes fetch a block when it is first read, Azure that they copy in the
+    # AWS documents that volumes fetch a block when it is first read. Azure's copy in the
     # background.
     if way in ("snapshot", "claim"):
         yield _copied_volume(way)

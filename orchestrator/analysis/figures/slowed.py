@@ -19,8 +19,8 @@ BEFORE = "before_slow"
 MEANWHILE = "slow_disk"
 AFTER = "after_slow"
 _SCOPES = (BEFORE, MEANWHILE, AFTER)
-# The load is as before when so many seconds in a row together have so much of its throughput. A
-# single good second may be what had been waiting.
+# The load is as before when so many seconds in a row together have so much throughput. A single
+# good second may be what had been waiting.
 RECOVERED_PCT = 90.0
 RECOVERED_FOR_S = 5
 

@@ -47,7 +47,7 @@ def _reached(demand: Demand, throttle: ReportedThrottle) -> RateCap:
     if throttle.limited == "bytes":
         amounts = demand.bytes
     is_over = throttle.share > 0
-    # The highest: where more was asked for in a part of an interval alone, its mean is below the
+    # The highest. Where more was asked for in a part of an interval alone, its mean is below the
     # limit.
     rate = float(np.max(amounts[is_over] / demand.step_s[is_over]))
     return RateCap(_NAMES[throttle.limited], throttle.limited, rate, rate)

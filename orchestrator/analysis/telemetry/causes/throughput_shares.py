@@ -122,7 +122,7 @@ def _at_the_cpu(
     computing = min(seen.running, on_cores)
     in_queue = _queued(on_cores, cores, _cpu_use(values))
     # A session that was sent a statement calls itself idle until it has a CPU. One whose read has
-    # come back calls itself reading: then more of them read than the disk has I/Os.
+    # come back calls itself reading. Then more of them read than the disk has I/Os.
     hidden = max(0.0, in_queue - (seen.running - computing))
     called_reading = min(hidden, _reading_without_io(values, sessions, seen))
     others = called_reading + seen.idle - client.computing - client.queued
