@@ -91,7 +91,7 @@ def _decided(delta: Delta) -> SpeedComparison:
         return comparison
     ends = [_times_as_fast(end_pct, delta) for end_pct in _interval(delta)]
     bounds = [times for times in ends if times is not None]
-    # An end that is not bounded is the upper one: a ratio never has no lower bound.
+    # Only the upper end may be without a bound, as a ratio of rates is never below zero.
     highest: float | None = None
     if len(bounds) == len(ends):
         highest = max(bounds, default=None)

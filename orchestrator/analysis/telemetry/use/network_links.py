@@ -63,7 +63,7 @@ class _LinkRate:
 
 def _rate(record: Record, node: Node) -> _LinkRate:
     """The declared rate, else the speed of the node's network cards together."""
-    # A rate that is declared was set on the link, and lies below that of its card.
+    # A rate that is declared was set on the link, whatever its card could do.
     declared = record.profile.cluster.network_bytes_per_s
     if declared:
         return _LinkRate(declared, None)
