@@ -86,16 +86,15 @@ class Pause:
 
 @dataclass(frozen=True)
 class Varied:
-    """The value of a factor at which a workload is another one, `of`.
+    """The value of a factor at which a workload is another one. Read once, in `design/factors`."""
 
-    It is read once, in `design/factors`. `value`: as it was given. `number`: in the
-    base unit of the factor, by which it is ordered among the others, and of which laws
-    are made; None for a word.
-    """
-
+    # The name of that workload.
     of: str
     factor: str
+    # As it was given.
     value: str
+    # In the base unit of the factor, by which it is ordered among the others, and of which laws are
+    # made; None for a word.
     number: float | None = None
     question: Question = "factor"
 
@@ -273,16 +272,16 @@ class GeneratorFacts(_Group):
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityFacts(_Group):
-    """What took part in a run and is not seen in a profile or workload.
+    """What took part in a run and is not seen in a profile or workload. What could not be read is
+    absent."""
 
-    `scripts`: hash of the generator's scripts. `images`: role of a container ("database",
-    "client", "disk") → first digits of its image's id. `file_systems`: node → kind and mount
-    options of the file system on its disk. `machine_types`: node → the cloud's name for the kind of
-    its machine, as Kubernetes has it. What could not be read is absent."""
-
+    # Hash of the generator's scripts.
     scripts: str | None = None
+    # Role of a container ("database", "client", "disk") → first digits of its image's id.
     images: Mapping[str, Any] = field(default_factory=dict)
+    # Node → kind and mount options of the file system on its disk.
     file_systems: Mapping[str, Any] = field(default_factory=dict)
+    # Node → the cloud's name for the kind of its machine, as Kubernetes has it.
     machine_types: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -21,14 +21,12 @@ from orchestrator.tier_catalog import prices
 
 @dataclass(frozen=True)
 class RentedItem:
-    """So many equal things that are rented for so many hours.
-
-    `price`: of one of them, a month; None: not known.
-    """
+    """So many equal things that are rented for so many hours."""
 
     what: str
     count: int
     hours: float
+    # Of one of them, a month; None: not known.
     price: Price | None
 
     @property

@@ -58,13 +58,11 @@ def monthly(profile: Profile, with_vms: bool) -> float | None:
 
 
 class PriceComparison(NamedTuple):
-    """Whether and how tiers can be compared by price.
+    """Whether and how tiers can be compared by price."""
 
-    `with_vms`: machines count. `obstacle`: why costs cannot be compared. `doubt`: why a
-    comparison may be off. Both are empty texts where costs can be compared.
-    """
-
+    # Machines count.
     with_vms: bool
+    # Why costs cannot be compared, and why a comparison may be off; empty where nothing is.
     obstacle: str
     doubt: str
 

@@ -22,9 +22,10 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Server:
-    """Where one server listens. `port` is None if it is the port that the profile gives for all."""
+    """Where one server listens."""
 
     host: str
+    # None: the port that the profile gives for all.
     port: int | None = None
 
     @property
@@ -46,11 +47,12 @@ class Server:
 
 @dataclass(frozen=True)
 class Hosts:
-    """What a text says. `options`: libpq's keywords (`user`, `password`, `dbname`, `sslmode` …)
-    that it gives for all servers. `wrong`: what could not be read, without any password."""
+    """What a text says."""
 
     servers: tuple[Server, ...] = ()
+    # libpq's keywords (`user`, `password`, `dbname`, `sslmode` …) that it gives for all servers.
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # What could not be read, without any password.
     wrong: tuple[str, ...] = ()
 
 

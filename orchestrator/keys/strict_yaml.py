@@ -249,6 +249,7 @@ def _advice(mistakes: Sequence[Mistake]) -> str:
     parts = ["correct it"]
     if len(mistakes) > 1:
         parts = ["correct them"]
+    # Names are looked up; all else is corrected by its own words.
     if any(mistake.kind == "unknown name" for mistake in mistakes):
         parts.append("`tierbench list` and `tierbench tiers list` show names")
     hints = dict.fromkeys(mistake.hint for mistake in mistakes if mistake.hint)

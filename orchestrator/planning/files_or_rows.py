@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FileMembers:
-    """`databases` take files, `load_generators` load them; `on_one_engine`: databases whose nodes
-    cannot be spread over several Docker engines."""
+    """The members that are for files."""
 
+    # These take files, and the generators below load them.
     databases: Collection[str] = ()
     load_generators: Collection[str] = ()
+    # Databases whose nodes cannot be spread over several Docker engines.
     on_one_engine: Collection[str] = ()

@@ -83,16 +83,15 @@ def _first_disk(tier: Tier) -> str:
 
 @dataclass(frozen=True)
 class _Rule:
-    """A rule for an option of the command that may have no effect.
+    """A rule for an option of the command that may have no effect."""
 
-    `field`: of the request. `reasons`: the name of each profile or workload that the option is
-    about → why it has no effect there, or an empty text. `is_refused`: an option that has no effect
-    on any of them is refused, not noted.
-    """
-
+    # Of the request.
     field: str
     option: str
+    # The name of each profile or workload that the option is about → why it has no effect there,
+    # or an empty text.
     reasons: Mapping[str, str]
+    # An option that has no effect on any of them is refused, not noted.
     is_refused: bool = False
 
 

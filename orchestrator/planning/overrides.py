@@ -47,16 +47,15 @@ Path = tuple[str, ...]  # of a key in a workload's YAML
 
 @dataclass(frozen=True)
 class Override:
-    """One key, as it was given: `text` of the option `--set` or `--vary`.
-
-    `workload` None: of every one that has the key. `hint`: what to do where none has it.
-    """
+    """One key, as it was given: `text` of the option `--set` or `--vary`."""
 
     option: str
     text: str
+    # None: of every one that has the key.
     workload: str | None
     key: str
     value: Any
+    # What to do where none has it.
     hint: str = ""
 
     @property

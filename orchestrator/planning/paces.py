@@ -37,13 +37,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Pace:
-    """How long one byte, or one time, takes.
-
-    `source`: where that is from. `amount`: the most bytes, or times, seen at once.
-    """
+    """How long one byte, or one time, takes."""
 
     span: Span
+    # Where that is from.
     source: str
+    # The most bytes, or times, seen at once; of a default without end.
     amount: float = math.inf
 
     @property

@@ -11,18 +11,17 @@ from orchestrator.tier import Emulated
 
 @dataclass(frozen=True)
 class Load:
-    """A data set on the disk of a tier.
-
-    `times`, `most_times`: how often it is loaded, at least and at most. `kept`: how many
-    of its copies are kept from before. `restores`: runs that start from a copy, at most.
-    """
+    """A data set on the disk of a tier."""
 
     profile: str
     workload: str
     dataset: Dataset
+    # How often it is loaded, at least and at most.
     times: int
     most_times: int
+    # How many of its copies are kept from before.
     kept: int = 0
+    # Runs that start from a copy, at most.
     restores: int = 0
 
 

@@ -87,7 +87,7 @@ class RecordedBurst(Strict):
 
 
 class RecordedDisk(Strict):
-    """`measured` and `device` are only kept and shown: how and when, and what the disk is."""
+    """What the file of a recorded disk holds."""
 
     schema_version: Literal[1]
     source: Text
@@ -95,6 +95,7 @@ class RecordedDisk(Strict):
     limits: RecordedLimits | None = None
     latency: RecordedLatency
     burst: RecordedBurst | None = None
+    # Only kept and shown: how and when it was measured, and what the disk is.
     measured: Mapping[str, Any] = {}
     device: Mapping[str, Any] = {}
 
