@@ -167,11 +167,11 @@ class LiveFeed:
             return None
         run = self._run.run
         planned = self._run.plan.runs
-        alike = 0
+        # By their numbers: a failed run that is made again has that of the one before.
+        repetitions = run.repetition
         for other in planned:
-            is_alike = other.profile == run.profile
-            alike += is_alike and other.workload == run.workload
-        repetitions = max(alike, run.repetition)
+            if (other.profile, other.workload) == (run.profile, run.workload):
+                repetitions = max(repetitions, other.repetition)
         return LiveRun(
             run.number,
             len(planned),

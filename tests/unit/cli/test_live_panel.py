@@ -97,6 +97,18 @@ def test_the_tier_before_is_the_one_that_ran_the_same_workload(
     assert state.rates == RecentRates(second, (900.0,))
 
 
+def test_a_failed_run_that_is_made_again_is_no_further_repetition(
+    plan: Plan, tmp_path: Path
+) -> None:
+    again = replace(plan.runs[0], number=len(plan.runs) + 1)
+    grown = replace(plan, runs=(*plan.runs, again))
+    feed = begun(grown, tmp_path)
+    begin_run(feed, grown, len(plan.runs))
+    run = seen(feed).run
+    assert run is not None
+    assert run.repetitions == plan.repetitions
+
+
 def test_throughput_is_of_the_last_minute(plan: Plan, tmp_path: Path) -> None:
     feed = begun(plan, tmp_path)
     begin_run(feed, plan, 0)
