@@ -15,7 +15,6 @@ from orchestrator import parts, units
 from orchestrator.cli import RESULTS
 from orchestrator.cli.common import campaign_files, completion
 from orchestrator.cli.common.completion import among
-from orchestrator.design import cost_limit
 from orchestrator.errors import UsageError
 
 
@@ -69,6 +68,7 @@ def read_by(
 
 
 def _read_cost(text: str) -> object:
+    from orchestrator.design import cost_limit
 
     return cost_limit.limit_in(text)
 
