@@ -24,11 +24,8 @@ from orchestrator.metrics import METRICS
 from orchestrator.model import Objective
 from orchestrator.report import wording
 from orchestrator.report.blocks import (
-    Block,
     Cell,
-    Code,
     Document,
-    Items,
     Paragraph,
     Part,
     Row,
@@ -38,7 +35,7 @@ from orchestrator.report.blocks import (
     Table,
     table_of,
 )
-from orchestrator.report.sections.ticket import ANCHOR
+from orchestrator.report.sections.ticket import short_section
 from orchestrator.units import counted, listed
 
 _SHOWN = 6  # of the disks that may meet an SLO, for each currency
@@ -288,18 +285,10 @@ def _sections(predicted: Predicted) -> Iterator[Section]:
 
 
 def _ticket(predicted: Predicted) -> Section:
-    """What goes into a ticket: the lines of the answer, its disks, and the commands."""
-    brief = predicted.answer.brief
-    lines: list[Paragraph] = []
-    for label, text in brief.lines:
-        lines.append(Paragraph(text, label))
-    lines.append(Paragraph(_subtitle(predicted), "Prediction"))
+    about = Paragraph(_subtitle(predicted), "Prediction")
     table = _table(predicted, predicted.shown, predicted.figure_names)
-    parts = [Part("", (Items(tuple(lines)), table))]
-    if predicted.commands:
-        blocks: list[Block] = [Code("\n".join(predicted.commands))]
-        parts.append(Part("How to measure it", tuple(blocks)))
-    return Section(ANCHOR, f"For the ticket: {brief.what}", tuple(parts))
+    brief = predicted.answer.brief
+    return short_section(brief, about, table, predicted.commands)
 
 
 def _how(predicted: Predicted) -> Paragraph:

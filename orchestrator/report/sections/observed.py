@@ -30,7 +30,6 @@ from orchestrator.report.blocks import (
     Charts,
     Code,
     Document,
-    Items,
     Paragraph,
     Part,
     Row,
@@ -41,7 +40,7 @@ from orchestrator.report.blocks import (
     table_of,
 )
 from orchestrator.report.charts import charts
-from orchestrator.report.sections.ticket import ANCHOR
+from orchestrator.report.sections.ticket import short_section
 
 _WAITS = "Where users wait"
 _QUEUES = "Where work queues"
@@ -107,16 +106,12 @@ def _sections(
 
 
 def _ticket(observed: AnsweredObservation, answer: Answer, command: str) -> Section:
-    """What goes into a ticket: the lines of the answer, its disks, and the command."""
-    lines: list[Paragraph] = []
-    for label, text in answer.brief.lines:
-        lines.append(Paragraph(text, label))
-    lines.append(Paragraph(_subtitle(observed), "Observation"))
+    about = Paragraph(_subtitle(observed), "Observation")
     table = _table(_first_rows(observed), _FIRST_COLUMNS, ())
-    parts = [Part("", (Items(tuple(lines)), table))]
+    commands: list[str] = []
     if command:
-        parts.append(Part("How to measure it", (Code(command),)))
-    return Section(ANCHOR, f"For the ticket: {answer.brief.what}", tuple(parts))
+        commands.append(command)
+    return short_section(answer.brief, about, table, commands)
 
 
 def _subtitle(observed: AnsweredObservation) -> str:

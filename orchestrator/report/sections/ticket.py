@@ -3,11 +3,11 @@
 The page and `tierbench report -o md` draw this one section.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator import units
 from orchestrator.analysis.answers import phrases
-from orchestrator.analysis.answers.record import DisksToBuy
+from orchestrator.analysis.answers.record import Brief, DisksToBuy
 from orchestrator.analysis.conclusions import Offer
 from orchestrator.design import boxed_work, slo
 from orchestrator.model import Workload
@@ -20,6 +20,7 @@ from orchestrator.report.blocks import (
     Part,
     Section,
     ShownAnswer,
+    Table,
     table_of,
 )
 from orchestrator.report.report_index import ReportIndex
@@ -37,6 +38,18 @@ def section(index: ReportIndex) -> Section:
         headline = f"{notice}; {headline}"
     title = f"For the ticket: {headline}"
     return Section(ANCHOR, title, tuple(_parts(index)))
+
+
+def short_section(
+    answer: Brief, about: Paragraph, table: Table, commands: Sequence[str]
+) -> Section:
+    """The ticket of what no campaign measured: the lines of its answer, its disks, and the commands
+    that measure them. `about`: which observation or prediction it is."""
+    lines = [Paragraph(text, label) for label, text in answer.lines]
+    parts = [Part("", (Items((*lines, about)), table))]
+    if commands:
+        parts.append(Part("How to measure it", (Code("\n".join(commands)),)))
+    return Section(ANCHOR, f"For the ticket: {answer.what}", tuple(parts))
 
 
 def _parts(index: ReportIndex) -> Iterator[Part]:
