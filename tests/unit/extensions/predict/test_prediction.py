@@ -13,7 +13,6 @@ import pytest
 
 from orchestrator.analysis.results import Results, RunData
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
-from orchestrator.analysis.telemetry.use import node_use
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.design import latency_quantiles
 from orchestrator.errors import UsageError
@@ -577,11 +576,10 @@ def test_syncs_of_a_log_apart_are_not_taken_off_what_the_data_wrote() -> None:
 
 @pytest.mark.parametrize(("share_pct", "is_refused"), [(94.0, False), (95.0, True)])
 def test_a_log_at_the_cap_of_its_disk_hides_what_else_takes_time(
-    share_pct: float, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+    share_pct: float, is_refused: bool
 ) -> None:
-    values = {"db-1": Evidence(wal_iops_of_cap_pct=share_pct)}
-    monkeypatch.setattr(node_use, "gather", lambda *_: values)
     run = with_a_log_disk(run_of(campaign(), "ultra"), Limits(500))
+    run.seen_of_nodes[None] = {"db-1": Evidence(wal_iops_of_cap_pct=share_pct)}
     assert (time_at_cap(run, None) >= demands.CAPPED) is is_refused
 
 
