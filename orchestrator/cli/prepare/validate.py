@@ -22,7 +22,6 @@ from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, Mistake, UsageError
 from orchestrator.model import Plan
-from orchestrator.planning import named_files
 
 # A file is of the kind of which it has most keys: one may be missing, or be a slip.
 _KEYS = {
@@ -84,6 +83,7 @@ class _GivenFile:
 def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
     """Its kind, and its mistakes, each with its line if it has a key."""
     from orchestrator.keys import strict_yaml
+    from orchestrator.planning import named_files
 
     try:
         where, text = named_files.read_text(file, app.root)
