@@ -90,8 +90,10 @@ class Verdicts:
                 return Outcome()
             outcome = run(trial, tests)
             killer = outcome.killer
-            if killer not in trial.cpu_s:
+            if not killer:
                 return outcome
+            if killer not in trial.cpu_s:
+                return self._of_import(trial, tests, outcome, run_without)
             # One that fails because of those before it must not count.
             if (
                 self._is_sound(trial, killer, run_without)
@@ -99,6 +101,18 @@ class Verdicts:
             ):
                 return outcome
             self.unsound.add(killer)
+
+    def _of_import(
+        self,
+        trial: Trial,
+        tests: list[str],
+        outcome: Outcome,
+        run_without: Callable[[Trial, list[str]], Outcome],
+    ) -> Outcome:
+        """Nothing can be imported with the mistake. It is not found if without it neither can."""
+        if run_without(trial, tests[:1]).killer:
+            return Outcome()
+        return outcome
 
     def _is_sound(
         self,

@@ -57,6 +57,10 @@ class Candidates:
             name in Path(self.file).stem for name in (module.stem, module.parent.name)
         )
 
+    def is_beside(self, mutant: Mutant) -> bool:
+        """Whether it is in the folder of tests that has the name of the module's."""
+        return Path(self.file).parts[2] == Path(mutant.module).parts[1]
+
 
 def trials(mutants: list[Mutant], most_s: float) -> list[Trial]:
     """Each mistake with its tests, of at most `most_s` of CPU time; none if nothing executes it."""
@@ -154,11 +158,17 @@ def _order_of_files(mutant: Mutant, found: Candidates) -> tuple[bool, float]:
 def _trial(
     mutant: Mutant, in_files: list[Candidates], most_s: float, is_while_imported: bool
 ) -> Trial:
-    """Those that speak of it first, and then the cheap ones: these ask for little else."""
+    """Those that speak of it first, and then the cheap ones: these ask for little else. One beside
+    the module may cost three times as much."""
     cpu_s: dict[str, float] = {}
+    cost: dict[str, float] = {}
     for found in in_files:
         cpu_s.update(found.tests)
-    cheap = sorted(cpu_s, key=cpu_s.__getitem__)
+        for name, test_s in found.tests.items():
+            cost[name] = test_s
+            if found.is_beside(mutant):
+                cost[name] = test_s / 3
+    cheap = sorted(cost, key=cost.__getitem__)
     speaking = [name for name in cheap if _in_common(mutant, name)]
     speaking.sort(key=lambda name: -_in_common(mutant, name))
     tests = _within(speaking, cpu_s, most_s / 2)

@@ -513,3 +513,13 @@ def test_a_tier_is_told_with_what_it_declares() -> None:
 def test_without_a_price_there_is_a_purchase_all_the_same() -> None:
     purchase = campaign_answer(*with_decision(monthly_cost=None)).purchase
     assert purchase is not None and purchase.price is None
+
+
+@pytest.mark.parametrize(
+    ("verified", "is_marked"), [(True, False), (None, False), (False, True)]
+)
+def test_only_a_price_that_was_read_elsewhere_is_marked_as_not_verified(
+    verified: bool | None, is_marked: bool
+) -> None:
+    price = MonthlyPrice(85.0, "USD", "disks", 3, verified=verified)
+    assert ("not verified" in phrases.price_in_words(price)) is is_marked

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.campaigns import comparable_campaigns, over_time
+from orchestrator.analysis.campaigns import comparable_campaigns, over_time, trend
 from orchestrator.analysis.campaigns.over_time import CampaignComparison
 from orchestrator.analysis.results import Results
 from orchestrator.analysis.statistics import across_days
@@ -427,3 +427,11 @@ def test_the_spread_of_days_is_never_taken_from_campaigns_of_two_disks() -> None
     after = on(on_tier(SLOWER, iops=9), 7)
     made = over_time.compare(on(campaign(), 0), after, history=both, across={"tiers"})
     assert {delta.history for delta in made.deltas} == {3}
+
+
+@pytest.mark.parametrize(
+    ("change_pct", "word"),
+    [(5.0, "same"), (-5.0, "same"), (5.01, "better"), (-5.01, "worse")],
+)
+def test_a_change_of_the_margin_is_none(change_pct: float, word: str) -> None:
+    assert trend._word(change_pct, margin_pct=5.0) == word

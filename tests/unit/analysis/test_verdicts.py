@@ -267,6 +267,20 @@ def test_a_lone_chance_hit_among_many_is_inconclusive() -> None:
     assert "Among 24 comparisons" in reason
 
 
+def test_three_repetitions_that_do_not_prove_the_same_are_not_said_to_be_too_few() -> (
+    None
+):
+    """The interval of 95 % lies within the margin; the one that eight tiers share does not."""
+    compared = pair([100.0, 101.5, 98.5], [101.0, 102.3, 99.6], "throughput_per_s")
+    assert compared.ratio.interval_pct is not None
+    low, high = compared.ratio.interval_pct
+    margin_pct = max(-low, high) + 0.01
+    shared = comparisons.Family(8, compared.chance or 1.0, sharing=8)
+    verdict, reason = comparisons.verdict(compared, margin_pct, shared)
+    assert verdict == "inconclusive"
+    assert "fewer than 3 repetitions" not in reason
+
+
 def test_two_tiers_in_question_share_the_chance_of_a_false_word() -> None:
     """One that equals the baseline and one just beyond the margin may have false words of two
     kinds: by words at 5 % each, 7.5 % of such campaigns had one."""

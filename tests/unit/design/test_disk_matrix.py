@@ -54,6 +54,7 @@ def test_a_cell_named_twice_is_measured_once() -> None:
             "give `read`, `block` and `depth`",
         ),
         ("random read 101 block 4KiB depth 1", "`read` must lie between 0 and 100"),
+        ("random read 0,101 block 4KiB depth 1", "`read` must lie between 0 and 100"),
         ("random read 100 block 1KiB depth 1", "`block` must lie between 4096"),
         ("random read 100 block 5000B depth 1", "multiple of 4096"),
         ("random read 100 block 4KiB depth 0", "`depth` must lie between 1"),

@@ -311,3 +311,18 @@ def test_where_a_real_disk_is() -> None:
         "{enforcement: mounted, path: /mnt/disk, allow_root_disk: true}"
     )
     assert tier.disk == RealDisks(path="/mnt/disk", allow_root_disk=True)
+
+
+@pytest.mark.parametrize(("size", "size_bytes"), [("4KiB", 4_096), ("1MiB", 1_048_576)])
+def test_an_io_of_the_least_and_of_the_largest_unit_is_taken(
+    size: str, size_bytes: int
+) -> None:
+    tier = profile_tier(f"{{iops: 500, throughput: 1MB/s, io_unit: {size}}}")
+    assert tier.limits.io_unit_bytes == size_bytes
+
+
+@pytest.mark.parametrize("size", ["4095B", "1048577B"])
+def test_an_io_unit_beside_the_least_and_the_largest_is_refused(size: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        profile_tier(f"{{iops: 500, throughput: 1MB/s, io_unit: {size}}}")
+    assert any("4 KiB to 1 MiB" in one.what for one in refused.value.mistakes)

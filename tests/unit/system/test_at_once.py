@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 import pytest
 
@@ -211,3 +211,13 @@ def test_a_wait_that_is_interrupted_harms_no_thread() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert interrupted > 20 and errors == []
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_block_s_error_ends_at_the_bracket_that_takes_it(place: int) -> None:
+    brackets: list[AbstractContextManager[None]] = [nullcontext(), nullcontext()]
+    brackets[place] = suppress(ValueError)
+    with at_once.entered(brackets):
+        raise ValueError("of the block")
+    with pytest.raises(TypeError), at_once.entered(brackets):
+        raise TypeError("that nobody takes")

@@ -1,0 +1,20 @@
+"""Counters of a block device, of kernels that count more and less."""
+
+from __future__ import annotations
+
+from orchestrator.kernel import block_devices
+
+SINCE_5_5 = (100, 1, 800, 50, 200, 2, 1_600, 90, 3, 120, 140, 0, 0, 0, 0, 7, 4)
+
+
+def test_a_kernel_before_5_5_counts_no_flushes() -> None:
+    newer = {metric: value for metric, _, value in block_devices.readings(SINCE_5_5)}
+    assert newer["disk_flushes_total"] == 7
+    assert newer["disk_read_bytes_total"] == 800 * 512
+    assert newer["disk_queue_seconds_total"] == 0.14
+    older = {metric for metric, _, _ in block_devices.readings(SINCE_5_5[:15])}
+    flushes = {metric for metric in newer if "flush" in metric}
+    assert flushes and older == set(newer) - flushes
+    only_reads = SINCE_5_5[:1]
+    (found,) = block_devices.readings(only_reads)
+    assert found == ("disk_reads_total", "", 100)
