@@ -59,10 +59,15 @@ def _note(
 
 
 def keep(
-    folder: Path, basis: Basis, campaign: results.Results, verdict: Verdict
+    folder: Path,
+    basis: Basis,
+    campaign: results.Results,
+    verdict: Verdict,
+    verdict_text: str,
 ) -> None:
     """Keeps what was judged of each run and of all of them, so that `status` need not do it, and
-    that verdict.json has this verdict. `basis`: as it was before the campaign was read."""
+    that verdict.json has this verdict. `basis`: as it was before the campaign was read.
+    `verdict_text`: what verdict.json is with it."""
     cpus = results.machine_cpus(campaign)
     kept = judged_runs.kept(folder)
     judged: dict[str, JudgedRun] = {}
@@ -76,7 +81,7 @@ def keep(
     text = ""
     # A verdict of a part would be `report`'s answer when there are more runs.
     if judged_runs.is_whole(campaign):
-        text = store.verdict_text(verdict)
+        text = verdict_text
     judged_runs.keep(folder, basis, judged, cpus, decided, text)
 
 

@@ -288,8 +288,11 @@ def save_verified(campaign: Path, verified: Verified) -> None:
 VERDICT = "verdict.json"
 
 
-def save_verdict(campaign: Path, verdict: Verdict) -> None:
-    files.write_text(campaign / VERDICT, verdict_text(verdict))
+def save_verdict(campaign: Path, verdict: Verdict) -> str:
+    """Writes verdict.json; returns what it is."""
+    text = verdict_text(verdict)
+    files.write_text(campaign / VERDICT, text)
+    return text
 
 
 def verdict_text(verdict: Verdict) -> str:

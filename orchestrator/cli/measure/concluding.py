@@ -74,9 +74,9 @@ def keep(
     `conclude`. `basis`: of what the verdict was made from, taken before that was read; None if it
     was judged by another SLO than the plan's, of which nothing is kept."""
     with files.keeping("the report of this answer"):
-        store.save_verdict(folder, verdict)
+        text = store.save_verdict(folder, verdict)
         if basis is not None:
-            judging.keep(folder, basis, campaign, verdict)
+            judging.keep(folder, basis, campaign, verdict, text)
         return write_report(campaign, verdict, folder, cache)
 
 

@@ -145,6 +145,12 @@ def test_what_was_made_of_other_files_is_not_shown(
     assert kept_answer(concluded) is None
 
 
+def test_the_text_of_a_verdict_is_made_once(tmp_path: Path) -> None:
+    folder = stored(ONE, tmp_path)
+    watched = {"texts": store.verdict_text}
+    assert calls_of(watched, lambda: concluding.conclude(folder)) == {"texts": 1}
+
+
 def test_nothing_is_kept_of_a_campaign_that_goes_on(tmp_path: Path) -> None:
     folder = stored(WHOLE, tmp_path)
     _without_a_run(folder)
@@ -197,7 +203,7 @@ def test_the_verdict_of_another_program_is_not_taken_for_the_one_that_was_judged
     basis = judged_runs.basis_of(not_judged)
     campaign, verdict = concluding.found(not_judged)
     concluding.conclude(not_judged, "p99 < 1 us")
-    judging.keep(not_judged, basis, campaign, verdict)
+    judging.keep(not_judged, basis, campaign, verdict, store.verdict_text(verdict))
     assert kept_answer(not_judged) is None
 
 

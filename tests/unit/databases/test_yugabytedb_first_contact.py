@@ -33,7 +33,7 @@ from orchestrator.powers import ContainerSpec, Mount, Network, World
 from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 from orchestrator.yugabyte import pages
-from tests.fakes import FakePlatform, Log, fake_world
+from tests.fakes import FakeClock, FakePlatform, Log, fake_world
 from tests.name_space import in_a_name_space
 from tests.pages import FLAGS, Server, listed, serving
 
@@ -201,6 +201,13 @@ SWAPPED = EVEN | {"a0": ("a", HOSTS[1]), "a1": ("a", HOSTS[0])}
 CROWDED = EVEN | {"a0": ("a", HOSTS[1])}
 
 
+class LeapingClock(FakeClock):
+    """Of which 10 s pass between two looks, so that a deadline of minutes takes few of them."""
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(20 * seconds)
+
+
 def readiness(world: World, unread: Unread) -> Readiness:
     return Readiness(THREE, settings.read(THREE)[0], sql.session, unread, world)
 
@@ -326,7 +333,7 @@ def test_each_node_must_remember_the_masters_that_the_leader_lists(
         host = HOSTS[number - 1]
         return json.dumps({"current_masters": masters, "advertise_address": host})
 
-    world = fake_world()
+    world = fake_world(clock=LeapingClock())
     world = replace(world, platform=FakePlatform(answer=file))
     unread = Unread(world)
     urls = (follower.url, leader.url, follower.url)
