@@ -60,9 +60,8 @@ def choose(
 
     `proven`, called only for `auto`: where and when the checklist passed, or an empty text.
     `problem`: why YugabyteDB did not start although it passed. `real_place`: where the profile
-    runs, unless on emulated disks of this machine. Whoever pays for disks asks about the database
-    that they are for, so PostgreSQL stands in for it nowhere else: UnavailableError. UsageError
-    for a name that is no database to measure.
+    runs, unless on emulated disks of this machine: UnavailableError there, because PostgreSQL
+    stands in for it nowhere else. UsageError for a name that is no database to measure.
     """
     if name == AUTO:
         return _choose_automatically(proven, problem, real_place)
@@ -96,6 +95,7 @@ def _choose_automatically(
         proof = proven()
         if proof:
             return PREFERRED, Note("preferred database", proof)
+    # Whoever pays for disks asks about the database that they are for.
     if real_place:
         raise _no_stand_in(why, real_place)
     text = (

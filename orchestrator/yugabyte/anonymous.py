@@ -28,7 +28,7 @@ _IN_TEXT = re.compile(
     r"|(?P<path>(?<![\w/.])/[^\s'\",;:)]+)|(?P<token>[\w.:\[\]%-]+)"
 )
 _OWN_PATHS = re.compile(r"/(api/v1/[a-z-]+|dump-entities|metrics)")
-# Keys of a row that hold what a flag or a setting is.
+# Keys of a row that hold the value of a flag or a setting.
 _VALUES = ("value", "setting")
 # Shorter texts are in others by chance.
 _SHORTEST = 6
@@ -69,6 +69,7 @@ class Anonymous:
         """A sentence of this program or of an error: without what `content` has replaced, quoted
         words, addresses and paths."""
         text = redaction.hidden(text)
+        # The longest first, or a part of a longer one would be replaced before it.
         for original in sorted(self._shown, key=len, reverse=True):
             if len(original) >= _SHORTEST or original in self._hosts | self._users:
                 word = rf"(?<![\w.]){re.escape(original)}(?![\w])"
@@ -203,7 +204,7 @@ class Anonymous:
         host = text
         port = ""
         match = _PORT.fullmatch(text)
-        if match and not _is_ip(text):
+        if match and not _is_ip(text):  # the end of an IPv6 address looks like a port
             host = match[1]
             port = f":{match[2]}"
         is_address = host in self._hosts or _is_ip(host) or _HOST_NAME.fullmatch(host)
@@ -212,8 +213,8 @@ class Anonymous:
         return ""
 
     def _numbered(self, kind: str, original: str) -> str:
-        """What stands for it and for nothing else. How long it is, is the same of others: as keys
-        of a mapping these would overwrite each other."""
+        """What stands for it and for nothing else."""
+        # Its length does not do: texts of one length would overwrite each other as keys.
         if self._shown.get(original) in (None, _left_out(original)):
             self._counts[kind] += 1
             self._shown[original] = f"{kind}-{self._counts[kind]}"
@@ -235,7 +236,7 @@ class Anonymous:
             if _OWN_PATHS.fullmatch(text.rstrip(".")):
                 return text
             return self._numbered("path", text)
-        bare = text.rstrip(".:")
+        bare = text.rstrip(".:")  # of the sentence, not of the address
         replacement = self._identity(bare) or self._address(bare)
         if replacement:
             return replacement + text[len(bare) :]

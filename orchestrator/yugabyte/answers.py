@@ -96,6 +96,7 @@ def _page(name: str, url: str, path: str, kind: str) -> ServerAnswer:
         return ServerAnswer(name, path, server=kind, unread=str(error))
     except ValueError:
         return ServerAnswer(name, path, server=kind, unread="the page is not JSON")
+    # An error may come with status 200.
     if isinstance(content, dict) and "error" in content:
         return ServerAnswer(
             name, path, server=kind, unread="the page holds an error alone"
@@ -124,6 +125,7 @@ def _metrics(kind: str, urls: Mapping[str, str]) -> Iterator[ServerAnswer]:
 def _names_by_entity(entities: Any) -> dict[str, list[str]]:
     names: dict[str, set[str]] = {}
     for entity in entities:
+        # A bundle holds no text that nobody knows: an owner's word could stand here.
         kind = str(entity["type"])
         if not _KIND_OF_ENTITY.fullmatch(kind):
             kind = "other"
@@ -152,6 +154,7 @@ def _ysql_answers(
 
 def _read_by_sql(session: sql.Session) -> list[ServerAnswer]:
     """RunError if it does not even say its version."""
+    # `PostgreSQL 11.2-YB-2.18.1.0-b0 on x86_64-pc-linux-gnu, compiled by clang …`
     release, _, compiled = queries.banner(session).partition(" on ")
     banner = {"release": release, "compiled": compiled}
     read = [ServerAnswer("version", "version", banner)]

@@ -43,7 +43,8 @@ def entries_of(
     source: str,
 ) -> list[BundleEntry]:
     """The entries of all answers, and one of the checklist. `source`: what the entries give as
-    theirs. Sentences come last: what answers hold is then known in them too."""
+    theirs."""
+    # All answers before any sentence: a name that an answer holds is then replaced in them too.
     shown: list[ServerAnswer] = []
     for answer in answers:
         shown.append(replace(answer, content=_content(answer, anonymous)))
@@ -56,14 +57,18 @@ def entries_of(
         else:
             entries.append(_entry(answer, release, source))
     if checked:
-        lines = {}
-        for line in checked:
-            # What comes after the first line are the servers' logs, or advice.
-            seen = anonymous.text(line.seen.partition("\n")[0])
-            lines[line.name] = {"state": line.state, "seen": seen}
-        checklist = ServerAnswer("checklist", "checklist", lines)
+        checklist = _checklist(checked, anonymous)
         entries.append(_entry(checklist, release, source))
     return entries
+
+
+def _checklist(checked: Sequence[CheckedLine], anonymous: Anonymous) -> ServerAnswer:
+    lines = {}
+    for line in checked:
+        # What comes after the first line are the servers' logs, or advice.
+        seen = anonymous.text(line.seen.partition("\n")[0])
+        lines[line.name] = {"state": line.state, "seen": seen}
+    return ServerAnswer("checklist", "checklist", lines)
 
 
 def _content(answer: ServerAnswer, anonymous: Anonymous) -> Any:
@@ -122,7 +127,7 @@ def _json_lines(
     lines = [f"{margin}{before}{brackets[0]}"]
     for name, value in zip(names, members, strict=True):
         lines += _json_lines(value, indent + 1, name, ",")
-    lines[-1] = lines[-1].removesuffix(",")
+    lines[-1] = lines[-1].removesuffix(",")  # JSON takes no comma behind the last one
     return [*lines, f"{margin}{brackets[1]}{after}"]
 
 

@@ -1,15 +1,9 @@
 """The storage engine's counters: from the servers' metrics (`/metrics`, JSON), in base units.
 
-Names and units: docs/research/YUGABYTEDB.md. RocksDB's tickers are per tablet, the log's latencies
-per table; a node's figure is the sum. `rocksdb_*` is the regular store, `intentsdb_rocksdb_*` the
-one of provisional records: both write to the disk, so both count. Percentiles are not read: readers
-reset them, and releases drop them; totals and counts are cumulative.
-
-After a load the engine goes on: memory tables are flushed, files are merged. A run that began
-meanwhile would measure that as well, so loading ends only when the disk is quiet."""
+Names and units: docs/research/YUGABYTEDB.md. Percentiles are not read: readers reset them, and
+releases drop them; totals and counts are cumulative."""
 
 import json
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -31,6 +25,8 @@ _LATENCIES = _NAMES["latencies"]
 
 def _values() -> dict[str, tuple[str, str]]:
     """Their names → ours and units, of tickers in both stores."""
+    # `rocksdb_*` is the regular store, `intentsdb_rocksdb_*` the one of provisional records. Both
+    # write to the disk, so both count.
     values = dict(_PLAIN)
     for store in _NAMES["stores"]:
         for name, ours in _TICKERS.items():
@@ -78,6 +74,7 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
         if entity.get("type") not in _ENTITIES:
             continue
         is_others = bool(ours) and _is_others(entity, ours)
+        # RocksDB's tickers are per tablet, the log's latencies per table: a node has the sum.
         for name, value in _readings_of(entity):
             totals[name] = totals.get(name, 0.0) + value
             if is_others and name in _SHARED:
@@ -87,6 +84,7 @@ def storage(body: str, ours: Collection[str] = ()) -> dict[str, float]:
 
 def _is_others(entity: Mapping[str, Any], ours: Collection[str]) -> bool:
     """Whether it is of a database that is neither ours nor the cluster's own."""
+    # A server's own counters name no database: they are nobody else's.
     attributes = entity.get("attributes") or {}
     database = str(attributes.get("namespace_name", "system"))
     return database not in ours and not database.startswith(_SYSTEM)
@@ -145,7 +143,7 @@ def _readings(metric: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield number, float(metric["total_count"])
         yield time, float(metric.get("total_sum", 0)) * _MICRO
     value = metric.get("value")
-    # A flag is a number in Python.
+    # A truth is an `int` in Python too.
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return
     if name in _VALUES:
@@ -160,6 +158,8 @@ def _factor(name: str) -> float:
     return 1.0
 
 
+# After a load the engine goes on: memory tables are flushed, files are merged. A run that began
+# meanwhile would measure that as well, so loading ends only when the disk is quiet.
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
 _UNREADABLE_S = 60.0
@@ -238,8 +238,8 @@ class _Quiet:
 
 
 def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
-    """What all nodes did between two readings. Reads of data files are `sst_read_s`: as those for
-    merging are among them, they do not tell how long sessions waited."""
+    """What all nodes did between two readings. Reads of data files are `sst_read_s`."""
+    # Reads for merging are among `sst_read_s`, so they do not tell how long sessions waited.
     total: dict[str, float] = {}
     for node, after in now.items():
         for counter, growth in _growth(begun.get(node, {}), after):
@@ -247,19 +247,24 @@ def since(begun: ByNode, now: ByNode) -> dict[str, Any]:
             total[name] = total.get(name, 0.0) + growth
     hits = total.get("block_cache_hits", 0.0)
     misses = total.get("block_cache_misses", 0.0)
+    sync_avg_s = _ratio(total.get(WAL_SYNC_S), total.get(WAL_SYNCS))
+    append_avg_s = _ratio(total.get("wal_append_s"), total.get("wal_appends"))
     return {
         **total,
-        WAL_SYNC_AVG_S: _ratio(total.get(WAL_SYNC_S), total.get(WAL_SYNCS)),
+        WAL_SYNC_AVG_S: sync_avg_s,
         WAL_NODES: len(now),
-        "wal_append_avg_s": _ratio(total.get("wal_append_s"), total.get("wal_appends")),
+        "wal_append_avg_s": append_avg_s,
         "block_cache_hit_ratio": _ratio(hits, hits + misses),
     }
 
 
 def _growth(before: Counters, after: Counters) -> Iterator[tuple[str, float]]:
-    """By how much counters grew. A new one has no known growth, and one that fell was reset."""
+    """By how much counters grew, of those that were there before."""
     for counter, value in after.items():
-        if counter.endswith("_total") and value >= before.get(counter, math.inf):
+        if not counter.endswith("_total") or counter not in before:
+            continue
+        # One that fell was reset, as by a restart: its growth is not known.
+        if value >= before[counter]:
             yield counter, value - before[counter]
 
 

@@ -23,8 +23,9 @@ YSQL = "yb-ysql"
 
 
 def ask_leader(masters: Sequence[str], path: str) -> Any:
-    """The first JSON answer: others forward, redirect or send HTML, depending on the release."""
+    """The first JSON answer."""
     failures = []
+    # Masters that do not lead forward, redirect or send HTML, depending on the release.
     for master in masters:
         try:
             return get_json(f"{master}{path}")
@@ -67,6 +68,7 @@ class TabletServer:
 def tablet_servers(masters: Sequence[str]) -> tuple[TabletServer, ...]:
     """All tablet servers that the masters know, in the order of their addresses."""
     content = ask_leader(masters, "/api/v1/tablet-servers")
+    # A group for each placement: a read replica has one of its own.
     rows: list[tuple[str, Any]] = []
     for group in content.values():
         rows += group.items()
@@ -109,8 +111,7 @@ class Masters:
 
 @understood("/api/v1/masters")
 def masters_listed_by(master: str) -> Masters:
-    """What one master says, in order. Believe the leader alone: a follower's page was seen to show
-    masters of long ago."""
+    """What one master says, in order. Believe the leader's own page alone."""
     leader = ""
     addresses: list[str] = []
     for row in get_json(f"{master}/api/v1/masters")["masters"]:
@@ -155,6 +156,7 @@ def _tables(content: Any, database: str) -> dict[Any, Any]:
 
 
 def _leader(tablet: Any) -> str:
+    # `leader` is the identity of a server; its address stands among the replicas.
     hosts: dict[str, str] = {}
     for replica in tablet["replicas"]:
         hosts[replica["server_uuid"]] = _host_of(replica["addr"])
@@ -196,17 +198,16 @@ def few_in_words(tables: Mapping[str, int]) -> str:
 
 @understood("/api/v1/cluster-config, /api/v1/varz")
 def replication_factor(masters: Sequence[str]) -> int:
-    """How many copies the cluster keeps of all data.
-
-    A cluster has a placement, with a number of copies, only if somebody set one, as yugabyted
-    does. The chart and a manual start set none. Then the masters keep as many copies as their flag
-    `replication_factor` says: `GetNumReplicasFromPlacementInfo` in `catalog_manager.cc`.
-    """
+    """How many copies the cluster keeps of all data."""
+    # A cluster has a placement, with a number of copies, only if somebody set one, as yugabyted
+    # does. The chart and a manual start set none.
     content = ask_leader(masters, "/api/v1/cluster-config")
     live = content.get("replication_info", {}).get("live_replicas", {})
     placed = _count(live.get("num_replicas", 0))
     if placed > 0:
         return placed
+    # Then masters keep as many as their flag says: `GetNumReplicasFromPlacementInfo` in
+    # `catalog_manager.cc`.
     page = ask_leader(masters, "/api/v1/varz")
     return _count(_flags_on(page)["replication_factor"])
 

@@ -58,12 +58,14 @@ def session_settings(session: Session, names: Sequence[str]) -> dict[str, str]:
 
 def create_own(session: Session, account: model.Endpoint) -> None:
     """Creates the load generator's user and database unless they exist, and sets the password of
-    this start: a kept data set has the user with the password of another start."""
+    this start."""
+    # A kept data set has the user, with the password of another start.
     users = session.rows(f"SELECT 1 FROM pg_roles WHERE rolname = '{account.user}'")
     change = "CREATE"
     if users:
         change = "ALTER"
     session.rows(f"{change} ROLE {account.user} LOGIN PASSWORD '{account.password}'")
+    # YSQL has no CREATE DATABASE IF NOT EXISTS, as PostgreSQL has none.
     if not session.rows(
         f"SELECT 1 FROM pg_database WHERE datname = '{account.database}'"
     ):
@@ -87,6 +89,7 @@ def fill_caches(
 
     def read(number: int) -> bool:
         """A node's share of the tables; whether time was enough."""
+        # What is left of the time is each statement's own limit, which the server keeps.
         for table in tables[number :: len(addresses)]:
             left_s = end_s - world.clock.monotonic()
             if left_s <= 1 or not _read_all(connect, addresses[number], table, left_s):

@@ -30,14 +30,10 @@ def series() -> tuple[ReleaseSeries, ...]:
     rows = shipped(__package__, "releases.yaml")["series"]
     listed: list[ReleaseSeries] = []
     for name, row in rows.items():
+        released = _date(row["released"])
+        end_of_life = _date(row["end_of_life"])
         listed.append(
-            ReleaseSeries(
-                name,
-                row["support"],
-                _date(row["released"]),
-                _date(row["end_of_life"]),
-                row["newest"],
-            )
+            ReleaseSeries(name, row["support"], released, end_of_life, row["newest"])
         )
     return tuple(listed)
 

@@ -15,8 +15,7 @@ Flags = Mapping[str, str]
 # YugabyteDB's connection manager, a pooler within each node:
 # https://docs.yugabyte.com/stable/additional-features/connection-manager-ysql/
 POOLER_FLAG = "enable_ysql_conn_mgr"
-# Flag → its default, as pages of 2.18 and 2025.2 show it. At 0 and below the log is not synced by
-# this measure at all, as the flags' own help says (src/yb/consensus/log_util.cc).
+# Flag → its default, as pages of 2.18 and 2025.2 show it.
 _MOST_BETWEEN_SYNCS: Mapping[str, int] = {
     "interval_durable_wal_write_ms": 1000,
     "bytes_durable_wal_write_mb": 1,
@@ -61,6 +60,8 @@ def _syncs_soon(flags: Flags) -> bool:
     """Flags that a page lacks have their default."""
     for name, default in _MOST_BETWEEN_SYNCS.items():
         value = flags.get(name, str(default))
+        # At 0 and below the log is not synced by this measure at all, as the flags' own help says
+        # (src/yb/consensus/log_util.cc); above its default it falls further behind than released.
         if not value.isdecimal() or not 0 < int(value) <= default:
             return False
     return _reaches_disks(flags)
@@ -84,6 +85,7 @@ def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]
 
 def settings(kind: str, servers: Mapping[str, Flags]) -> dict[str, str]:
     """`tserver.memstore_size_mb: 128`: what is compared of servers of one kind."""
+    # Where data are is no difference: two clusters may have other directories on the same disks.
     names = [name for name in names_of("explanatory") if not name.startswith("fs_")]
     flags = picked(servers, [*names, *names_of("compared")])
     return {f"{kind}.{name}": value for name, value in flags.items()}
@@ -105,6 +107,7 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     health = pages.health(masters)
     factor = pages.replication_factor(masters)
     leaders = {server.host: server.user_leaders for server in servers}
+    # Which copies lag is not told: only where none is short are all of them known to be in sync.
     in_sync = None
     if health.well:
         in_sync = factor - 1
@@ -112,6 +115,7 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
         "replication_factor": factor,
         "replicas_in_sync": in_sync,
         "under_replicated_tablets": health.under_replicated_tablets,
+        # Each tablet has one leader, but as many copies as the replication factor.
         "tablets": sum(server.user_leaders for server in servers),
         "leaders": leaders,
         "zones": {server.host: server.zone for server in servers},
@@ -121,8 +125,8 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
 
 
 def _data_facts(servers: Sequence[pages.TabletServer]) -> dict[str, int]:
-    """The facts of the node that holds most data, because it is compared with the cache of one
-    node."""
+    """The facts of the node that holds most data."""
+    # The largest, and not the sum, because it is compared with the cache of one node.
     data_bytes = [server.sst_bytes for server in servers]
     uncompressed_bytes = [server.raw_bytes for server in servers]
     return {

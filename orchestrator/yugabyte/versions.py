@@ -51,6 +51,7 @@ class Version(NamedTuple):
         before = _PREVIEWS.get(self.number[:2])
         if before is None:
             return self.number
+        # 2.25 came after 2024.2, whose number is larger: it stands behind all patches of 2024.2.
         return (*before, _AFTER_ALL, *self.number)
 
 
@@ -105,5 +106,5 @@ def banner_number(text: str) -> tuple[int, ...] | None:
 
 def analyzed(version: str) -> bool:
     """Whether loaders collect statistics for the planner of this release, with or without build."""
-    number, _, _ = version.partition("-")
+    number, _, _ = version.partition("-")  # a banner's release comes without a build
     return Version(_number(number), 0).has("cost_based_optimizer")

@@ -1,10 +1,7 @@
 """What a YugabyteDB's sessions wait for, from the history that its nodes keep.
 
 Each node samples once a second the sessions that are at work on it, and the requests that tablet
-servers carry out for them. A session that waits for a lock is at work and waits for a request,
-which waits for the lock on the node that has the row: so locks are seen among requests, and their
-share is of the samples of sessions. One that sends several requests at a time counts several times:
-the share is at most 100 %, and rather too high. Idle sessions are in no sample."""
+servers carry out for them. Idle sessions are in no sample."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -49,16 +46,14 @@ def require_history(session: Session) -> None:
 
 
 def covered_s(sessions: Iterable[Session], window_s: float) -> float:
-    """How much of the last `window_s` the histories of all nodes cover.
-
-    A node keeps as many samples as its buffer has room for
-    (`ysql_yb_ash_circular_buffer_size`), so the busiest keeps the shortest time. The same part
-    is asked of all, because otherwise the busiest would count for less. One without any sample
-    had nobody at work, and lost none."""
+    """How much of the last `window_s` the histories of all nodes cover."""
+    # A node keeps as many samples as its buffer has room for (`ysql_yb_ash_circular_buffer_size`),
+    # so the busiest keeps the shortest time. The same part is asked of all: otherwise the busiest
+    # would count for less.
     shortest_s = window_s
     for session in sessions:
         kept_s = session.rows(query(__package__, "history_kept"))[0]["kept_s"]
-        if kept_s is None:
+        if kept_s is None:  # nobody was at work there, so none was lost
             continue
         if kept_s < window_s - _BEGIN_S:
             shortest_s = min(shortest_s, kept_s)
@@ -82,6 +77,9 @@ def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
     for row in rows:
         event = _WaitEvent(str(row["component"]), str(row["type"]), str(row["event"]))
         samples[event] += row["samples"]
+    # A session that waits for a lock is at work, and waits for a request. The request waits for the
+    # lock on the node that has the row: so locks are seen among requests, and their share is of the
+    # samples of sessions.
     at_work = 0.0
     locked = 0.0
     for event, number in samples.items():
@@ -100,4 +98,5 @@ def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
 
 
 def _percent_of(at_work: float, number: float) -> float:
+    # A session that sends several requests at a time counts several times: rather too high a share.
     return min(100.0, round(100 * number / at_work, 2))

@@ -7,6 +7,7 @@ from orchestrator.facts import WAL_NODES, WAL_SYNC_AVG_S, WAL_SYNC_S, WAL_SYNCS
 
 def with_quotients(counted: Mapping[str, float]) -> dict[str, float | None]:
     """What a server counted, with what follows: None where a part was not counted."""
+    # A block that the server had to ask the system for may have come from the page cache.
     hits = counted.get("blks_hit", 0)
     blocks = hits + counted.get("blks_read", 0)
     hit_ratio = None

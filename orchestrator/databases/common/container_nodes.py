@@ -30,8 +30,9 @@ LIST_MOUNTS = ("cat", "/proc/self/mountinfo")
 
 
 def new_password() -> str:
-    """A password for one start of one cluster: any local user can reach its port, and kept disks
-    outlive it. It goes through environments and SQL, never through a command line."""
+    """A password for one start of one cluster."""
+    # Any local user can reach its port, and kept disks outlive it. It goes through environments and
+    # SQL, never through a command line, which all users of a machine can read.
     password = secrets.token_hex(16)
     redaction.remember(password)
     return password
@@ -86,11 +87,13 @@ def node_records(
 
 
 def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
-    """The block device of a node's data. That of a claim is known only where it is mounted; without
-    it there is no telemetry of the disk."""
+    """The block device of a node's data. None if it is not known: then there is no telemetry of the
+    disk."""
+    # That of a claim (Kubernetes) is known only where it is mounted.
     if volume.device or not volume.placement:
         return volume.device.removeprefix("/dev/") or None
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]
+    # A run without telemetry of the disk is doubted; one that is refused says nothing at all.
     with suppress(TierbenchError, OSError):
         container = world.platform.container(plan.name)
         listed = container.exec(LIST_MOUNTS, timeout_s=LOOK_S)
@@ -120,6 +123,7 @@ def container_of_node(
     """What all databases ask for alike for the container of node `number`, from 1. `places`: of its
     disk in it, and of that of its WAL, if it has one."""
     disk_mounts: list[powers.Mount] = []
+    # Fewer places than disks: of a database that has no disk for its WAL.
     for disk, place in zip((volume.name, volume.wal), places, strict=False):
         if disk:
             disk_mounts.append(powers.Mount(disk, place))

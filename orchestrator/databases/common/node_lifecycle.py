@@ -35,7 +35,9 @@ def raise_if_dead(names: Sequence[str], world: World, log: Log = last_lines) -> 
 
 
 def _dead(name: str, state: str, log: str) -> NodeError:
-    if "137" in state:
+    if (
+        "137" in state
+    ):  # 128 and SIGKILL, which yugabyted sends its own process group too
         advice = (
             "exit code 137 is a kill. The kernel did it for want of memory, or "
             "YugabyteDB itself after a failed start. Its last log lines say "
@@ -99,7 +101,7 @@ def started_anew(
     node: Node, plan: ContainerSpec, folders: Sequence[str], world: World
 ) -> Node:
     """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
-    world.platform.container(plan.name).remove(0)
+    world.platform.container(plan.name).remove(0)  # without the time to stop cleanly
     empty(plan, ("rm", "-rf", *folders), world)
     up = world.platform.stand(plan)  # without a note it goes as what it has the name of
     return replace(node, container_id=up.id, process_id=up.process_id)
@@ -118,6 +120,7 @@ def on_its_disks(
     plan: ContainerSpec, name: str, argv: tuple[str, ...], most_s: float, world: World
 ) -> Completed:
     """Runs a command where a node had its disks, which does not run."""
+    # Of the node only its image, its disks and its machine: its address may still be taken.
     bare = replace(
         plan,
         name=f"{plan.name}-{name}",
@@ -160,6 +163,7 @@ def await_ready(
 
     def lacking() -> str:
         raise_if_dead(names, world, log)
+        # While a server starts it refuses connections, or its pages lack parts.
         try:
             return missing()
         except RunError as error:
@@ -194,9 +198,9 @@ def run(
     done = container(node.container_name).exec(argv, timeout_s=timeout_s, watch=watch)
     if done.exit_code == 0:
         return done
-    words = [word for word in argv if not word.startswith("-")]
+    words = " ".join(word for word in argv if not word.startswith("-"))
     raise RunError(
-        f"{' '.join(words)} failed on {node.container_name} (exit {done.exit_code})",
+        f"{words} failed on {node.container_name} (exit {done.exit_code})",
         advice="look at the database's log among the raw files of the run",
         evidence=(done.out + done.err)[-2000:],
     )

@@ -19,6 +19,7 @@ def wal_devices(nodes: Sequence[Node], directory: str, world: World) -> dict[str
     for node in nodes:
         if node.wal_device is None:
             continue
+        # PostgreSQL's pg_wal is a link to the disk that the tier names for it.
         link = run(node, ("readlink", "-f", directory), LOOK_S, world, (node,))
         listed = run(node, LIST_MOUNTS, LOOK_S, world, (node,))
         real = link.out.strip()

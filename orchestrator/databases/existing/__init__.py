@@ -102,6 +102,7 @@ class ExistingCluster:
         _require_none(mistakes)
         database = OwnDatabase(declared, self._connect, world, self._confirm)
         database.require_creatable()
+        # A person is asked now, because in the middle of a campaign nobody may be there.
         database.require_replaceable(may_ask=True)
         # Last, since a look ahead does not go to where the load client runs.
         unlike_there = tuple(_not_from_client(declared, world))
@@ -167,6 +168,7 @@ class ExistingCluster:
         declared, _ = declaration.read(spec)
         with lease.Lease(declared, self._connect, world).held():
             database = OwnDatabase(declared, self._connect, world, self._confirm)
+            # What stays is disk space of others, and no reason to measure nothing.
             try:
                 database.drop_left_behind()
             except TierbenchError as error:
@@ -190,6 +192,7 @@ class ExistingCluster:
         database = OwnDatabase(
             declared, self._connect, world, self._confirm, observed.drops_by_force
         )
+        # A campaign that was suspended for long may have lost the cluster to another one.
         lease.Lease(declared, self._connect, world).require()
         database.require_replaceable(may_ask=False)
         asked = yugabytedb.release_asked(spec.version)
@@ -207,6 +210,7 @@ class ExistingCluster:
         self, handle: _UsedCluster, snapshot: Path, restored: bool, world: World
     ) -> None:
         if not restored:
+            # Kept when it is settled: a command of the owner's may take as long as loading does.
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()
@@ -252,6 +256,7 @@ class ExistingCluster:
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
         handle: _UsedCluster = cluster.handle
+        # After the window, because another campaign in it would have been measured as ours.
         lease.Lease(handle.declared, self._connect, world).require()
         try:
             facts = probe.facts(
@@ -329,6 +334,7 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
     if there.is_here:
         return
     machines = ", ".join(machine.name for machine in there.platform.machines())
+    # The path at which bash opens a connection; the script prints it before what went wrong.
     servers = {f"/dev/tcp/{host.host}/{host.port}": host for host in declared.servers}
     argv = shell.script(__package__, "reach", "reach", *servers)
     spec = own_images.container(
@@ -343,6 +349,7 @@ def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[M
     lines = world.platform.once(spec, timeout_s=120).out.splitlines()
     for place, server in servers.items():
         failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
+        # A loopback address that answers there is another server than the one seen from here.
         if server.is_loopback or failures:
             failure = "".join(failures[:1])
             yield _not_the_same_there(server, machines, failure)
@@ -375,6 +382,7 @@ def _counted(cluster: Cluster) -> Mapping[str, Any]:
 
 def _vacuum(handle: _UsedCluster) -> None:
     if handle.is_postgresql:
+        # Frozen rows are rewritten neither by their first reader nor by a later vacuum.
         with handle.database.session(_VACUUM_S) as session:
             session.rows("VACUUM (FREEZE, ANALYZE)")
 

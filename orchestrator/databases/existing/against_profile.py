@@ -24,11 +24,13 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     if not observed.flavour:
         yield Mistake(hosts, _without_flavour(observed.hosts[0].banner))
         return
+    # In the middle of an upgrade, or hosts of two clusters.
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
         yield Mistake(hosts, f"they run different servers: {banners}")
     asked = yugabytedb.release_asked(spec.version)
     number, _, _ = asked.partition("-b")  # no banner has a build
+    # A profile may name the first parts alone: `16` is any 16.x, and not 160.
     if number and not f"{observed.number}.".startswith(f"{number}."):
         yield Mistake(
             "cluster.version", f"the cluster runs {observed.number}, not {spec.version}"
@@ -123,6 +125,7 @@ def session_limit(
 
     A pooler may take more. So may a balancer, if it stands before several nodes.
     """
+    # Sessions are spread evenly, so the host with the lowest limit is the first to refuse.
     limits = [host.sessions for host in observed.hosts if host.sessions]
     if not limits:
         return None

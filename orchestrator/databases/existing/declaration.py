@@ -24,7 +24,7 @@ LEASE_DATABASE = "tierbench_campaign"  # common to all testers of a cluster: lea
 YUGABYTEDB = "yugabytedb"
 POSTGRESQL = "postgresql"
 FLAVOURS = (YUGABYTEDB, POSTGRESQL)
-_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")  # PostgreSQL cuts names at 63 bytes
 _URL = re.compile(r"https?://(?:[^/\s]*@)?[^/\s@]+")
 _PAGES = ("masters", "tservers", "ysql", "node_exporters")
 _LISTS = (*_PAGES, "devices")
@@ -136,7 +136,7 @@ def _taken_from_hosts(values: dict[str, Any]) -> Iterator[Mistake]:
                 "hosts", f"`{option}` in a URI has no effect here: leave it out"
             )
             continue
-        if (key, value) == ("tls", "disable"):
+        if (key, value) == ("tls", "disable"):  # libpq's word, and ours
             value = "off"
         if values.setdefault(key, value) != value:
             yield _mistake(key, f"`hosts` says {value}: keep one of them")
@@ -180,6 +180,7 @@ def _mistakes_of_names(declared: Existing) -> Iterator[Mistake]:
             yield _mistake(
                 key, "write lower-case letters, digits and underscores, no digit first"
             )
+    # No session can drop the database that it is in.
     if declared.database == declared.maintenance_database:
         yield _mistake(
             "database",
@@ -200,6 +201,7 @@ def _mistakes_of_pages(declared: Existing) -> Iterator[Mistake]:
         wrong = [redaction.hidden(url) for url in urls if not _URL.fullmatch(url)]
         if wrong:
             yield _mistake(key, f"{', '.join(wrong)}: write http://host:port")
+        # There are as many masters as copies, and hosts may be more.
         if key != "masters" and urls and len(urls) != hosts:
             yield _mistake(
                 key, f"{len(urls)} for {hosts} hosts: write one for each, in order"
@@ -210,6 +212,7 @@ def _mistakes_of_tls(declared: Existing) -> Iterator[Mistake]:
     files = [key for key in _TLS_FILES if getattr(declared, key)]
     if declared.tls not in get_args(TlsMode):
         yield _mistake("tls", f"{declared.tls!r}: write {', '.join(get_args(TlsMode))}")
+    # libpq would look for a file of its own, which a client in a container does not have.
     elif declared.tls in _VERIFIED and not declared.tls_root:
         yield _mistake(
             "tls_root",

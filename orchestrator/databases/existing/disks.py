@@ -52,8 +52,9 @@ def cards(body: str) -> dict[str, float]:
 
 
 def _is_card(facts: Mapping[str, float]) -> bool:
-    """What is made of others (a VLAN, a bridge, an end of a pair) is no card, or each byte would
-    count again; a bundle is one, and what is in it is not."""
+    """Whether it is hardware, or a bundle of it. What is made of others (a VLAN, a bridge, an end
+    of a pair) is none."""
+    # Else each byte would count again: of a bundle only the whole counts.
     flags = int(facts.get("flags", 0))
     if facts.get("iface_id") != facts.get("iface_link") or flags & _IN_BUNDLE:
         return False
@@ -75,6 +76,7 @@ def device_of(body: str, path: str) -> str | None:
             name = sample.labels["device"]
     reads = _samples(body, "node_disk_reads_completed_total")
     disks = {sample.labels["device"] for sample in reads}
+    # Counters are compared with the disk's limits, which all its partitions share.
     candidates = [name]
     partition = _PARTITION.fullmatch(name)
     if partition:
@@ -169,25 +171,32 @@ def of_host(
         counted = (device,)
     if not counted:
         return HostDisks()
+    # A log on the disk of the data is counted with these.
     wal = [name for name in logs if name not in (*data, *counted)]
-    not_counted: list[str] = []
-    if not device:
-        not_counted += _on_no_disk(disk_of)
-    if len(counted) > 1:
-        not_counted.append(
-            f"{listed(counted)} hold its data, and no single one has the tier's limits"
-        )
-    if device and len(data) > 1:
-        not_counted.append(
-            f"{listed(list(data))} hold its data, and only {device} counts"
-        )
-    if len(wal) > 1:
-        not_counted.append(f"{listed(wal)} hold its log, and do not count")
+    not_counted = "; ".join(_not_counted(device, disk_of, data, wal))
+    # Within a container all directories seem to be below the machine's `/`.
     on_root = not device and device_of(page, "/") in data
     only_wal = None
     if len(wal) == 1:
         only_wal = wal[0]
-    return HostDisks(counted, only_wal, "; ".join(not_counted), on_root)
+    return HostDisks(counted, only_wal, not_counted, on_root)
+
+
+def _not_counted(
+    device: str | None,
+    disk_of: Mapping[str, str | None],
+    data: Sequence[str],
+    wal: Sequence[str],
+) -> Iterator[str]:
+    """What else a host has. `device`: the declared one; `data`, `wal`: the disks of these."""
+    if not device:
+        yield from _on_no_disk(disk_of)
+        if len(data) > 1:
+            yield f"{listed(data)} hold its data, and no single one has the tier's limits"
+    elif len(data) > 1:
+        yield f"{listed(data)} hold its data, and only {device} counts"
+    if len(wal) > 1:
+        yield f"{listed(wal)} hold its log, and do not count"
 
 
 def _disks_of(

@@ -51,16 +51,15 @@ def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> No
     """Drops the database that was found under this name, and none that has its name since.
 
     `force`: others' sessions in it are ended. RunError if another one has its name by now, or
-    somebody is connected to it.
-
-    DROP DATABASE takes a name, and no transaction. So on PostgreSQL the database is renamed in a
-    transaction, which holds it exclusively: if it is another one, that is rolled back, and nobody
-    has seen it. YugabyteDB commits each change of a database by itself (docs.yugabyte.com,
-    Transactional DDL): there it is only looked at once more, right before it is dropped."""
+    somebody is connected to it."""
     if banner_of(yugabytedb.banner(session)) == YUGABYTEDB:
+        # It commits each change of a database by itself (docs.yugabyte.com, Transactional DDL), so
+        # the database is only looked at once more, right before it is dropped.
         _require(find(session, name), entry, name)
         _drop_name(session, name, force)
         return
+    # DROP DATABASE takes a name, and no transaction. So the database is renamed in one, which holds
+    # it exclusively: if it is another one, that is rolled back, and nobody has seen it.
     _rename(session, name, entry, force)
     _drop_name(session, name_while_dropped(entry.oid), force=False)
 

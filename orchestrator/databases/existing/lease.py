@@ -1,13 +1,13 @@
 """Keeps a cluster of others to one campaign at a time, whatever its database is called.
 
 A row in a database that all testers agree on says which campaign is there, and when it last said
-so, by the server's clock. Advisory locks would not do: PostgreSQL counts them within each database,
-and YugabyteDB has them from 2025.1 on (yugabyte/yugabyte-db, pull request 27744); before that, a
-setting can silence the refusal (issues 3642, 23881), so a call that succeeds proves nothing. The
-row's key is always the same, so of two testers who come at the same moment the server lets one in.
+so, by the server's clock. A campaign that is dead is in nobody's way: its process is seen to be
+gone, or it was silent for `_SILENT_S`. One that was only suspended finds that another is there, and
+its run fails.
 
-A campaign that is dead is in nobody's way: its process is seen to be gone, or it was silent for
-`_SILENT_S`. One that was only suspended finds that another is there, and its run fails."""
+Advisory locks would not do: PostgreSQL counts them within each database, and YugabyteDB has them
+from 2025.1 on (yugabyte/yugabyte-db, pull request 27744). Before that, a setting can silence the
+refusal (issues 3642, 23881), so a call that succeeds proves nothing."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from orchestrator.system import host, sql
 
 _COMMENT = "tierbench: which campaign is on this cluster"
 _BIRTH_NUMBER = LEAST_BIRTH_NUMBER - 1  # of no campaign's own database
-_SILENT_S = 180.0
+_SILENT_S = 180.0  # several beats, which come every 30 s
 _STATEMENT_S = 20.0
 _DDL_S = 600.0
 _TRIES = 4
@@ -150,18 +150,22 @@ class Lease(owned_database.Place):
 
     def _known(self) -> Holder | None:
         """Who is there; None if nobody has made the row."""
+        # Whoever could not see the row when the campaign began was refused then, by `held`.
         with suppress(RunError), self.session(_STATEMENT_S) as session:
             return _holder(session)
         return None
 
     def _other(self, session: sql.Session) -> Holder | None:
         """Takes the row if it is free, ours, or a dead campaign's."""
+        # The row's key is always the same: of two testers who come at the same moment the server
+        # lets one in.
         words = {"holder": self._mine.quoted, "silent_s": f"{_SILENT_S:g}"}
         while not session.rows(sql.query(__package__, "take_lease", **words)):
             holder = _holder(session)
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
+                # By what it says, so that a row that another tester took meanwhile stays.
                 session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
         return None
 
@@ -177,6 +181,7 @@ class Lease(owned_database.Place):
                 raise RunError(
                     f"there is a database {LEASE_DATABASE} without tierbench's comment"
                 )
+            # A tester may have been killed between making it and writing the comment.
             if entry is None or not entry.mark:
                 session.rows(
                     f"COMMENT ON DATABASE \"{LEASE_DATABASE}\" IS '{_COMMENT}'"
@@ -219,7 +224,9 @@ class Lease(owned_database.Place):
                 return
             with suppress(RunError):  # another user's: it stays, empty
                 session.rows("DROP TABLE lease")
-        if self.is_empty():
+        if (
+            self.is_empty()
+        ):  # else something of somebody else's would be dropped with it
             self.drop_if(entry.__eq__, lambda error: isinstance(error, RunError))
 
 

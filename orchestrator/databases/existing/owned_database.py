@@ -1,11 +1,8 @@
 """The one database that tierbench makes in a cluster of others: made, recognised, kept, dropped
 (docs/research/YUGABYTEDB.md).
 
-It is remembered in the cache before it is made, so that one without a comment, left by a kill in
-between, is recognised too; and by its number when it is there (`identity`). Ours is what this cache
-remembers on this host: several may share a cache. Whose it is is read in the session that drops it.
-The owner's own commands keep it, loaded, and bring it back; values reach them in their environment
-alone, so none is read as a command."""
+Ours is what this cache remembers on this host: several may share a cache. The owner's own commands
+keep it, loaded, and bring it back."""
 
 from __future__ import annotations
 
@@ -121,6 +118,7 @@ class Place:
 
         def drop() -> bool:
             with self.outside() as session:
+                # Looked at in the session that drops it: another may have got the name meanwhile.
                 entry = self.find(session)
                 if entry is not None and ours(entry):
                     identity.drop(session, self.name, entry, force)
@@ -213,6 +211,7 @@ class OwnDatabase(Place):
         world = self.world
         now_s = round(world.clock.now())
         owner = owner_here(world.cache, world.platform.campaign, now_s)
+        # Before it is made: one without a comment, left by a kill in between, is recognised too.
         remember(world.cache, self.declared, owner)
         mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:
@@ -285,6 +284,7 @@ class OwnDatabase(Place):
         command = self.declared.restore
         if verb == "save":
             command = self.declared.save
+        # Values reach the command in its environment alone, so none is read as a part of it.
         env = _libpq_variables(address(self.declared, self.name))
         env["TIERBENCH_SNAPSHOT"] = snapshot.parent.name
         to = f"the database {self.name}"
@@ -333,6 +333,7 @@ class Owner:
 
     def is_from(self, cache: Path) -> bool:
         """Whether it worked on this host with this cache: several hosts may share one."""
+        # By the machine too: hosts that share a cache may have the same name.
         made_on = MachineIdentity(self.host, self.machine)
         is_here = machine_caches.here().is_that_of(made_on)
         return is_here and self.cache == str(cache.resolve())
@@ -408,9 +409,8 @@ def _read(paths: list[Path]) -> Iterator[Leftover]:
     for file in paths:
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            content["declared"]["hosts"]["options"].pop(
-                "password", None
-            )  # it is not kept
+            # A password was replaced by a mark when it was written: it would be taken for one.
+            content["declared"]["hosts"]["options"].pop("password", None)
             left = TypeAdapter(Leftover).validate_python(content)
         except (OSError, *UNREADABLE):
             continue  # not there, or of another release

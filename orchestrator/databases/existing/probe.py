@@ -69,8 +69,9 @@ class Observation:
     @property
     def drops_by_force(self) -> bool:
         """Whether DROP DATABASE has FORCE: PostgreSQL since 13, and YugabyteDB since 2025.1, which
-        derives from PostgreSQL 15. Without it sessions of a connection pooler keep the database
-        for minutes: `ysql_conn_mgr_idle_time` is 180 s."""
+        derives from PostgreSQL 15."""
+        # Without it sessions of a connection pooler keep the database for minutes:
+        # `ysql_conn_mgr_idle_time` is 180 s.
         if self.flavour == YUGABYTEDB:
             number = versions.banner_number(self.hosts[0].banner)
             return number is not None and number[:2] >= (2025, 1)
@@ -91,8 +92,8 @@ def look(declared: Existing, connect: Connect) -> Observation:
     if other or not flavour:  # no page of it is known
         return replace(observed, other=other)
     if versions.banner_number(banner):
-        release = pages.release(banner, declared.tservers)
-        observed = replace(observed, version=release)
+        # A banner has no build: servers' pages have it.
+        observed = replace(observed, version=pages.release(banner, declared.tservers))
     if declared.masters:
         observed = replace(
             observed,
@@ -132,11 +133,13 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         other = servers.refused(banner, session)
         flavour = servers.banner_of(banner)
         host = Host(banner, other, servers.pooler_between(session))
+        # What an unknown server understands is not known: it is asked nothing further.
         if other or not (flavour or declared.flavour):
             return host
         host = replace(host, sessions=servers.most_sessions(session))
         of_postgresql = None
         if flavour == YUGABYTEDB:
+            # Its history of sessions needs no setting, as PostgreSQL's counters of waits do.
             host = replace(
                 host, nodes=len(queries.servers(session)), waits_counted=True
             )
@@ -166,7 +169,7 @@ def _with_machine(
                 f"{url}?collect[]=filesystem&collect[]=diskstats"
             )
         host = replace(host, disks=disks.of_host(declared, number, where, body))
-    # Refused if it lacks this collector.
+    # An exporter answers with an error if it lacks a collector that is named. These are not needed.
     with suppress(OSError), http_client.understood(url):
         body = http_client.get_exporter(f"{url}?collect[]=pressure")
         host = replace(host, pressure=disks.has_pressure(body))
@@ -190,7 +193,7 @@ def nodes_without_leaders(declared: Existing, connect: Connect) -> tuple[str, ..
             leaders.update(dict.fromkeys(queries.servers(session), 0))
         for _, leader in (_tablets(declared, connect) or {}).values():
             leaders[leader] += 1
-    if sum(leaders.values()) < len(leaders):
+    if sum(leaders.values()) < len(leaders):  # too few for each node to lead one
         return ()
     return tuple(host for host, tablets in leaders.items() if tablets == 0)
 
@@ -265,6 +268,7 @@ def facts(
     not_counted = _not_counted(observed, watched)
     if not_counted:
         more["disks_not_counted"] = not_counted
+    # The smallest, because the data of the fullest node are compared with one node's cache.
     sizes_bytes = [node.memory_bytes for node in watched if node.memory_bytes]
     common = DatabaseFacts(
         version=observed.version,
@@ -299,40 +303,54 @@ def _yugabytedb(
     tablets and their leaders are asked of YSQL, of our own database alone."""
     tservers = sources(watched, pages.TSERVER)
     flags = {name: pages.flags(url) for name, url in tservers.items()}
-    master_flags: dict[str, Mapping[str, str]] = {}
-    for i, url in enumerate(declared.masters):
-        master_flags[str(i)] = pages.flags(url)
     settings = {
         **server_facts.settings("tserver", flags),
-        **server_facts.settings("master", master_flags),
+        **server_facts.settings("master", _flags_of_masters(declared)),
     }
     with connect(address(declared, declared.database), 60.0) as session:
         execution = server_facts.execution(session, flags)
     facts = replace(common, execution=execution, settings=settings or None)
-    more = dict(common.more)
-    if flags:
-        facts = replace(
-            facts,
-            durability=server_facts.picked(flags, server_facts.names_of("durability")),
-            durable=server_facts.durable(flags),
-            durability_as_released=server_facts.durability_as_released(flags),
-        )
-        if any(server_facts.pools_sessions(values) for values in flags.values()):
-            pooler = f"its tablet servers run with `{server_facts.POOLER_FLAG}`"
-            facts = replace(facts, pooler=pooler)
-        more["flags"] = server_facts.picked(flags, server_facts.names_of("explanatory"))
+    facts = _with_flags(facts, flags)
     fewest = few_tablets(declared, observed, connect)
     facts = replace(facts, few_tablets=fewest or None)
     if declared.masters:
         placement = server_facts.placement(watched)
-        facts = replace(facts, data_bytes=placement.pop("data_bytes"))
-        more |= placement
-        return replace(facts, more=more)
+        data_bytes = placement.pop("data_bytes")
+        return replace(facts, data_bytes=data_bytes, more={**facts.more, **placement})
     tablets = _tablets(declared, connect)
-    if tablets is not None:
-        more["tablets"] = len(tablets)
-        more["leaders"] = Counter(leader for _, leader in tablets.values())
-    return replace(facts, more=more)
+    if tablets is None:
+        return facts
+    leaders = Counter(leader for _, leader in tablets.values())
+    counted = {"tablets": len(tablets), "leaders": leaders}
+    return replace(facts, more={**facts.more, **counted})
+
+
+def _flags_of_masters(declared: Existing) -> dict[str, Mapping[str, str]]:
+    """By their places in the list: a master need not be on a host that takes SQL."""
+    flags: dict[str, Mapping[str, str]] = {}
+    for i, url in enumerate(declared.masters):
+        flags[str(i)] = pages.flags(url)
+    return flags
+
+
+def _with_flags(
+    facts: DatabaseFacts, flags: Mapping[str, server_facts.Flags]
+) -> DatabaseFacts:
+    """`facts` with what the tablet servers' flags say; without declared pages nothing is known."""
+    if not flags:
+        return facts
+    explanatory = server_facts.picked(flags, server_facts.names_of("explanatory"))
+    facts = replace(
+        facts,
+        durability=server_facts.picked(flags, server_facts.names_of("durability")),
+        durable=server_facts.durable(flags),
+        durability_as_released=server_facts.durability_as_released(flags),
+        more={**facts.more, "flags": explanatory},
+    )
+    if any(server_facts.pools_sessions(values) for values in flags.values()):
+        pooler = f"its tablet servers run with `{server_facts.POOLER_FLAG}`"
+        return replace(facts, pooler=pooler)
+    return facts
 
 
 def _postgresql(
@@ -359,9 +377,10 @@ def _postgresql(
 
 
 def _is_durable(settings: Mapping[str, str]) -> bool:
-    """Whether an answered commit is on the disk of the server that answered: with `local`, too,
-    which waits for no copy."""
+    """Whether an answered commit is on the disk of the server that answered."""
+    # Without full pages a torn write of a page is not mended after a power cut.
     if settings.get("fsync") != "on" or settings.get("full_page_writes") != "on":
         return False
+    # With `local` too, which waits for no copy.
     awaited = settings.get("synchronous_commit")
     return awaited in ("on", "local", "remote_apply", "remote_write")

@@ -58,8 +58,9 @@ def refused(banner: str, session: Session) -> str | None:
 
 
 def pooler_between(session: Session) -> str | None:
-    """How a pooler shows itself: it gives its clients another process number for cancelling than
-    that of the process which answers (PgBouncer 1.18: a random one). None if it does not."""
+    """How a pooler shows itself. None if it does not."""
+    # It gives its clients another process number for cancelling than that of the process which
+    # answers (PgBouncer 1.18: a random one).
     given = None
     if isinstance(session, Identified):
         given = session.given_process_id()
@@ -105,6 +106,7 @@ def counters(session: Session, number: str) -> dict[str, float]:
 
 def _counters_query(major: int) -> str:
     """What a PostgreSQL of this major release is asked."""
+    # PostgreSQL 17 has moved counters of checkpoints to a view of their own, under other names.
     timed = "checkpoints_timed"
     requested = "checkpoints_req"
     views = "pg_stat_bgwriter"
@@ -117,7 +119,7 @@ def _counters_query(major: int) -> str:
         waits = query(__package__, "waits", timed=_TIMED)
         views = f"pg_stat_wal w, {views}"
     seconds = "NULL"
-    if major >= 14:
+    if major >= 14:  # `active_time` of pg_stat_database
         seconds = query(__package__, "seconds")
     return query(
         __package__,
@@ -142,8 +144,9 @@ def since(begun: Counters, now: Counters) -> dict[str, float | None]:
 def places(session: Session) -> tuple[str, str]:
     """Where a new database's tables are, and its log; empty where the user may not see it."""
     row = session.rows(query(__package__, "places"))[0]
-    directory = row["directory"] or ""
+    directory = row["directory"] or ""  # NULL for users without pg_read_all_settings
     log = directory and f"{directory}/pg_wal"
+    # "" is the tablespace in the data directory itself.
     tables = str(row["tables"] or "")
     if tables.startswith("/"):
         return tables, log

@@ -141,6 +141,7 @@ class PostgreSQL(Database):
             with node_lifecycle.stopped(
                 names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world
             ):
+                # Before standbys start: each signs in with its password to copy the primary.
                 _set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
@@ -148,6 +149,7 @@ class PostgreSQL(Database):
                 described = container_nodes.node_records(plans, volumes, started, world)
                 nodes = tuple(described)
                 wal_places.wal_devices(nodes, PG_WAL, world)
+                # Loaders need not collect statistics: `settle` does, when it freezes all rows.
                 yield Cluster(
                     self.name,
                     version,
@@ -161,10 +163,10 @@ class PostgreSQL(Database):
     def _await_ready(
         self, endpoint: Endpoint, names: Sequence[str], world: World, deadline_s: float
     ) -> str:
-        """Waits until the primary answers and every standby has what that had flushed a look
-        before, as under load none has all; returns its version."""
+        """Waits until the primary answers and every standby has caught up; returns its version."""
         version = ""
         standbys = len(names) - 1
+        # What the primary had flushed a look before: under load no standby has all of it.
         upto = queries.NOW
 
         def missing() -> str:
@@ -239,6 +241,7 @@ class PostgreSQL(Database):
         with self._session(cluster, world) as session:
             facts = queries.facts(session, cluster.nodes[0].memory_bytes, image)
         name = cluster.nodes[0].container or ""
+        # The server counts checkpoints, but only its log has when each was complete.
         log = world.platform.container(name).logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
         on_disks = wal_places.wal_devices(cluster.nodes, PG_WAL, world)
@@ -281,6 +284,7 @@ class PostgreSQL(Database):
 
 def _raise_if_taken(port: int) -> None:
     with socket.socket() as probe:
+        # Else a port that was in use a minute ago (TIME_WAIT) would seem taken.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
@@ -347,11 +351,8 @@ def _set_passwords(
 
 
 def checkpoints_s(log: str) -> tuple[float, ...] | None:
-    """When each checkpoint was complete, in Unix seconds.
-
-    None if the log has none. Each run begins with one, so the log could then not be read, or its
-    settings leave checkpoints out.
-    """
+    """When each checkpoint was complete, in Unix seconds. None if the log has none."""
+    # Each run begins with one. A log without any could not be read, or its settings leave them out.
     times_s = list[float]()
     for time in _CHECKPOINT.findall(log):
         with suppress(ValueError):  # a damaged line
@@ -363,12 +364,10 @@ def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -
     """Reads extents into the caches of a node. False if the time was too short for all of them."""
     container = world.platform.container(node.container_name)
     statements = "; ".join(extent.sql() for extent in extents)
-    done = container.exec(
-        (*PSQL, "--command", statements),
-        timeout_s=_WARM_S + 30,
-        env={"PGOPTIONS": f"-c transaction_timeout={_WARM_S:g}s"},
-        watch=(container,),
-    )
+    argv = (*PSQL, "--command", statements)
+    # The server's own limit comes first: it ends its work, where a kill of psql might not.
+    env = {"PGOPTIONS": f"-c transaction_timeout={_WARM_S:g}s"}
+    done = container.exec(argv, timeout_s=_WARM_S + 30, env=env, watch=(container,))
     if done.exit_code == 0:
         return True
     if "transaction timeout" in done.err:

@@ -17,8 +17,9 @@ NOW = "pg_current_wal_flush_lsn()"
 
 
 def caught_up(session: Session, upto: str = NOW) -> tuple[int, str]:
-    """How many standbys have what they must have, `upto` there in the log; and where its end is. It
-    may change at once: the server writes by itself, too."""
+    """How many standbys have what they must have, `upto` there in the log; and where its end
+    is."""
+    # The end may move at once: the server writes by itself, too.
     row = _asked("caught_up", session, upto=upto)[0]
     return int(row["replicas_caught_up"]), f"'{row['flushed']}'"
 
@@ -30,13 +31,15 @@ def facts(
     now = dict(_asked("now", session)[0])
     counters = _asked("counters", session)[0]
     durability = _settings(session, f"name IN {DURABILITY}")
+    is_durable = all(durable(name, value) for name, value in durability.items())
+    # What tierbench or the profile has set, all of which goes on the command line.
     settings = _settings(
         session, "source = 'command line' OR name ~ '^pg_stat_statements'"
     )
     return DatabaseFacts(
         version=now.pop("version"),
         image=image,
-        durable=all(durable(name, value) for name, value in durability.items()),
+        durable=is_durable,
         durability=durability,
         settings=settings,
         data_bytes=now.pop("data_bytes"),
@@ -69,12 +72,12 @@ class Extent:
     last: int
 
     def sql(self) -> str:
-        """Reads no further than the file: a standby's may end a few empty blocks earlier.
-
-        Backwards, because what is read ahead in sequence is cached by Linux (6.18, XFS) in folios
-        of many blocks. Each use of a block keeps all of its folio, so they outlast what is used
-        more, such as indexes: 780 transactions/s in the place of 980, for as long as seen."""
+        """The statement that reads these blocks into shared buffers."""
+        # No further than the file: a standby's may end a few empty blocks earlier.
         end = f"pg_relation_size({self.oid}) / {BLOCK_BYTES}"
+        # Backwards, because what is read ahead in sequence is cached by Linux (6.18, XFS) in folios
+        # of many blocks. Each use of a block keeps all of its folio, so they outlast what is used
+        # more, such as indexes: 780 transactions/s in the place of 980, for as long as seen.
         lowest = self.first - _READ_BLOCKS + 1
         parts = f"generate_series({self.last - _READ_BLOCKS + 1}, {lowest}, -{_READ_BLOCKS})"
         first = f"greatest(at, {self.first})"
@@ -111,15 +114,18 @@ def fill(
         shared_blocks -= shared
         file_blocks -= paged
         for relation in group:
-            oid = relation["oid"]
-            blocks = relation["blocks"]
-            split = blocks * shared // total
-            paged_blocks = -(-blocks * paged // total)  # rounded up
-            end = min(blocks, split + paged_blocks)
-            in_shared += _pieces(oid, 0, split)
-            in_files += _pieces(oid, split, end)
+            split = relation["blocks"] * shared // total
+            end = _end_in_files(relation["blocks"], split, paged, total)
+            in_shared += _pieces(relation["oid"], 0, split)
+            in_files += _pieces(relation["oid"], split, end)
     # Indexes are read last of each, so that they are the last to leave.
     return (*reversed(in_files), *reversed(in_shared))
+
+
+def _end_in_files(blocks: int, split: int, paged: int, total: int) -> int:
+    """Where the part of a relation ends that the page cache holds, behind the `split` in shared
+    buffers. Its share of `paged` is that of its `blocks` in the `total`, rounded up."""
+    return min(blocks, split + -(-blocks * paged // total))
 
 
 def _pieces(oid: int, start: int, end: int) -> Iterator[Extent]:

@@ -1,8 +1,7 @@
 """PostgreSQL's settings for a node of a given size: derived, overridden, refused. Pure.
 
 All of them go on the server's command line, so a data directory carries none and can be started
-on a node of another size. Settings that must be equal on all nodes and between loading and
-measuring (a standby refuses to start with less than its primary had) never follow from memory."""
+on a node of another size."""
 
 import math
 import re
@@ -54,7 +53,7 @@ def synchronous_standby_names(spec: ClusterSpec) -> str:
     if copies < 2:
         return ""
     standbys = ", ".join(slot(number) for number in range(2, copies + 1))
-    waits_for = copies // 2
+    waits_for = copies // 2  # with the primary itself that is a majority
     if _commit_waits_for(spec) == ALL:
         waits_for = copies - 1
     return f"ANY {waits_for} ({standbys})"
@@ -99,7 +98,7 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     setting = applied(spec)["checkpoint_timeout"]
     text = setting.strip().strip("'")
     try:
-        if text.endswith(("m", "w")):
+        if text.endswith(("m", "w")):  # which a profile's own times may have
             raise ValueError("PostgreSQL knows no such unit")
         if text.isdigit():
             return float(text)
@@ -137,6 +136,8 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
     """A quarter for the server's own cache; the page cache has the rest."""
     memory_bytes = spec.size.memory_bytes
     maintenance_bytes = min(max(memory_bytes // 32, 4 * _MIB), 2 * _GIB)
+    # By the disk, and not by the memory: a standby refuses to start with fewer than its primary
+    # had, and so does a kept data set on a smaller node.
     connections = 200
     if spec.size.disk_bytes >= _MANY_CONNECTIONS_FROM_DISK_BYTES:
         connections = 1000
@@ -151,14 +152,15 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
 
 
 def _wal_settings(spec: ClusterSpec) -> dict[str, str]:
-    """Checkpoints by time, not by volume, and spread; segments are reused, as in a server that has
-    been up for long."""
+    """Checkpoints by time, not by volume, and spread."""
+    # So large that no checkpoint is due by volume, as long as a quarter of the disk holds the log.
     most_bytes = min(max(spec.size.disk_bytes // 4, 128 * _MIB), 64 * _GIB)
     senders = max(10, 2 * spec.nodes)
     return {
         "wal_level": "replica",
         "wal_compression": "lz4",
         "max_wal_size": f"{most_bytes // _MIB}MB",
+        # Segments are reused, as in a server that has been up for long.
         "min_wal_size": f"{most_bytes // 4 // _MIB}MB",
         "checkpoint_timeout": "5min",
         "checkpoint_completion_target": "0.9",

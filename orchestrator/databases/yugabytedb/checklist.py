@@ -99,6 +99,7 @@ def first_run(
     release = str(settings.read(cluster_spec)[0].version)
     platform = world.platform
     with ExitStack() as up:
+        # Outside of the trials: disks outlast a cluster, and the next one starts from them.
         disks: list[str] = []
         for number in range(1, cluster_spec.nodes + 1):
             name = f"{NETWORK}-{number}"
@@ -111,6 +112,7 @@ def first_run(
         yield from trial.findings(
             cluster_spec, disks, False, (START, *facts, SETTLE), listen
         )
+        # Twice, because a copy's own start changes the disks from which the next one starts.
         for fact in (COLD_COPY, SECOND_COPY):
             world.progress.step("starting again from the same disks")
             yield from trial.findings(cluster_spec, disks, True, (fact,))
@@ -166,6 +168,7 @@ class _Trial:
         with ExitStack() as up:
             try:
                 cluster = up.enter_context(running)
+            # Any error, because each line of the checklist shall be reported, whatever failed.
             except Exception as error:
                 yield _fact_of_error(facts[0], error, "not confirmed")
                 reason = RuntimeError("the cluster did not come up")
@@ -201,6 +204,7 @@ def _checked(
         checked = CheckedFact(fact.name, fact.claim, state, seen, fact.inferred)
     except Exception as error:
         checked = _fact_of_error(fact, error, "could not be looked at")
+    # The findings are written to a file that users attach to issues.
     seen = checked.seen
     for endpoint in cluster.endpoints:
         if endpoint.password:
@@ -243,6 +247,7 @@ def kept(
 ) -> Iterator[CheckedFact]:
     """Yields the findings, then keeps them and whether all that is needed was confirmed."""
     tag, file = _file(spec, world.platform, world.cache)
+    # Before anything is looked at: a checklist that is interrupted has not passed.
     if file is not None:
         file.unlink(missing_ok=True)
     checked: list[CheckedFact] = []
@@ -321,6 +326,7 @@ def _file(
     """The image's tag, and the file for this image on this machine; None if the image is not here
     or the engine has no identity."""
     tag = image.chosen(settings.read(spec)[0], platform)
+    # A tag may be given to another image later, so the image's own identity is the key.
     identity = platform.images.id(tag)
     machine = platform.facts().get("ID")
     if not identity or not machine:

@@ -19,6 +19,7 @@ from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
 _SPREAD_S = 120.0
+# Releases name it differently (versions.yaml), and a server knows only one of them.
 _AUTO_ANALYZE = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
 _BATCHES = 20
 _SESSIONS = 2
@@ -97,6 +98,7 @@ def described(look: Look, name: str = "") -> Fact:
 
 def _banner(probe: ReadCluster) -> tuple[bool, str]:
     banner = str(probe.value("SELECT version()"))
+    # The build comes from the page alone: `version()` of every released build says -b0.
     page = pages.version(probe.tserver())
     same = versions.banner_number(banner) == versions.parse(page).number
     seen = f"{banner}; page: {page}; asked: {probe.release}"
@@ -123,12 +125,14 @@ def _pages(probe: Probe) -> tuple[bool, str]:
     sizes: dict[str, int] = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
         for node, url in sources(probe.nodes, server).items():
+            # Without this word reading a page resets its histograms for all its readers.
             page = http_client.get(f"{url}/metrics?reset_histograms=false")
             sizes[f"{node} {server}"] = len(page)
     return len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}"
 
 
 def _memory(probe: Probe) -> tuple[bool, str]:
+    # Servers see the machine's memory, and not the container's limit.
     limit = probe.nodes[0].memory_bytes or 0
     shares = flags.memory(limit)
     expected = {
@@ -142,6 +146,7 @@ def _memory(probe: Probe) -> tuple[bool, str]:
 
 def _layout(probe: Probe) -> tuple[bool, str]:
     tablets = probe.value(
+        # The form of the TPC-C-derived tables' keys; no word about tablets, so flags decide.
         "CREATE TABLE IF NOT EXISTS first_run (w int, i int, PRIMARY KEY ((w) HASH, i ASC))",
         "SELECT num_tablets FROM yb_table_properties('first_run'::regclass)",
     )
@@ -250,6 +255,7 @@ def _copy_index(probe: Probe) -> tuple[bool, str]:
         session.copy(
             "COPY first_indexed FROM STDIN WITH (ROWS_PER_TRANSACTION 200)", lines
         )
+        # Else a table of so few rows is read whole, and the count says nothing of the index.
         session.rows("SET enable_seqscan = off")
         counted = session.rows("SELECT count(*) AS rows FROM first_indexed WHERE b = 3")
     rows = counted[0]["rows"]
@@ -267,6 +273,7 @@ def _analyze(probe: Probe) -> tuple[bool, str]:
         address = probe.addresses()[number % len(probe.addresses())]
         try:
             with probe.connect(address, 120.0) as session:
+                # Several at once can fail with 40001 (issues 27036, 32182), but not each time.
                 for _ in range(5):
                     session.rows(f"ANALYZE {names[number]}")
         except RunError as error:
@@ -292,6 +299,7 @@ def _batches(probe: Probe) -> tuple[bool, str]:
     refusals = [batches.refusal for batches in sent if batches.refusal]
     refusals.append("none refused")
     seen = f"{done} of {_SESSIONS * _BATCHES} done, rows changed {first} and {second} times"
+    # Half a batch would leave the rows apart; one that is done though refused, a count too high.
     return first == second == done, f"{seen}; {refusals[0]}"
 
 
@@ -335,6 +343,7 @@ def _auto_analyze(probe: Probe) -> tuple[bool, str]:
 
 
 def _ulimits(probe: Probe) -> tuple[bool, str]:
+    # Not every shell knows `-u`.
     argv = ("sh", "-c", "ulimit -n; ulimit -u 2>/dev/null || echo unknown")
     files, *processes = nodes.run(probe.nodes[0], argv, 20, probe.world).out.split()
     enough = files == UNLIMITED or int(files) >= nodes.OPEN_FILES

@@ -1,10 +1,7 @@
 """Counters of YugabyteDB's own servers: log, data files, block cache, statements.
 
-For nodes whose `sources` name their servers. Every five seconds, because the server makes each
-answer of some ten kilobytes from thousands of counters, and reading more often would disturb what
-is measured. Histograms are not reset by reading: other readers would miss the difference.
-A node's name stands for its tablet server's counters, those of YSQL and, with `master_` before
-them, those of its master's log, which lies on the same disk."""
+For nodes whose `sources` name their servers. A node's name stands for its tablet server's counters,
+those of YSQL and, with `master_` before them, those of its master's log."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,7 +12,10 @@ from orchestrator.model import Node, Sample, sources
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages
 
+# A server makes each answer of some ten kilobytes from thousands of counters: reading more often
+# would disturb what is measured.
 EVERY_S = 5.0
+# Histograms are not reset by reading: other readers would miss the difference.
 _YSQL_PATH = "/metrics?reset_histograms=false"
 _Parse = Callable[[str], Mapping[str, float]]
 
@@ -47,6 +47,7 @@ def _readings(parse: _Parse, body: str) -> Iterator[local.Reading]:
 
 def _master(body: str) -> Mapping[str, float]:
     """The counters of a master's log: it writes little else."""
+    # The log lies on the disk of the tablet server's data, so its writes are part of that disk's.
     log_counters = {}
     for name, value in counters.storage(body).items():
         if name.startswith("wal_"):

@@ -5,7 +5,7 @@ docs/research/YUGABYTEDB.md."""
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -84,6 +84,7 @@ class YugabyteNodes(Database):
         chosen, mistakes = settings.read(spec)
         cluster_checks.require_none(mistakes, "YugabyteDB")
         image.need(chosen, world.platform)
+        # Without TLS YSQL trusts everybody who reaches it, and its administrator has no password.
         open_to = world.platform.abilities.open_to
         if open_to is not None and not chosen.tls:
             at = open_to()
@@ -101,6 +102,7 @@ class YugabyteNodes(Database):
             setting=flags.SESSIONS,
             advice=f"set `tserver.{flags.SESSIONS}` among the settings of `cluster`, give the "
             "workload fewer `threads`, or take more nodes",
+            # A pooler within each node may take more clients than the server has sessions.
             is_certain=not server_facts.pools_sessions(chosen.tserver_flags),
         )
 
@@ -154,6 +156,7 @@ class YugabyteNodes(Database):
             handle.readiness.await_answer(server.node, server.endpoint, up)
         place = flags.place_data(handle.spec)
         if place is not None:
+            # Before copies are awaited: by itself yugabyted makes only one copy, or three.
             put: Callable[[], object] = partial(nodes.run, up[0], place, 300, world)
             handle.unread.attempt("the placement of copies", put, None, up)
         handle.readiness.await_copies(up, endpoints[0])
@@ -172,6 +175,7 @@ class YugabyteNodes(Database):
         """The release that runs. NodeError if SQL names another one than expected. Another build,
         or none that can be read, gives a warning here and a doubt in the report."""
         running = pages.release(banner, sources(up, pages.TSERVER).values())
+        # Only another number is refused. The build is doubted: a banner's is always -b0.
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
             raise NodeError(
@@ -206,7 +210,9 @@ class YugabyteNodes(Database):
         handle.unread.attempt(
             "whether memory tables are on disk", flush, None, cluster.nodes
         )
+        # A run that began while files are merged would measure that work as well.
         counters.await_quiet(cluster.nodes, world)
+        # Last, since the disks are copied after this, with the file that names the masters.
         handle.readiness.await_remembered_masters(cluster.nodes)
 
     def warm(self, cluster: Cluster, world: World) -> None:
@@ -230,27 +236,23 @@ class YugabyteNodes(Database):
             return self._facts(cluster, cluster.handle, world)
 
     def _facts(self, cluster: Cluster, handle: _Running, world: World) -> DatabaseFacts:
-        unread = handle.unread
         up = cluster.nodes
         servers = check_flags(
-            up, handle.settings, unread, handle.spec.replication_factor
+            up, handle.settings, handle.unread, handle.spec.replication_factor
         )
         wal_devices = wal_places.wal_devices(up, flags.WAL_DISK_DIR, world)
         with self._connect(sql.local(cluster.endpoints[0]), 60.0) as session:
             banner = queries.banner(session)
             execution = server_facts.execution(session, servers)
-        placement = unread.attempt(
-            "copies, tablets and data files",
-            lambda: server_facts.placement(up),
-            dict[str, Any](),
-            up,
+        facts = DatabaseFacts(
+            version=cluster.version,
+            version_asked=str(handle.settings.version),
+            image=image.chosen(handle.settings, world.platform),
+            stand_in=server_facts.STAND_IN in banner or None,
+            execution=execution,
+            cache_bytes=up[0].memory_bytes,
         )
-        few_tablets = _few_tablets(up, unread)
-        counted = _since_begun(cluster, handle)
-        leaders_moved = None
-        if handle.leaders:
-            leaders_moved = handle.readiness.leaders_moved(handle.leaders, up)
-        data_bytes = placement.pop("data_bytes", None)
+        facts = _with_durability(facts, handle.settings.durability, servers)
         more: dict[str, Any] = {
             "banner": banner,
             "tls": handle.settings.tls,
@@ -260,29 +262,51 @@ class YugabyteNodes(Database):
             more["wal_devices"] = wal_devices
         explanatory = server_facts.names_of("explanatory")
         more["flags"] = server_facts.picked(servers, explanatory)
-        durability = server_facts.picked(servers, server_facts.names_of("durability"))
-        durable = None
-        as_released = None
-        if "durable_wal_write" in durability:
-            durable = server_facts.durable(servers)
-            as_released = server_facts.durability_as_released(servers)
-        return DatabaseFacts(
-            version=cluster.version,
-            version_asked=str(handle.settings.version),
-            image=image.chosen(handle.settings, world.platform),
-            stand_in=server_facts.STAND_IN in banner or None,
-            durable=durable,
-            durability_as_released=as_released,
-            durability={"asked": handle.settings.durability, **durability},
-            execution=execution,
-            data_bytes=data_bytes,
-            cache_bytes=up[0].memory_bytes,
-            since_reset=counted,
-            leaders_moved=leaders_moved,
-            few_tablets=few_tablets or None,
-            not_read=unread.text(),
-            more={**more, **placement},
-        )
+        facts = _with_tablets(replace(facts, more=more), cluster, handle)
+        # Last: everything that was read before may have left a note there.
+        return replace(facts, not_read=handle.unread.text())
+
+
+def _with_durability(
+    facts: DatabaseFacts, asked: str, servers: Mapping[str, server_facts.Flags]
+) -> DatabaseFacts:
+    """`facts` with what the servers' flags say of durability; `asked`: what the profile says."""
+    durability = server_facts.picked(servers, server_facts.names_of("durability"))
+    facts = replace(facts, durability={"asked": asked, **durability})
+    # Where flags could not be read durability is unknown: None, and not False.
+    if "durable_wal_write" not in durability:
+        return facts
+    return replace(
+        facts,
+        durable=server_facts.durable(servers),
+        durability_as_released=server_facts.durability_as_released(servers),
+    )
+
+
+def _with_tablets(
+    facts: DatabaseFacts, cluster: Cluster, handle: _Running
+) -> DatabaseFacts:
+    """`facts` with copies, tablets, leaders, and what was counted since measuring began."""
+    up = cluster.nodes
+    placement = handle.unread.attempt(
+        "copies, tablets and data files",
+        lambda: server_facts.placement(up),
+        dict[str, Any](),
+        up,
+    )
+    few_tablets = _few_tablets(up, handle.unread)
+    counted = _since_begun(cluster, handle)
+    leaders_moved = None
+    if handle.leaders:
+        leaders_moved = handle.readiness.leaders_moved(handle.leaders, up)
+    return replace(
+        facts,
+        data_bytes=placement.pop("data_bytes", None),
+        since_reset=counted,
+        leaders_moved=leaders_moved,
+        few_tablets=few_tablets or None,
+        more={**facts.more, **placement},
+    )
 
 
 def _counters(cluster: Cluster) -> counters.ByNode:
@@ -336,9 +360,8 @@ def _start(
     if handle.settings.tls:
         certificates = tls.make(network.addresses, world.clock.now())
         secured = _trust(certificates[0][tls.AUTHORITY], network, up, world)
-    plans = _plans(handle, volumes, network, tag, certificates)
-    handle.plans = plans
-    starting = [world.platform.running(plan) for plan in plans]
+    handle.plans = _plans(handle, volumes, network, tag, certificates)
+    starting = [world.platform.running(plan) for plan in handle.plans]
     containers: list[Container] = []
     restored = all(volume.restored for volume in volumes)
     if restored:
@@ -346,20 +369,28 @@ def _start(
         _expect_replay(handle, volumes[0], world)
     started: list[_StartedNode] = []
     for i, volume in enumerate(volumes):
-        if not restored:  # one after the other
+        if not restored:
+            # One after the other: `--join` asks a node that runs already.
             containers.append(up.enter_context(starting[i]))
-        container = containers[i]
-        _note_limits(handle, i + 1, plans[i], container, world)
-        urls = nodes.sources(container)
-        node = container_nodes.node_record(
-            i + 1, plans[i], volume, container, world, urls
+        node = _node(handle, i, volume, containers[i], world)
+        endpoint = container_nodes.endpoint(
+            containers[i], flags.YSQL, password, secured
         )
-        endpoint = container_nodes.endpoint(container, flags.YSQL, password, secured)
         started.append(_StartedNode(node, endpoint))
         if not volume.restored:
             running = [server.node for server in started]
             handle.readiness.await_answer(node, endpoint, up=running)
     return started
+
+
+def _node(
+    handle: _Running, i: int, volume: Volume, container: Container, world: World
+) -> Node:
+    """The record of the node that was started by plan `i`, from 0."""
+    plan = handle.plans[i]
+    _note_limits(handle, i + 1, plan, container, world)
+    urls = nodes.sources(container)
+    return container_nodes.node_record(i + 1, plan, volume, container, world, urls)
 
 
 def _expect_replay(handle: _Running, volume: Volume, world: World) -> None:
@@ -415,7 +446,9 @@ def _note_limits(
     """Keeps the limits of a node's processes for the record; warns if they are low."""
     handle.ulimits[f"node-{number}"] = container.ulimits
     short = container_nodes.short_limits(plan, container)
-    if short and number == 1:  # the engine gives all nodes the same
+    # yugabyted only warns of low limits, and a server with many sessions fails later. Said once,
+    # because the engine gives all nodes the same.
+    if short and number == 1:
         world.progress.warn(
             f"the engine does not raise the limits of YugabyteDB's processes ({short}): "
             "many connections may fail"

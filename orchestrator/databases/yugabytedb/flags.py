@@ -36,7 +36,7 @@ _MIB = 2**20
 # creating a database alone takes it up to 500 MB. The rest is for PostgreSQL's sessions and for the
 # page cache, through which data files are read.
 _SMALL_BYTES = 4 * 2**30
-_LEAST_MASTER_BYTES = 512 * _MIB
+_LEAST_MASTER_BYTES = 512 * _MIB  # issues 4472 and 4477
 _MOST_MASTER_BYTES = 2048 * _MIB
 _BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
 
@@ -55,6 +55,8 @@ _MANY_SESSIONS_FROM_DISK_BYTES = 64 * 2**30
 # gives the default back.
 HISTORY_S = 4 * 3600
 
+# In the foreground, because a container ends with its first process. Nothing else uses the node: no
+# page of yugabyted's own, and no report home.
 _START = (
     "bin/yugabyted",
     "start",
@@ -136,7 +138,7 @@ def master_flags(spec: ClusterSpec, settings: Settings) -> dict[str, str]:
         # these, it does so all the same.
         flags["master_enable_metrics_snapshotter"] = "false"
     both = _flags_of_both(settings)
-    del both["durable_wal_write"]
+    del both["durable_wal_write"]  # masters sync their log whatever it says
     return {**flags, **both, **settings.master_flags}
 
 
@@ -175,6 +177,7 @@ def most_sessions(spec: ClusterSpec, settings: Settings) -> int | None:
     running = tserver_flags(spec, settings)
     if "max_connections" in running.get("ysql_pg_conf_csv", ""):
         return None
+    # 0 is the flag's own default, with which a node takes 300.
     most = running.get(SESSIONS, "0")
     if most == "0":
         return DEFAULT_SESSIONS
@@ -202,23 +205,26 @@ def start_command(
     restored: bool,
 ) -> tuple[str, ...]:
     """The command of node `number` (from 1) of those at `addresses`, after a shell's steps that
-    prepare the container for it. A restored one remembers its cluster: `--join` would need a
-    running master, and there is none yet."""
+    prepare the container for it."""
     address = addresses[number - 1]
+    zone = settings.zones[(number - 1) % len(settings.zones)]
+    of_master = joined(master_flags(spec, settings))
+    of_tserver = joined(tserver_flags(spec, settings))
     steps: list[str] = []
     argv = [
         *_START,
         f"--base_dir={BASE_DIR}",
         f"--advertise_address={address}",
-        f"--cloud_location={settings.zones[(number - 1) % len(settings.zones)]}",
+        f"--cloud_location={zone}",
         f"--fault_tolerance={settings.fault_tolerance}",
-        f"--master_flags={joined(master_flags(spec, settings))}",
-        f"--tserver_flags={joined(tserver_flags(spec, settings))}",
+        f"--master_flags={of_master}",
+        f"--tserver_flags={of_tserver}",
     ]
     if settings.tls:
         argv.append("--secure")
         steps.append(_INSTALL_KEYS)
     if restored:
+        # It remembers its cluster: `--join` would need a running master, and there is none yet.
         steps.append(_look_at_restored(address))
     elif number > 1:
         argv.append(f"--join={addresses[0]}")
@@ -228,10 +234,11 @@ def start_command(
 
 
 def _look_at_restored(address: str) -> str:
-    """Nodes know each other by address: at another one the node would wait forever. A file that
-    names none is no reason to refuse. A killed node leaves numbers of processes, and would believe
-    that it runs already."""
+    """The steps before a restored node: it must be at its old address, and not seem to run."""
     named = '"advertise_address" *: *'
+    # Nodes know each other by address: at another one the node would wait forever. A file that
+    # names none is no reason to refuse. A killed node leaves numbers of processes, and would
+    # believe that it runs already.
     return (
         f"{{ ! grep -q '{named}' {CONF} || "
         f"grep -q '{named}\"{address}\"' {CONF} || "
@@ -246,8 +253,9 @@ def master_addresses(addresses: Sequence[str]) -> str:
 
 
 def place_data(spec: ClusterSpec) -> tuple[str, ...] | None:
-    """The command that sets the replication factor once all nodes are up; None if none is needed:
-    yugabyted starts with one copy and goes to three by itself when the third node joins."""
+    """The command that sets the replication factor once all nodes are up; None if none is
+    needed."""
+    # yugabyted starts with one copy, and goes to three by itself when the third node joins.
     if spec.replication_factor == 3 or spec.nodes < 3:
         return None
     zones: tuple[str, ...] = ()

@@ -44,6 +44,7 @@ def values(
     repository, _, tag = image.tags(settings)[0].rpartition(":")
     placing = placing or model.Placing()
     yugabyted_flags = _flags_of_yugabyted(settings)
+    # On by default only where `yugabyted` deploys, and the chart does not use it.
     optimizer = {}
     if settings.version.has("cost_based_optimizer"):
         optimizer = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
@@ -103,6 +104,7 @@ def memory(spec: model.ClusterSpec) -> dict[str, int]:
     node_bytes = spec.size.memory_bytes
     shares = flags.memory(node_bytes)
     master = _whole_gib(shares.master_bytes)
+    # Rounded up, because the chart takes whole Gi and our flag may not exceed the pod's memory.
     least = _whole_gib(shares.tserver_bytes)
     return {"master": master, "tserver": max(node_bytes // _GIB - master, least)}
 

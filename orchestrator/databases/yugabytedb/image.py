@@ -31,7 +31,9 @@ _BUILDS = {architectures.X86: "linux-x86_64", architectures.ARM: "el8-aarch64"}
 
 def tags(settings: Settings, architecture: str = "") -> tuple[str, ...]:
     """The tags that may hold the image on machines of an architecture, the preferred one first."""
-    if settings.image:
+    if (
+        settings.image
+    ):  # what a profile names stands alone: another image would not be what it says
         return (settings.image,)
     official = f"{OFFICIAL}:{settings.version}"
     packed = f"{PACKED}:{settings.version}"
@@ -60,6 +62,7 @@ def need(settings: Settings, platform: Platform) -> str:
     if images.present(tag):
         architectures.require_native(tag, images, ways)
         return tag
+    # One that is here for another architecture explains more than that none is here.
     for other in tags(settings, images.architecture):
         if images.present(other):
             architectures.require_native(other, images, ways)

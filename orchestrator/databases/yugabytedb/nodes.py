@@ -50,7 +50,7 @@ def container_spec(
         spec, number, volume, network, image, command, places
     )
     ports = dict.fromkeys((flags.YSQL, *flags.WEB.values()))
-    if number == 1:
+    if number == 1:  # the others are published at any free port
         ports[flags.YSQL] = spec.port
     folders = {}
     if certificates:
@@ -61,6 +61,7 @@ def container_spec(
         ports=ports,
         # For YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
+        # All nodes may be on one machine, which counts the processes of all of them together.
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
         stop_timeout_s=30,
     )
@@ -78,6 +79,7 @@ def sources(container: Container) -> dict[str, str]:
 def log(name: str, world: World) -> str:
     """The container's last lines and, while it runs, those of the servers in it."""
     text = node_lifecycle.last_lines(name, world)
+    # What is read here explains another failure, which must not be hidden by one of its own.
     with contextlib.suppress(TierbenchError):
         if world.platform.container(name).state() == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]
@@ -117,6 +119,7 @@ def _servers_logs(plan: ContainerSpec, world: World) -> str:
         if world.platform.container(plan.name).state() == "running":
             done = world.platform.container(plan.name).exec(argv, timeout_s=10)
         else:
+            # A container that has ended runs no command; its logs are on its disk.
             done = node_lifecycle.on_its_disks(plan, "logs", argv, _LOGS_S, world)
         text = done.out
     except TierbenchError as error:
@@ -131,6 +134,7 @@ def empty(plan: ContainerSpec, world: World) -> None:
     """Removes all that a node has written to its disks, and enters no mount there. RunError if
     something stays."""
     targets = " ".join(mount.target for mount in plan.mounts)
+    # A mount point itself cannot be removed, and ext4 needs its own lost+found.
     find = f"find {targets} -xdev -mindepth 1 ! -path '*/lost+found*' -delete"
     node_lifecycle.empty(plan, ("sh", "-c", find), world)
 
@@ -162,6 +166,7 @@ def admin(
         *_options(tls, timeout_s),
         *words,
     )
+    # The program's own deadline comes first: its message says more than that of a kill.
     return run(node, argv, timeout_s + 10, world).out
 
 
@@ -190,7 +195,7 @@ def log_bytes(name: str, world: World) -> int:
     try:
         container = world.platform.container(name)
         done = container.exec(("sh", "-c", size), timeout_s=60)
-        return 1024 * int(done.out.split()[0])
+        return 1024 * int(done.out.split()[0])  # du -k
     except (TierbenchError, ValueError, IndexError):
         return 0
 
@@ -222,6 +227,7 @@ def leaders_list(up: Sequence[Node], world: World) -> tuple[str, ...]:
         except OSError as error:
             failures.append(str(error))
             continue
+        # A follower's page was seen to show masters of long ago: only the leader's own counts.
         address = remembered(node, world).get("advertise_address")
         if address == listed.leader:
             return listed.addresses
@@ -282,6 +288,7 @@ class Unread:
                     return str(error)
                 self.note(what, str(error))
                 return ""
+            # A page that is read again starts a new minute of patience.
             since_s = None
             return text
 

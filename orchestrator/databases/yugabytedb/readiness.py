@@ -23,10 +23,10 @@ from orchestrator.units import format_bytes
 from orchestrator.yugabyte import pages, queries, server_facts
 
 NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
-# A restored node reads its log again, flushed or not (tablet_bootstrap.cc): for the deadline, at
-# half of its tier's rate, as it reads more than that; of an unknown one at the catalog's slowest.
+# A restored node reads its log again, flushed or not (tablet_bootstrap.cc). The deadline assumes
+# half of its tier's rate, because the node reads more than the log.
 _REPLAY_SHARE = 0.5
-REPLAY_BYTES_PER_S = 25e6
+REPLAY_BYTES_PER_S = 25e6  # of a disk whose rate is not known: the catalog's slowest
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
@@ -61,8 +61,11 @@ class Readiness:
     def after_replay(self, log_bytes: int, disk_bytes_per_s: int | None) -> Self:
         """A copy that waits longer, for nodes that first read so much log on their disks again."""
         later = copy(self)
-        rate = _REPLAY_SHARE * (disk_bytes_per_s or 0) or REPLAY_BYTES_PER_S
+        rate = REPLAY_BYTES_PER_S
+        if disk_bytes_per_s:
+            rate = _REPLAY_SHARE * disk_bytes_per_s
         later._replay_s = log_bytes / rate
+        # A shorter wait needs no word on the console.
         if later._replay_s >= 10:
             text = f"nodes read up to {format_bytes(log_bytes)} of log again"
             self._world.progress.step(text, later._replay_s)
@@ -92,6 +95,7 @@ class Readiness:
         )
 
         def missing() -> str:
+            # A node that answers SQL may not be counted by the masters yet.
             with self.administering(up[0], endpoint) as session:
                 session.rows("SELECT 1")
             return counted()
@@ -130,6 +134,7 @@ class Readiness:
     ) -> AbstractContextManager[sql.Session]:
         """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
         first node's file."""
+        # Without TLS YSQL trusts whoever reaches it, with any password.
         password = queries.ADMIN
         if self._tls:
             remembered = nodes.remembered(first, self._world)
@@ -144,11 +149,12 @@ class Readiness:
 
     def await_remembered_masters(self, up: Sequence[Node]) -> None:
         """Waits until every node's own file, from which a copy of its disk starts, names all
-        masters as the leader lists them. yugabyted writes it once a minute, and gives its tablet
-        server what it says: with a wrong list YSQL of a restored node never came up. Past the
-        deadline it is only noted."""
+        masters as the leader lists them. Past the deadline it is only noted."""
 
+        # yugabyted writes the file once a minute, and gives its tablet server what it says. With a
+        # wrong list YSQL of a restored node never came up.
         def unlike() -> str:
+            # Only as many nodes as copies have a voting master.
             voting = up[: self._factor]
             return self._unlike(up, nodes.leaders_list(voting, self._world))
 
@@ -254,6 +260,8 @@ def _uneven(leaders: Mapping[str, tuple[str, str]], hosts: Iterable[str]) -> str
         counts = tables.setdefault(table, dict.fromkeys(hosts, 0))
         counts[host] = counts.get(host, 0) + 1
     for table, counts in tables.items():
+        # "" has the tablets that nobody leads at this moment. A difference of one is left where the
+        # number of tablets is no multiple of the nodes.
         if "" in counts or max(counts.values()) - min(counts.values()) > 1:
             return f"{table} is led by {counts}"
     return ""
@@ -291,6 +299,7 @@ def _check_durability(
         expected = "true"
     for node, running in servers.items():
         value = running.get("durable_wal_write")
+        # Not seen is no reason to refuse; the report doubts it.
         if value is None:
             unread.note("durable_wal_write", f"it is not among the flags of {node}")
         elif value != expected:
@@ -337,6 +346,7 @@ def _check_masters(
 
 def _plain(value: str) -> str | float:
     """A flag's value, alike for all ways to write a truth or a number."""
+    # A profile has what YAML or gflags take for a truth; servers' pages say `true` or `false`.
     word = value.strip().lower()
     if word in ("true", "yes", "t", "y", "on"):
         return 1.0

@@ -1,6 +1,6 @@
 """What sessions waited for in a window, from the history that YugabyteDB's nodes keep themselves.
 
-Asked when the window is over: the view is made of the whole history at each question, which would
+Asked when the window is over: each question reads the whole history (issue 28810), which would
 disturb what is measured. PostgreSQL keeps none, and is asked each second (`sessions`)."""
 
 from collections.abc import Mapping
@@ -33,6 +33,8 @@ def session_history(
             session = connected.enter_context(connect(at, _QUERY_S))
             waits.require_history(session)
             sessions.append(session)
+        # The history is a ring of fixed size: the busier a node, the shorter its time. Shares of
+        # different times on different nodes could not be added.
         covered_s = waits.covered_s(sessions, window_s)
         rows: list[sql.Row] = []
         for endpoint, session in zip(cluster.endpoints, sessions, strict=True):

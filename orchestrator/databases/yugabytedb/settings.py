@@ -15,6 +15,7 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.yugabyte import releases, server_facts, versions
 
+# A master needs 512 MiB at least (flags.py); a tablet server and sessions need more.
 MIN_MEMORY_BYTES = 3 * 2**29
 REPLICATION_FACTORS = (1, 3, 5)
 OWN = (
@@ -78,13 +79,12 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         durability = "durable"
     own_wal = _is_second("wal_directory", ("shared", "own"), texts, mistakes)
     loads = _is_second("restore", ("copy", "load"), texts, mistakes)
-    image = texts.pop("image", None)
     zones = _zones(
         texts.pop("zones", None), spec.nodes, spec.replication_factor, mistakes
     )
     version = _version(spec.version, mistakes)
-    if image is None and (spec.version or "").strip().endswith(versions.ARM):
-        image = f"{releases.REPOSITORY}:{version}{versions.ARM}"
+    image = texts.pop("image", None) or _image_for_arm(spec, version)
+    # Whatever no line above has taken out of `texts` must be a flag of the servers.
     flags = _flags(texts, version, mistakes)
     settings = Settings(
         version=version,
@@ -98,6 +98,13 @@ def read(spec: ClusterSpec) -> tuple[Settings, tuple[Mistake, ...]]:
         tserver_flags=flags["tserver"],
     )
     return settings, tuple(mistakes)
+
+
+def _image_for_arm(spec: ClusterSpec, version: versions.Version) -> str | None:
+    """The image of a `version` that ends with an architecture, which no server's version has."""
+    if (spec.version or "").strip().endswith(versions.ARM):
+        return f"{releases.REPOSITORY}:{version}{versions.ARM}"
+    return None
 
 
 def _mistakes_of_shape(spec: ClusterSpec) -> Iterator[Mistake]:
@@ -133,9 +140,9 @@ def _version(text: str | None, mistakes: list[Mistake]) -> versions.Version:
 def _zones(
     text: str | None, nodes: int, copies: int, mistakes: list[Mistake]
 ) -> tuple[str, ...]:
-    """The zone of each node. By default there are as many as copies, node after node: yugabyted
-    places copies in the zones of the first nodes, and a node in another zone would get none."""
+    """The zone of each node. By default there are as many as copies, node after node."""
     if text is None:
+        # yugabyted places copies in the zones of the first nodes: one in a further zone has none.
         numbers = [i % copies + 1 for i in range(nodes)]
         return tuple(f"tierbench.local.zone{number}" for number in numbers)
     zones = tuple(re.split(r"[\s,]+", text.strip()))

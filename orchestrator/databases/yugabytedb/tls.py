@@ -40,7 +40,9 @@ def _new_authority(now: datetime.datetime) -> _Authority:
     """It signs its own certificate."""
     key = _new_key()
     name = _name("tierbench")
-    may_sign_nodes = x509.BasicConstraints(ca=True, path_length=0)
+    may_sign_nodes = x509.BasicConstraints(
+        ca=True, path_length=0
+    )  # and no other authority
     draft = _unsigned(name, name, key, now).add_extension(may_sign_nodes, critical=True)
     return _Authority(draft.sign(key, hashes.SHA256()), key)
 
@@ -75,7 +77,7 @@ def _pem(certificate: x509.Certificate) -> bytes:
 def _private_pem(key: rsa.RSAPrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.PrivateFormat.TraditionalOpenSSL,  # `BEGIN RSA PRIVATE KEY`
         serialization.NoEncryption(),
     )
 
