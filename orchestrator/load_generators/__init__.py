@@ -76,6 +76,7 @@ def warmed(workload: Workload, how: str) -> Workload:
     steady, at least as long and at most ten times. UsageError if its generator cannot do that."""
     if how == "fixed":
         return workload
+    # A user's own script need not read the file that says when the window ends.
     goes_on = set(command_lines.KNOWN) - set(command_lines.ENDS_WITH_WORK)
     if workload.generator != command_lines.NAME or workload.script not in goes_on:
         raise errors.UsageError(
@@ -119,6 +120,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     generator_rules = rules(workload.generator)
     generator_rules.check(workload)
     refuse(workload, generator_rules.mistakes(workload))
+    # Repetitions have seeds of their own: a workload's would make all of them alike.
     if "seed" in workload.options:
         what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
         refuse(workload, [("options.seed", what)])

@@ -40,6 +40,7 @@ class DryGenerator(LoadGenerator):
         middle_s = start_s + workload.warmup_s
         end_s = middle_s + workload.measure_s
         world.window_begins(middle_s)
+        # Each run has other transactions, and the same ones in each rehearsal.
         drawn_for = f"{workload.options.get('seed')} {load.out.parent.name}"
         seed = zlib.crc32(drawn_for.encode())
         model = Model.of_node(load.cluster.nodes[0])
@@ -79,6 +80,7 @@ def _made_up(
     dice = np.random.default_rng(seed)
     ios = _MISSES * (load.statements_per_transaction or _STATEMENTS)
     mean_s = model.transaction_s(load.threads, ios) * dice.normal(1.0, _BETWEEN_RUNS)
+    # Half as many again as fit on the average: a thread may draw short ones.
     count = int((end_s - start_s) / mean_s * 1.5) + 10
     shape = (load.threads, count)
     # The mean of this lognormal distribution is 1.

@@ -36,9 +36,7 @@ _END_GRACE_S = 120.0  # a deep queue of large blocks drains for a while on a slo
 _FILE_OF_DISK = 0.8  # the file system's log and metadata need the rest
 _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
 _WAYS = {"read_bytes": "read", "written_bytes": "write"}  # to fio's words
-# A percentile is given only if ten I/Os lie beyond it, as for transactions. I/Os in flight at the
-# end do not count: fio collects them all at once, so their latency is too long.
-_BEYOND = 10
+_BEYOND = 10  # I/Os beyond a percentile that is given, as for transactions
 
 
 class Fio(parts.LoadGenerator):
@@ -198,7 +196,7 @@ def _measure(
     workload: Workload, point: MatrixCell, container: Container, folder: Path
 ) -> str:
     """Returns fio's JSON for one point. LoadError with fio's output if it fails."""
-    # With histograms: percentiles of reads and writes together.
+    # `json+` has histograms: percentiles of reads and of writes cannot be put together.
     output = ("--output-format=json+", f"--output={_OUTPUT}")
     argv = ("fio", *output, f"/fio/{Path(workload.script).name}")
     env = _environment(workload, point)
@@ -218,14 +216,17 @@ def _measure(
 
 
 def _environment(workload: Workload, point: MatrixCell) -> dict[str, str]:
+    # fio wants one word for both the direction and the pattern: `randread`, `rw`.
     direction = {100: "read", 0: "write"}.get(point.read_pct, "rw")
     if point.pattern == "random":
         direction = f"rand{direction}"
+    warmup_ms = round(workload.warmup_s * 1000)
+    measure_ms = round(workload.measure_s * 1000)
     return {
         "DIR": "/tier",
         "SIZE": str(disk_matrix.file_bytes(workload)),
-        "RAMP": f"{round(workload.warmup_s * 1000)}ms",
-        "RUNTIME": f"{round(workload.measure_s * 1000)}ms",
+        "RAMP": f"{warmup_ms}ms",
+        "RUNTIME": f"{measure_ms}ms",
         "RW": direction,
         "READ_PCT": str(point.read_pct),
         "BS": str(point.block_bytes),
@@ -251,7 +252,7 @@ def point_figures(
     point: MatrixCell, content: Mapping[str, Any]
 ) -> tuple[Measurement, ...]:
     """The figures of one point, whose name is their scope, of reads and writes together, from fio's
-    JSON. Rates are of bytes, as in the truth gate. LoadError if fio counted an error, or no I/O."""
+    JSON. LoadError if fio counted an error, or no I/O."""
     (job,) = content["jobs"]
     if job["error"]:
         raise LoadError(f"fio counted error {job['error']} at point {point.name}")
@@ -267,6 +268,7 @@ def point_figures(
     total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
     histograms = [latency.get("bins", {}) for latency in latencies]
     figures = {
+        # By bytes, as in the truth gate.
         "iops": bytes_per_s / point.block_bytes,
         "bytes_per_s": bytes_per_s,
         "transactions": float(count),
@@ -280,16 +282,18 @@ def point_figures(
 
 def _window(content: Mapping[str, Any]) -> Mapping[str, float]:
     """Between which times (Unix seconds) fio moved what it counts, and the bytes; empty where it
-    does not say when it began to count. Its output comes after the last I/O was collected."""
+    does not say when it began to count."""
     (job,) = content["jobs"]
     if "job_start" not in job:
         return {}
-    counted = {way: float(job[name]["io_bytes"]) for way, name in _WAYS.items()}
-    return {
+    window = {
         "start_s": job["job_start"] / 1000,
+        # Of its output, which comes after the last I/O was collected.
         "end_s": content["timestamp_ms"] / 1000,
-        **counted,
     }
+    for way, name in _WAYS.items():
+        window[way] = float(job[name]["io_bytes"])
+    return window
 
 
 def _percentiles(
@@ -303,6 +307,8 @@ def _percentiles(
     total = counts.total()
     percentiles: dict[str, float] = {}
     for metric, share in _PERCENTILES.items():
+        # I/Os in flight at the end do not count: fio collects them all at once, so their latency is
+        # too long.
         beyond = total - math.ceil(share * total)
         if beyond >= _BEYOND + in_flight:
             percentiles[metric] = latency_quantiles.nearest_rank(counts, share) * 1e-9

@@ -60,13 +60,15 @@ class InClient(parts.LoadGenerator, Protocol):
         to `/out`. A client that shares the network of a node runs on the first node's machine.
         """
         image, files = self.client_image(world)
+        lease_s = lifecycle.seconds_of(LEASE_VARIABLE, LEASE_S)
+        live = script(__package__, "live", _HEARTBEAT)
         spec = ContainerSpec(
             name=f"{world.scope}-{name}",
             image=image,
             entrypoint=("sh",),
-            command=script(__package__, "live", _HEARTBEAT)[1:],
+            command=live[1:],
             role="client",
-            environment={"LEASE_S": str(lifecycle.seconds_of(LEASE_VARIABLE, LEASE_S))},
+            environment={"LEASE_S": str(lease_s)},
             network=network,
             init=True,
             stop_timeout_s=1,
@@ -92,7 +94,7 @@ def _files_of(tls: Tls) -> dict[str, Path]:
 
 def _placement(name: str, network: str) -> str:
     """The machine on which a client runs. A single client runs on the first one for clients."""
-    if network.startswith(NETWORK_OF):
+    if network.startswith(NETWORK_OF):  # a node's network is only on the node's machine
         return "node-1"
     if name == CLIENT:
         return f"{CLIENT}-1"
@@ -189,16 +191,17 @@ def run_in_client(
 ) -> Completed:
     """Runs a command in the client to its end. NodeError if a database node dies meanwhile.
 
-    The command gets the database's password through the environment, so no file or command line
-    holds it. What it leaves in `/out` is copied to the folder `out`, also if it fails.
+    What the command leaves in `/out` is copied to the folder `out`, also if it fails.
     """
     container = world.platform.container
     runner = container(client.container or "")
+    # The password goes through the environment, so no file or command line holds it.
     how["env"] = {
         "PGPASSWORD": cluster.endpoints[0].password,
         **tls_environment(cluster.tls),
         **(how.get("env") or {}),
     }
+    # A cluster of others has no containers: there a lost connection ends the command.
     watched = [node.container for node in cluster.nodes if node.container]
     how["watch"] = [container(name) for name in watched]
 

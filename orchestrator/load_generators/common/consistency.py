@@ -115,19 +115,24 @@ def sample(warehouses: Sequence[int], seed: int) -> list[int]:
 def restricted(
     statement: str, rows: Mapping[str, str], warehouses: Sequence[int]
 ) -> str:
-    """The statement for some warehouses: CTEs, named like the tables, hide the other rows. In a
-    WITH that is not recursive, the name inside means the table. Only columns that the statement
-    uses are taken, since PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows."""
+    """The statement for some warehouses: CTEs, named like the tables, hide the other rows."""
     numbers = ", ".join(str(number) for number in warehouses)
     ctes: list[str] = []
     for table, condition in rows.items():
         if re.search(rf"\b{table}\b", statement):
-            prefix = condition.split("_")[0]
-            used = set(re.findall(rf"\b{prefix}_\w+", statement))
-            columns = ", ".join(sorted(used))
+            columns = _columns_used(statement, condition)
             where = condition.replace(":warehouses", numbers)
+            # In a WITH that is not recursive, the name inside means the table.
             ctes.append(f"{table} AS (SELECT {columns} FROM {table} WHERE {where})")
     return f"WITH {', '.join(ctes)}\n{statement}"
+
+
+def _columns_used(statement: str, condition: str) -> str:
+    """The columns of a table that the statement uses: those with the prefix of its `condition`."""
+    # Not all of them, because PostgreSQL 11, and so YugabyteDB, keeps a CTE's rows.
+    prefix = condition.split("_")[0]
+    used = set(re.findall(rf"\b{prefix}_\w+", statement))
+    return ", ".join(sorted(used))
 
 
 def check(
@@ -157,7 +162,7 @@ def check(
         (violations,) = row.values()
         return replace(condition, violations=int(violations))
 
-    # The last takes longest, so it begins first.
+    # The last takes longest: begun last, it would go on alone when all others have ended.
     longest_first = conditions(text, fresh)[::-1]
     checked = at_once.each(evaluated, longest_first, _AT_ONCE)
     return ConsistencyOutcome(tuple(checked[::-1]), len(chosen), len(present))
@@ -198,6 +203,7 @@ def verify(
             for condition in conditions(text, fresh)
         ]
         outcome = ConsistencyOutcome(tuple(unchecked), 0, 0)
+    # Broken conditions void the run; those that cannot be evaluated are only doubted.
     if outcome.broken:
         if fresh:
             raise _not_consistent_as_loaded(outcome.broken)

@@ -28,4 +28,5 @@ def one_table(
     if any(shifts_s):
         columns["start_s"] -= np.repeat(shifts_s, [len(table) for table in several])
     table = pd.DataFrame(columns)
+    # Stable: transactions of one moment stay in the order of the clients, in each reading alike.
     return table.sort_values("start_s", kind="stable", ignore_index=True)

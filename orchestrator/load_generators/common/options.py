@@ -186,7 +186,7 @@ def _misfit_of_weights(value: Any) -> str:
 def _misfit_of_word(key: str, value: Any, words: Sequence[str]) -> str:
     allowed: list[Any] = [*words]
     named = ", ".join(words)
-    if "off" in named:
+    if "off" in named:  # YAML reads an unquoted `off` as False
         allowed += [0, 1, "true", "false"]  # True is 1
     given = value
     if key == "isolation":

@@ -1,9 +1,6 @@
 """The command lines of our scripts, to load with LuaJIT and to run with sysbench; and the options
-that a workload's file may set: each takes effect, or is refused.
-
-Of two equal options sysbench silently uses the last, and it cannot know which of its options a
-script ignores. So options that tierbench sets itself, or that a script of ours ignores, are refused
-before anything starts. A user's own script may have any other option.
+that a workload's file may set: each takes effect, or is refused. A user's own script may have any
+that tierbench does not set itself.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,13 +38,15 @@ def keys(script: str) -> Mapping[str, Sequence[str]]:
 
 
 def run_options(workload: Workload) -> dict[str, Any]:
-    """Returns the workload's options. Keys are drawn uniformly by default: sysbench's own default
-    reads one hot percent of the rows, and hardly ever the disk."""
+    """Returns the workload's options. Keys are drawn uniformly by default."""
+    # sysbench's own default reads one hot percent of the rows, and hardly ever the disk.
     return {"rand_type": "uniform", **workload.options}
 
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
+    # Of two equal options sysbench silently uses the last, and it cannot know which of its options
+    # a script ignores. So both kinds are refused before anything starts.
     script = workload.script
     taken = keys(script)
     yield from options.mistakes(workload, taken, __package__)
@@ -73,10 +72,12 @@ TOGETHER_S = 120.0  # how long its threads wait for those of other clients at mo
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:
     parameters = dict(workload.dataset.parameters)
     if not cluster.analyze:
+        # The database does it itself, or its planner gets worse by it (versions.yaml).
         parameters = {"analyze": "off", **parameters}
+    folder = Path(workload.script).parent
     command = [
         "luajit",
-        f"/workloads/{Path(workload.script).parent}/load.lua",
+        f"/workloads/{folder}/load.lua",
         *options.connection(cluster.endpoints),
         *options.flags(parameters),
         f"--workers={workload.loader_threads}",
@@ -92,9 +93,11 @@ def run_command(
 ) -> list[str]:
     most_s = longest_s(workload)
     if share:
+        # sysbench counts its time from its own start, and threads then wait for other clients'.
         most_s += TOGETHER_S
     parameters: dict[str, Any] = {}
     for key, value in workload.dataset.parameters.items():
+        # sysbench ends at an option that its script does not declare.
         if key not in _OF_LOADER:
             parameters[key] = value
     command = [
@@ -127,10 +130,10 @@ def run_command(
 
 
 def longest_s(workload: Workload) -> float:
-    """How long a run may take, warm-up and window. Where the program is told when to end, it gets a
-    little more, since the longest warm-up is found to be over a moment late."""
+    """How long a run may take, warm-up and window."""
     if workload.warmup_most_s is None:
         return workload.warmup_s + workload.measure_s
+    # The program is told when to end: a moment late, as a report is of a second that is over.
     return workload.warmup_most_s + workload.measure_s + LATE_S
 
 

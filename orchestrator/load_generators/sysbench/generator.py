@@ -149,9 +149,11 @@ class Sysbench(InClient):
         records, facts = left
         pooled = workload.thinks
         warmup_s = workload.warmup_s
-        if facts.warmup_s is not None:
+        if facts.warmup_s is not None:  # it lasted until throughput was steady
             warmup_s = facts.warmup_s
         phases = {"warm-up": (start_s - warmup_s, start_s), "measure": (start_s, end_s)}
+        # Transactions that were due and never began waited too: without them a queue that grows
+        # would seem short.
         at_a_rate = bool(facts.arrival_rate_per_s) and not pooled
         window = transactions.Window(start_s, end_s, pooled, at_a_rate)
         seconds = transactions.Seconds(phases, pooled)
@@ -200,6 +202,7 @@ def _with_work(phases: tuple[Phase, Phase], out: Path) -> tuple[Phase, Phase]:
     warmup, measure = phases
     if not _mode(out).get("ends_with_work"):
         return phases
+    # Time in which nothing was left to do would make the rate too low.
     ended_s: list[float] = []
     for table in Records.of_folder(out):
         if len(table):
@@ -220,12 +223,13 @@ def _facts(records: Records, out: Path) -> GeneratorFacts:
     steady = drift.pop("steady", None)
     if drift:
         more["warmup_drift"] = drift
+    unstarted = sum(int(thread.get("unstarted", 0)) for thread in thread_facts)
     facts = GeneratorFacts(
         version=options.version(console),
         recorded_transactions=records.count,
         recorded_failures=records.failures,
         sysbench_transactions=_total(console),
-        unstarted=sum(int(thread.get("unstarted", 0)) for thread in thread_facts),
+        unstarted=unstarted,
         arrival_rate_per_s=mode.get("arrival_rate_per_s") or None,
         statements_batched=mode.get("batches"),
         warmup_s=warmup_s,
@@ -273,7 +277,7 @@ def _errors(of_threads: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
 def _show_loading(family: str, world: World, line: str) -> None:
     try:
         state = json.loads(line)
-    except ValueError:
+    except ValueError:  # not every line is the loader's
         return
     phase = state.get("phase")
     if phase == "retry":

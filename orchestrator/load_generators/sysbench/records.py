@@ -47,6 +47,7 @@ class _File:
         last = min(int(blocks[-1] + 1) * self.block, self.count)
         rows = _read(self.path, first, last - first)
         started_ns = rows["start_ns"]
+        # A block has neighbours of the part too, because it is in the order of ends.
         started: np.ndarray = rows[(started_ns >= start_ns) & (started_ns < end_ns)]
         started["start_ns"] -= self.shift_ns
         return started
@@ -55,7 +56,7 @@ class _File:
 class Records:
     """The tables of transactions.py of these files, in order of start; read anew at each iteration.
     At least one, which may be empty. `count`, `failures`: of all records. `unstarted_s`: type → how
-    long those were due that never began. Bytes beyond a killed client's last record are dropped."""
+    long those were due that never began."""
 
     block = 4096  # records: small beside a part, even of many hundred files
     read = 256 * block
@@ -124,6 +125,7 @@ class Records:
 
     def _looked_at(self, path: Path) -> _File:
         """Reads a file once, for what all parts need to know of it."""
+        # A client that was killed may have left a part of a record at the end.
         count = path.stat().st_size // RECORD.itemsize
         firsts = [np.empty(0, np.int64)]
         lasts = [np.empty(0, np.int64)]
@@ -170,23 +172,22 @@ class Records:
         yield begin * _SECOND_NS, (seconds[-1] + 1) * _SECOND_NS
 
     def _table(self, rows: np.ndarray) -> pd.DataFrame:
+        # The same categories in all parts, so that a code means the same in each.
         codes = np.array(sorted(self._codes), dtype=np.uint32)
         states = [_sqlstate(code) for code in codes.tolist()]
         places = np.searchsorted(codes, rows["sqlstate"])
         types = rows["type"].astype(np.int16)
-        return pd.DataFrame(
-            {
-                "start_s": rows["start_ns"] * 1e-9,
-                "latency_s": rows["latency_us"] * 1e-6,
-                "queue_s": rows["queue_us"] * 1e-6,
-                "type": pd.Categorical.from_codes(types, pd.Index(self.types)),
-                "outcome": rows["outcome"],
-                "retries": rows["retries"],
-                "sqlstate": pd.Categorical.from_codes(
-                    places, pd.Index(states, dtype=str)
-                ),
-            }
-        )
+        sqlstates = pd.Index(states, dtype=str)
+        columns = {
+            "start_s": rows["start_ns"] * 1e-9,
+            "latency_s": rows["latency_us"] * 1e-6,
+            "queue_s": rows["queue_us"] * 1e-6,
+            "type": pd.Categorical.from_codes(types, pd.Index(self.types)),
+            "outcome": rows["outcome"],
+            "retries": rows["retries"],
+            "sqlstate": pd.Categorical.from_codes(places, sqlstates),
+        }
+        return pd.DataFrame(columns)
 
 
 def _sqlstate(code: int) -> str:

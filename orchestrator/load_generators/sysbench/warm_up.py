@@ -20,14 +20,14 @@ from orchestrator.load_generators.sysbench.command_lines import (
 from orchestrator.system import files
 
 SHORTEST_S = 2 * steadiness.BATCHES  # fewer seconds cannot be judged
+# Looks: one a second would find a steady moment in any noise.
 IN_A_ROW = 10
 _FACTS_FILE = "warm-up.json"
 
 
 class SteadyRule:
     """Whether throughput has become steady, by the limits of the doubt `unsteady throughput`. They
-    must hold over the last half of the warm-up so far, so that a slow rise is seen, and at ten
-    looks in a row, because one look a second would find a steady moment in any noise."""
+    must hold over the last half of the warm-up so far, and at ten looks in a row."""
 
     def __init__(self) -> None:
         self._rates: list[float] = []
@@ -37,6 +37,7 @@ class SteadyRule:
     def add(self, rate: float) -> bool:
         """`rate`: of the second that has just ended."""
         self._rates.append(rate)
+        # Half of the warm-up: in a few seconds a slow rise is not seen.
         looked_at = max(SHORTEST_S, len(self._rates) // 2)
         last = self._rates[-looked_at:]
         self.drift = steadiness.steadiness(range(len(last)), last)
@@ -81,6 +82,7 @@ class WarmUp:
         if self._share is None:
             return self._world.clock.now()
         begin_s = self._share.begin()
+        # With a fixed warm-up it is known already when the window ends.
         line = f"{begin_s:.6f}"
         if not self._workload.warmup_most_s:
             line += f" {begin_s + longest_s(self._workload):.6f}"
@@ -138,11 +140,12 @@ class WarmUp:
         """The phases of a run that is over; None if it ended before its window began.
 
         `began_s`: when its threads began, as they noted it. If the program ends by its own time, a
-        fixed warm-up counts from there. A busy computer hears of the start late, and a window as
-        late would go on after the last transaction.
+        fixed warm-up counts from there.
         """
         if self._start_s is None or self._middle_s is None:
             return None
+        # A busy computer hears of the start late. A window as late would go on after the last
+        # transaction.
         ends_by_itself = self._workload.warmup_most_s is None and self._share is None
         late_s = 0.0
         if began_s is not None and ends_by_itself:

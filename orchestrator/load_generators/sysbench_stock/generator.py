@@ -1,9 +1,7 @@
 """Stock sysbench: its own scripts, or a user's, unmodified, through its own PostgreSQL driver.
 
 `script` names a script of sysbench (`oltp_read_write`), or is the path of a .lua file: below
-workloads/, or anywhere on this machine. The warm-up is a process of its own, because 1.0.20 cannot
-leave it out of its histogram. 1.0.20's driver takes one host, so each node that takes SQL gets a
-process with its share of the threads. Differences from our own workloads:
+workloads/, or anywhere on this machine. Differences from our own workloads:
 docs/research/WORKLOADS.md.
 """
 
@@ -124,6 +122,7 @@ class SysbenchStock(InClient):
 
     def run(self, load: ClientLoad) -> tuple[Phase, Phase]:
         workload = load.workload
+        # A process of its own, because 1.0.20 cannot leave the warm-up out of its histogram.
         warmup_began_s = None
         if workload.warmup_s:
             warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
@@ -175,22 +174,23 @@ def _facts(
     queries: dict[str, int] = {}
     for kind in ("read", "write", "other"):
         queries[kind] = int(results.total(reports, kind))
+    # sysbench says the middle of a class: a latency lies within half a class of it.
     within_pct = results.HISTOGRAM_STEP / 2 * 100
+    more = {
+        "generator": generator,
+        "script": workload.script,
+        "image": image or "our own",
+        "processes": len(reports),
+        "distribution": workload.options.get("rand_type", "sysbench's default"),
+        "single_transactions_kept": False,
+        "sqlstates_known": False,
+        "percentiles_within_pct": round(within_pct, 2),
+        "queries": queries,
+        "reconnects": int(results.total(reports, "reconnects")),
+    }
+    transactions = results.total(reports, "transactions")
     return GeneratorFacts(
-        version=reports[0].version,
-        sysbench_transactions=results.total(reports, "transactions"),
-        more={
-            "generator": generator,
-            "script": workload.script,
-            "image": image or "our own",
-            "processes": len(reports),
-            "distribution": workload.options.get("rand_type", "sysbench's default"),
-            "single_transactions_kept": False,
-            "sqlstates_known": False,
-            "percentiles_within_pct": round(within_pct, 2),
-            "queries": queries,
-            "reconnects": int(results.total(reports, "reconnects")),
-        },
+        version=reports[0].version, sysbench_transactions=transactions, more=more
     )
 
 
@@ -203,16 +203,17 @@ def _sysbench(workload: Workload, endpoint: Endpoint, world: World) -> list[str]
 
 
 def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list[str]:
-    """YugabyteDB refuses to make several tables at a time, now and then (yugabyte-db issues 3350,
-    30229), and `prepare` ends at that: there one thread makes them all."""
     threads = workload.loader_threads
     if cluster.database == "yugabytedb":
+        # It refuses to make several tables at a time, now and then (yugabyte-db issues 3350,
+        # 30229), and `prepare` ends at that.
         threads = 1
+    seed = _rand_seed(workload, 0, 0)
     return [
         *_sysbench(workload, cluster.endpoints[0], world),
         f"--threads={threads}",
         *options.flags(workload.dataset.parameters),
-        f"--rand-seed={_rand_seed(workload, 0, 0)}",
+        f"--rand-seed={seed}",
         "prepare",
     ]
 
@@ -220,16 +221,15 @@ def _prepare_command(workload: Workload, cluster: Cluster, world: World) -> list
 def commands(
     phase: str, seconds: float, workload: Workload, cluster: Cluster, world: World
 ) -> list[list[str]]:
-    """One command for each node that takes SQL, but no more than threads; bulk_insert's processes
-    would write the same rows, so it has one."""
+    """One command for each node that takes SQL, but no more than threads, each with its share of
+    the threads."""
+    # 1.0.20's driver takes one host. bulk_insert's processes would write the same rows.
     most = workload.threads
     if workload.script == BULK_INSERT:
         most = 1
     part = 1
     if phase == _MEASURE:
         part = 2
-    given = dict(workload.options)
-    given.pop("seed", None)  # each process has one of its own
     endpoints = cluster.endpoints[:most]
     share, rest = divmod(workload.threads, len(endpoints))
     commands: list[list[str]] = []
@@ -239,9 +239,7 @@ def commands(
             threads += 1
         command = [
             *_sysbench(workload, endpoint, world),
-            *options.flags(workload.dataset.parameters),
-            *options.flags(given),
-            f"--rand-seed={_rand_seed(workload, part, i)}",
+            *_run_options(workload, _rand_seed(workload, part, i)),
             f"--threads={threads}",
             f"--time={seconds:g}",
             "--report-interval=1",
@@ -251,6 +249,14 @@ def commands(
         ]
         commands.append(command)
     return commands
+
+
+def _run_options(workload: Workload, seed: int) -> list[str]:
+    """The workload's own, with the seed of one process in the place of the workload's."""
+    given = dict(workload.options)
+    given.pop("seed", None)
+    parameters = options.flags(workload.dataset.parameters)
+    return [*parameters, *options.flags(given), f"--rand-seed={seed}"]
 
 
 def complaint(output: str) -> str:
@@ -273,9 +279,10 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     lines = "".join(f"{shlex.join(argv)}\n" for argv in argvs)
     files.keep(load.out / "command.txt", lines, adds=True)
     console = _SysbenchConsole(phase, load)
+    script = _at_once(argvs, own_files.prologue(load.workload, load.world))
     done = run_in_client(
         load.client,
-        ["bash", "-c", _at_once(argvs, own_files.prologue(load.workload, load.world))],
+        ["bash", "-c", script],
         load.cluster,
         load.world,
         timeout_s=seconds + options.STOP_GRACE_S,
@@ -299,6 +306,7 @@ def _at_once(argvs: Sequence[Sequence[str]], prologue: str) -> str:
     started: list[str] = []
     for number, argv in enumerate(argvs, start=1):
         started.append(f"{{ {shlex.join(argv)} 2>&1 | sed -u 's/^/{number} /'; }} &")
+    # `wait` without a number would end with code 0 whatever happened.
     wait = "code=0; for job in $(jobs -p); do wait $job || code=$?; done; exit $code"
     return "\n".join([prologue, "set -o pipefail", *started, wait])
 

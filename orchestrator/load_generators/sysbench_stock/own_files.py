@@ -74,6 +74,7 @@ def _beside(name: str, folders: Sequence[Path]) -> Path | None:
     None if it is elsewhere: it is then sysbench's, LuaJIT's or the client's.
     """
     path = PurePosixPath(name)
+    # An archive's member may not leave the folder into which it is unpacked.
     if path.is_absolute() or ".." in path.parts:
         return None
     for folder in folders:

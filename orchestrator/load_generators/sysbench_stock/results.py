@@ -59,6 +59,7 @@ def parse(text: str) -> Report:
     histogram: Counter[float] = Counter()
     for latency_ms, count in _CLASS.findall(text):
         histogram[float(latency_ms)] += int(count)
+    # Lines may be lost where an output is cut, and percentiles would be of a part.
     if histogram.total() != totals["transactions"]:
         raise LoadError(
             f"sysbench's histogram has {histogram.total()} latencies "
@@ -105,16 +106,19 @@ def measurements(
 
 def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFrame:
     """One row for each second of each phase, given as (begin, outputs). The errors are attempts
-    that were repeated. Percentiles of several processes cannot be put together: they are absent."""
+    that were repeated."""
     rows: list[dict[str, object]] = []
     for phase, (start_s, reports) in phases.items():
         for second, lines in sorted(_by_second(reports).items()):
+            # sysbench prints a second when it is over; a row has its begin.
+            begin_s = start_s + second - 1
             row: dict[str, object] = {
-                "time_s": round(start_s + second - 1, 6),
+                "time_s": round(begin_s, 6),
                 "phase": phase,
                 "throughput_per_s": sum(line["tps"] for line in lines),
                 "errors": sum(line["errors"] for line in lines),
             }
+            # Percentiles of several processes cannot be put together: they are absent.
             if len(reports) == 1 and lines[0]["tps"]:
                 row[f"latency_p{lines[0]['percent']:g}_s"] = lines[0]["latency"] * 1e-3
             rows.append(row)

@@ -1,8 +1,4 @@
-"""What a workload of stock sysbench may set, and what is wrong with it.
-
-oltp_common.lua of 1.0.20 lets every script take every option, also those that the script never
-reads; and of two equal options the last is used silently. Both are refused before anything starts.
-"""
+"""What a workload of stock sysbench may set, and what is wrong with it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -44,6 +40,8 @@ def mistakes_in(
     if upstream is None:
         upstream = not os.environ.get(IMAGE_VARIABLE)
     script = workload.script
+    # oltp_common.lua of 1.0.20 lets every script take every option, also those that the script
+    # never reads; and of two equal options the last is used silently. Both are refused.
     taken: Mapping[str, tuple[str, ...]] = {}
     if upstream:
         taken = keys(script)
