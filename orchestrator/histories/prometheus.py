@@ -1,19 +1,7 @@
 """A Prometheus server that reads node_exporter: its raw samples, with the times of the readings.
 
-`/api/v1/query` with a range selector gives samples as they were scraped. `query_range` would not:
-it answers at times of its own from the last sample within five minutes, so that a lost scrape looks
-like a pause and then like a burst, and it refuses more than 11,000 points
-(https://prometheus.io/docs/prometheus/latest/querying/api). node_time_seconds is the clock of the
-reading itself: a scrape that came late would be a burst. Nothing is written.
-
 A series is what has the same labels, all of them. Counters grow within one series alone; where
-labels changed, as those of a pod do that began anew, is a gap. Two series of one device that were
-read at the same time are two disks, or one disk that two servers read: that is for a person to say.
-
-Thanos and Mimir answer `warnings` beside `success` where a store was not reached
-(https://thanos.io/tip/components/query.md, partial response), VictoriaMetrics `isPartial`
-(https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics): such an answer is not
-whole, and is refused."""
+labels changed, as those of a pod do that began anew, is a gap. Nothing is written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -113,6 +101,10 @@ def _add_samples(
     until_s: float,
 ) -> None:
     """Raw samples of that time, by when they were scraped."""
+    # A range selector gives samples as they were scraped. `query_range` answers at times of its own
+    # from the last sample within five minutes: a lost scrape looks like a pause and then like a
+    # burst. It refuses more than 11,000 points
+    # (https://prometheus.io/docs/prometheus/latest/querying/api).
     page = f"{selection.url.rstrip('/')}/api/v1/query"
     for metric, column in _COLUMNS.items():
         selectors = _selectors(selection, column)
@@ -132,7 +124,9 @@ def _add_samples(
 def _key(column: str, labels: Mapping[str, str]) -> _DiskSeries:
     """Two ranges of the same series have the same one."""
     target_labels = dict(labels)
-    target_labels.pop("__name__", None)
+    target_labels.pop(
+        "__name__", None
+    )  # of the metric: all columns of a target are one table
     device = target_labels.pop("device", "")
     return _DiskSeries(column, frozenset(target_labels.items()), device)
 
@@ -171,8 +165,10 @@ def _disks(parts: _Parts, columns: Sequence[str]) -> Iterator[_ServedDisk]:
 def _grown(disk: _ServedDisk) -> pd.DataFrame:
     """Within one series, whatever others of the same device there were."""
     table = disk.table
-    if table[QUEUE_S].isna().all():
+    if table[QUEUE_S].isna().all():  # of an exporter that does not tell it
         table = table.drop(columns=QUEUE_S)
+    # `time_s` is node_time_seconds, the clock of the reading itself: by the time of its scrape one
+    # that came late would be a burst.
     complete = table.dropna(subset=["time_s", *QUANTITIES])
     return grown(complete.assign(node=disk.node, device=disk.device))
 
@@ -193,6 +189,9 @@ def _refuse_other_form(url: str, answer: Any) -> None:
 
 
 def _refuse_partial(url: str, answer: Any) -> None:
+    # Thanos and Mimir answer `warnings` beside `success` where a store was not reached
+    # (https://thanos.io/tip/components/query.md, partial response), VictoriaMetrics `isPartial`
+    # (https://docs.victoriametrics.com/victoriametrics/cluster-victoriametrics).
     words = list(answer.get("warnings") or ())
     if answer.get("isPartial"):
         words.append("isPartial")
@@ -214,8 +213,9 @@ def _refuse_lacking(
 
 
 def _refuse_two_at_once(disks: Sequence[_ServedDisk], match: str) -> None:
-    """UsageError if two series of one device of one node are of the same time. One whose labels
-    changed and changed back lies in a gap of the other, and is not."""
+    """UsageError if two series of one device of one node are of the same time."""
+    # They are two disks, or one disk that two servers read: that is for a person to say. One whose
+    # labels changed and changed back lies in a gap of the other.
     by_name: dict[tuple[str, str], list[_ServedDisk]] = {}
     for disk in disks:
         by_name.setdefault((disk.node, disk.device), []).append(disk)
@@ -261,8 +261,9 @@ def _two_at_once(
     selectors = [f'{name}="{value}"']
     if match:
         selectors.insert(0, match)
+    differences = "; ".join(described)
     return UsageError(
-        f"{len(disks)} series at once are {node} {device}: {'; '.join(described)}",
+        f"{len(disks)} series at once are {node} {device}: {differences}",
         advice=f"name one of them: --match '{','.join(selectors)}'",
     )
 

@@ -120,7 +120,7 @@ def bind(workload: Workload, generator: str | None) -> Workload:
     generator_rules = rules(workload.generator)
     generator_rules.check(workload)
     refuse(workload, generator_rules.mistakes(workload))
-    # Repetitions have seeds of their own: a workload's would make all of them alike.
+    # The run's own seed is put there later: one of the file would be lost silently.
     if "seed" in workload.options:
         what = f"{SET_FOR_ALL['rand_seed']}, for all workloads alike"
         refuse(workload, [("options.seed", what)])

@@ -71,17 +71,18 @@ class BenchBaseSettings:
 
     @property
     def rate(self) -> str:
-        """The XML's rate: BenchBase's sample, 10000, is a closed loop that drops transactions."""
+        """The XML's rate."""
         if self.arrival_rate:
             return f"{self.arrival_rate:g}"
+        # BenchBase's sample, 10000, is a closed loop that drops transactions.
         return "unlimited"
 
     @property
     def lead_in_s(self) -> int:
-        """The time from BenchBase's start of measuring to our window: the longest keying time.
-        BenchBase leaves out transactions that were being keyed in when it began to measure."""
+        """The time from BenchBase's start of measuring to our window: the longest keying time."""
         if not self.workload.thinks:
             return 0
+        # BenchBase leaves out transactions that were being keyed in when it began to measure.
         longest_ms: int = max(kind["keying_ms"] for kind in TYPES)
         return longest_ms // 1000
 
@@ -105,6 +106,7 @@ def bind(workload: Workload) -> Workload:
 
 def check(workload: Workload) -> None:
     """UsageError listing what it cannot do, however many clients share the terminals."""
+    # So many clients that each has one terminal: the number is checked when it is known.
     settings(replace(workload, threads=1), parts=2**31)
 
 
@@ -159,6 +161,7 @@ def render(
     # Whoever only asks what a workload may set does not wait for it.
     from jinja2 import Environment, StrictUndefined
 
+    # The URL has `&`, which XML reserves.
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True
     )
@@ -180,6 +183,7 @@ def _url(cluster: Cluster, driver: JdbcDriver) -> str:
     hosts: list[str] = []
     for endpoint in cluster.endpoints:
         hosts.append(str(addresses.Server(endpoint.host, endpoint.port)))
+    # With the second the driver sends a batch of rows as one INSERT.
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
         options += jdbc_options(cluster.tls)
@@ -216,6 +220,7 @@ def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     for table, count in _TPCC["rows_per_warehouse"].items():
         expected[table] = count * warehouses
     expected |= _TPCC["rows"]
+    # Each order has 5 to 15 lines, drawn at random, and says how many it has.
     expected["order_line"] = int(counts["ordered_lines"] or 0)
     wrong: list[str] = []
     for table, count in expected.items():
@@ -224,7 +229,8 @@ def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     return "; ".join(wrong)
 
 
-# BenchBase breaks these by itself (`BenchBase.verify`).
+# Of customers' balances. BenchBase breaks them by itself: it computes money in binary floating
+# point, and Payment overwrites a balance that it read before.
 NOT_KEPT = ("c10", "c12")
 
 

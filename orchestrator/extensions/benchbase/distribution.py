@@ -2,8 +2,7 @@
 
 BENCHBASE_HOME names a directory with an unpacked distribution. It is copied into a container with a
 Java runtime (our image `benchbase`) and never becomes part of an image. BENCHBASE_IMAGE names an
-image such as BenchBase's own, by digest: a tag such as `latest` means another program next week,
-and figures of two programs are no comparison. It is pulled if it is not present."""
+image such as BenchBase's own. It is pulled if it is not present."""
 
 import hashlib
 import os
@@ -23,6 +22,7 @@ from orchestrator.platforms.common import architectures
 
 HOME_VARIABLE = "BENCHBASE_HOME"
 IMAGE_VARIABLE = "BENCHBASE_IMAGE"
+# A tag such as `latest` is another program next week: figures of two programs are no comparison.
 _BY_DIGEST = re.compile(r"\S+@sha256:[0-9a-f]{64}")
 _RUNTIME = "benchbase"  # our image
 _WAYS = (
@@ -75,16 +75,17 @@ def find(source: BenchBaseSource, database: str, world: powers.World) -> BenchBa
     missing = _missing(home)
     if missing:
         raise _unavailable(f"{HOME_VARIABLE}={home} does not hold {missing}")
-    program = (home / _JAR).read_bytes()
     driver = POSTGRESQL
     # YugabyteDB's own driver finds all nodes from one.
     if database == "yugabytedb" and any((home / "lib").glob("jdbc-yugabytedb-*.jar")):
         driver = YUGABYTEDB
+    program = (home / _JAR).read_bytes()
+    identity = hashlib.sha256(program).hexdigest()[:12]
     return BenchBaseBuild(
         image=own_images.tag(world.root, _RUNTIME),
         folder="/benchbase",
         files={"/benchbase": home},
-        identity=hashlib.sha256(program).hexdigest()[:12],
+        identity=identity,
         driver=driver,
     )
 

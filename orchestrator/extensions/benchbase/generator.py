@@ -51,7 +51,7 @@ _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
 _java = partial(shell.script, __package__, "java", results.ATTEMPTS)
 _EXECUTE = ("--execute=true", "-d", "/out", "-jh", f"/out/{results.HISTOGRAMS}")
-_PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")
+_PRINT_PROGRESS = ("-im", "1000", "-mt", "throughput")  # once a second, in milliseconds
 _BEGUN = "PHASE START"
 _MEASURING = "Warmup complete"
 _ENDED = "TERMINATE"
@@ -123,12 +123,12 @@ class BenchBase(InClient):
             if done.exit_code != 0:
                 what = f"BenchBase could not {step} {family}: {_complaint(done)}"
                 raise errors.LoadError(what, evidence=_tail(done))
+        # BenchBase's loader only logs a failed batch, and exits with code 0.
         world.progress.step(f"counting what was loaded into {family}")
         with self._connect(sql.local(cluster.endpoints[0]), LOAD_TIMEOUT_S) as session:
             counts = session.rows(config.COUNT_ROWS)[0]
         wrong = config.miscounted(counts, settings.warehouses)
         if wrong:
-            # BenchBase's loader only logs a failed batch, and exits with code 0.
             what = f"BenchBase loaded something else than {settings.warehouses} warehouses: {wrong}"
             raise errors.LoadError(what, evidence=_tail(done))
         seed = seed_of(workload)
@@ -147,9 +147,10 @@ class BenchBase(InClient):
         settings, env = self._rendered(workload, load.cluster, load.world, part, parts)
         files.keep(out / _CONFIG, env[_XML])
         console = _BenchBaseConsole(workload, settings, load.world)
+        argv = _java(*_EXECUTE, *_PRINT_PROGRESS)
         done = run_in_client(
             load.client,
-            _java(*_EXECUTE, *_PRINT_PROGRESS),
+            argv,
             load.cluster,
             load.world,
             user=_ROOT,
@@ -189,9 +190,8 @@ class BenchBase(InClient):
     def verify(
         self, workload: Workload, cluster: Cluster, world: World
     ) -> Mapping[str, Any]:
-        """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a run.
-        Those about customers' balances are left out, because BenchBase breaks them by itself: it
-        computes money in binary floating point, and Payment overwrites a balance it read before."""
+        """Checks the built-in workload's conditions that BenchBase keeps; a broken one voids a
+        run."""
         facts = consistency.verify(
             config.conditions(world), cluster, seed_of(workload), world
         )
@@ -237,15 +237,16 @@ def _facts(
     served_of_asked = None
     if rate:
         served_of_asked = _throughput_per_s(figures) / rate
+    terminals = sum(settings.terminals for settings in client_settings)
+    # The most of a client, and not the sum: two clients may use the same warehouses.
+    reached = max(settings.warehouses_reached for settings in client_settings)
     return {
         "generator": config.NAME,
         "queueing_in_latency": False,
         "warmup_recorded": False,
         "seeded": False,
-        "terminals": sum(settings.terminals for settings in client_settings),
-        "warehouses_reached": max(
-            settings.warehouses_reached for settings in client_settings
-        ),
+        "terminals": terminals,
+        "warehouses_reached": reached,
         "arrival_rate_per_s": rate or None,
         "served_of_asked": served_of_asked,
     }

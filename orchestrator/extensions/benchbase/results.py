@@ -9,10 +9,7 @@ attempts.tsv     one line per attempt that did not commit, of all phases, from B
                  terminal and type that covers its time; from that follows how each row ended.
 histograms.json  commits, rollbacks, refused attempts and errors per type, over all phases. Only
                  compared with attempts.tsv; if they disagree, outcomes are unknown.
-summary.json     final state, number of requests, elapsed time: for cross-checks.
-
-Ignored on purpose: "goodput" (all phases), `tp (req/s) scaled` (not a throughput), windows and
-percentiles of the other files (computed here, from single transactions)."""
+summary.json     final state, number of requests, elapsed time: for cross-checks."""
 
 import re
 from collections import Counter
@@ -42,6 +39,7 @@ _LOST = {"aborted": "rolled back", "rejected": "refused", "unexpected": "error"}
 _KINDS = {"Aborted": "rolled back", "Retryable": "refused", "not be retried": "error"}
 _OURS: Mapping[str, str] = {kind["name"]: kind["ours"] for kind in TYPES}
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# SQLSTATE of a connection that failed, and of a server that ends or only begins.
 _LOST_CONNECTION = re.compile(r"08...|57P0[123]")
 
 
@@ -60,6 +58,8 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     table, facts = _with_outcomes(rows, attempts, histograms)
     totals = summary(out)
     failures = int((table["outcome"] == FAILED).sum())
+    # Left out on purpose: "goodput" is of all phases, `tp (req/s) scaled` is no throughput, and the
+    # windows and percentiles of other files are computed here, from single transactions.
     facts |= {
         "recorded_transactions": len(table),
         "recorded_failures": failures,
@@ -138,16 +138,16 @@ def _read_raw(file: Path) -> pd.DataFrame:
         raise LoadError(f"{file.name} has rows that are cut, or of a time below zero")
     raw = raw.sort_values("start_s", kind="stable", ignore_index=True)
     types = pd.Categorical(raw["type"].map(_OURS), categories=list(_OURS.values()))
-    return pd.DataFrame(
-        {
-            "start_s": raw["start_s"].astype(np.float64),
-            "latency_s": raw["latency_us"].to_numpy() * 1e-6,
-            # BenchBase does not record how long a transaction waited for a free terminal.
-            "queue_s": np.full(len(raw), np.nan),
-            "type": types,
-            "terminal": raw["terminal"],
-        }
-    )
+    figures = {
+        # Seconds, though the file's header says microseconds.
+        "start_s": raw["start_s"].astype(np.float64),
+        "latency_s": raw["latency_us"].to_numpy() * 1e-6,
+        # BenchBase does not record how long a transaction waited for a free terminal.
+        "queue_s": np.full(len(raw), np.nan),
+        "type": types,
+        "terminal": raw["terminal"],
+    }
+    return pd.DataFrame(figures)
 
 
 _LINE = re.compile(
@@ -202,6 +202,7 @@ def _attempt(line: str) -> _Attempt:
         sqlstate = details[3]
     if _LOST_CONNECTION.fullmatch(sqlstate):
         raise _lost_connection(line)
+    # Only of a refused attempt the line has the number in its transaction.
     number = -1
     if kind == "refused" and attempt and most:
         number = int(attempt)
@@ -238,9 +239,9 @@ def _lost_connection(line: str) -> LoadError:
 
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
-    """Returns the row of each attempt; −1 if its transaction was outside the measured window.
-    Places twice: a transaction ends just after its last attempt, so the first pass measures how far
-    the clocks are apart, which the second pass corrects."""
+    """Returns the row of each attempt; −1 if its transaction was outside the measured window."""
+    # Twice: a transaction ends just after its last attempt, so the first pass measures how far the
+    # clocks are apart, which the second pass corrects.
     placed = _place_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
     ends_of_rows_s = (rows["start_s"] + rows["latency_s"]).to_numpy()
@@ -272,20 +273,20 @@ def _place_within(
 def _place_in_order(
     tolerance_s: float, rows: pd.DataFrame, attempts: pd.DataFrame
 ) -> np.ndarray:
-    """Places the attempts of one terminal, whose transactions do not overlap. Each transaction has
-    one row. So an attempt that begins a transaction belongs to the first row of its type, after the
-    row used last, that covers its time; the following attempts belong to the same row. Times alone
-    would be ambiguous at a row's boundary."""
+    """Places the attempts of one terminal, whose transactions do not overlap, in their order."""
     spans = _Spans(rows, tolerance_s)
     placed: list[int] = []
     latest = -1
-    repeats = ""
+    repeats = ""  # the type whose transaction may go on
     columns = (attempts[name] for name in ("time_s", "type", "number", "last"))
     for time_s, kind, number, last in zip(*columns, strict=True):
         before = -1
         if placed:
             before = placed[-1]
         covered = before >= 0 and spans.has_begun_before_end_of(latest, time_s)
+        # Each transaction has one row. An attempt that begins one belongs to the first row of its
+        # type that covers its time, after the row used last; the following attempts belong to the
+        # same row. Times alone would be ambiguous at a row's boundary.
         if number > 0 or (number < 0 and kind == repeats and covered):
             row = before
         else:
@@ -347,7 +348,8 @@ def _last_states(attempts: pd.DataFrame, rows: int) -> pd.Categorical:
 
 def _during(attempts: pd.DataFrame, rows: pd.DataFrame) -> pd.Series:
     """Whether an attempt lies between the first and the last row of its terminal, so that it must
-    have a row. A transaction that spans the window's begin or end has none."""
+    have a row."""
+    # A transaction that spans the window's begin or end has no row.
     ended_s = rows["start_s"] + rows["latency_s"]
     begin_s = rows.groupby("terminal")["start_s"].min() + _CLOCKS_APART_S
     end_s = ended_s.groupby(rows["terminal"]).max() - _CLOCKS_APART_S

@@ -16,16 +16,21 @@ def copies_differ(run: RunData) -> Iterator[Doubt]:
     if not copies_bytes:
         return
     written_to_disks = conservation.written(run)
-    together = "all disks together"
-    wanted_of = {together: copies_bytes, **conservation.of_node(run)}
-    written_of = {together: sum(written_to_disks.values()), **written_to_disks}
-    for where, wanted in wanted_of.items():
-        written = written_of.get(where, 0.0)
-        if not wanted:
-            continue
-        off_pct = 100 * (written / wanted - 1)
-        if abs(off_pct) > COPIES_PCT:
-            yield _copies_differ(where, written, wanted, off_pct)
+    in_all_bytes = sum(written_to_disks.values())
+    yield from _differing("all disks together", in_all_bytes, copies_bytes)
+    for node, wanted_bytes in conservation.of_node(run).items():
+        written_bytes = written_to_disks.get(node, 0.0)
+        yield from _differing(node, written_bytes, wanted_bytes)
+
+
+def _differing(
+    where: str, written_bytes: float, wanted_bytes: float
+) -> Iterator[Doubt]:
+    if not wanted_bytes:  # a node that was given nothing
+        return
+    off_pct = 100 * (written_bytes / wanted_bytes - 1)
+    if abs(off_pct) > COPIES_PCT:
+        yield _copies_differ(where, written_bytes, wanted_bytes, off_pct)
 
 
 def _copies_differ(

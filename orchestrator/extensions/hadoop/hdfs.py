@@ -1,9 +1,8 @@
 """Hadoop's file system from our image `hadoop`: a data node on each of the tier's disks, and beside
 them one name node, which has none.
 
-The name node's files are on its machine's own disk; node 1's disk has a copy of them, written when
-the cluster is stopped cleanly, so that kept disks hold all that a start needs. Data nodes sync each
-block when it is closed: without that a write would end in memory."""
+The name node's files are on its machine's own disk. Node 1's disk has a copy of them, written when
+the cluster is stopped cleanly, so that kept disks hold all that a start needs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -29,15 +28,15 @@ from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, clock
 
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
-# of Java's heap, and of a node's memory
-_SERVER_MB = 256
-_JOB_SHARE = 0.4
+_SERVER_MB = 256  # of Java's heap
+_JOB_SHARE = 0.4  # of a node's memory
 _START_S = 180.0
 _STOP_S = 60.0
 _SETTLE_S = 600.0
 _FORGET_S = 300.0
 _ENDED = "node: ended"
 
+# Data nodes sync each block when it is closed: without that a write would end in memory.
 _SYNCS = "dfs.datanode.synconclose"
 _CHECKSUM = "dfs.bytes-per-checksum"
 _READ_BACK = (
@@ -74,6 +73,7 @@ class Hdfs(Database):
         image = self.image(spec, world)
         plan = name_node(spec, volumes[0], network, image)
         with ExitStack() as up:
+            # The name node first: data nodes are given its address.
             first = up.enter_context(world.platform.running(plan))
             address = first.address or first.name
             environment = {**plan.environment, "NAME_NODE": address}
@@ -81,6 +81,8 @@ class Hdfs(Database):
             names = [plan.name]
             for data_node in plans:
                 names.append(data_node.name)
+            # First in `names`, so it is stopped before the others: it writes its files to the disk
+            # of node 1.
             with node_lifecycle.stopped(names, volumes, _ENDED, _STOP_S, world):
                 starting = [world.platform.running(data_node) for data_node in plans]
                 started = up.enter_context(at_once.entered(starting))
@@ -88,14 +90,14 @@ class Hdfs(Database):
                     _page(first, NAME_PAGE), _data_pages(started), environment
                 )
                 version = _await_ready(servers, names, world)
+                coordinator = as_node(first, "name-node", "coordinator")
+                nodes = container_nodes.node_records(plans, volumes, started, world)
+                endpoint = container_nodes.endpoint(first, RPC, "")
                 yield Cluster(
                     self.name,
                     version,
-                    (
-                        as_node(first, "name-node", "coordinator"),
-                        *container_nodes.node_records(plans, volumes, started, world),
-                    ),
-                    (container_nodes.endpoint(first, RPC, ""),),
+                    (coordinator, *nodes),
+                    (endpoint,),
                     network.name,
                     servers,
                 )
@@ -119,6 +121,7 @@ class Hdfs(Database):
     def begin_measuring(self, cluster: Cluster, world: World) -> None:
         """Writes back what is in memory, and drops the files of blocks from there."""
 
+        # Else what is read would come from the nodes' page cache.
         def forget(node: Node) -> None:
             node_lifecycle.run(
                 node, ("node", "forget"), _FORGET_S, world, cluster.nodes
@@ -137,6 +140,8 @@ class Hdfs(Database):
                 written[node] = pages.written_bytes(page)
         except OSError as error:
             raise RunError(f"a data node's pages could not be read: {error}") from error
+        # A byte of a file, and its part of a checksum, as they are on the disk.
+        bytes_of_copy = 1 + _CRC_BYTES / int(execution[_CHECKSUM])
         return DatabaseFacts(
             version=cluster.version,
             image=own_images.tag(world.root, "hadoop"),
@@ -145,7 +150,7 @@ class Hdfs(Database):
             settings={"given": servers.environment["SETTINGS"]},
             execution=execution,
             given_bytes=written,
-            bytes_of_copy=1 + _CRC_BYTES / int(execution[_CHECKSUM]),
+            bytes_of_copy=bytes_of_copy,
         )
 
 
@@ -187,15 +192,16 @@ def name_node(
     It takes little of a CPU, and nothing of node 1's.
     """
     settings = [f"-D{name}={value}" for name, value in spec.settings.items()]
+    environment = {
+        "COPIES": str(spec.replication_factor),
+        "SETTINGS": " ".join(settings),
+    }
     return ContainerSpec(
         name=f"{network.name}-name-node",
         image=image,
         command=("name", *settings),
         role="coordinator",
-        environment={
-            "COPIES": str(spec.replication_factor),
-            "SETTINGS": " ".join(settings),
-        },
+        environment=environment,
         mounts=(Mount(volume.name, "/data"),),
         network=network.name,
         ports={RPC: None, NAME_PAGE: None},

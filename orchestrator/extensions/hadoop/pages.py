@@ -36,6 +36,7 @@ def _bean(server: str, name: str) -> Mapping[str, Any]:
 def live_nodes(name_node: str) -> int:
     """How many data nodes answer a name node that lets clients write; 0 until it does."""
     state = _bean(name_node, "service=NameNode,name=FSNamesystemState")
+    # Until it has heard of enough blocks it is in safe mode, and refuses to write.
     if state["FSState"] == "Operational":
         return int(state["NumLiveDataNodes"])
     return 0
@@ -74,6 +75,7 @@ def setting(server: str, name: str) -> str:
 def lacking(name_node: str) -> str:
     """What is wrong with the copies of all files, as the name node knows them; "" if nothing is."""
     page = get(f"{name_node}/fsck?ugi=root&path=/", timeout_s=60.0)
+    # A page that breaks off, or tells of a failure, comes with status 200 too.
     if "Status:" not in page:
         raise ValueError(page[-200:])
     wrong: list[str] = []

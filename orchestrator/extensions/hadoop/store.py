@@ -22,6 +22,7 @@ from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction
 
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
+# By default the drivers try for long to reach a store that is not there.
 _FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
 _ASK_S = 120.0
 _REMOVE_S = 3600.0
@@ -75,6 +76,7 @@ class Store(Database):
         network: Network,
         world: World,
     ) -> Iterator[Cluster]:
+        # Another computer may measure the same store, with a network of the same name.
         suffix = secrets.token_hex(4)
         environment = _environment(spec, f"{network.name}-{suffix}")
         names = [f"node-{number}" for number in range(1, spec.nodes + 1)]
@@ -187,6 +189,7 @@ def _remove(client: Container, environment: Mapping[str, str], world: World) -> 
     """Removes the run's folder; a warning names it if that fails."""
     folder = environment["FOLDER"]
     try:
+        # A trash in the store would keep the data, and cost what they cost.
         words = ("-rm", "-r", "-f", "-skipTrash", folder)
         trouble = _trouble(client, environment, _REMOVE_S, *words)
     except TierbenchError as error:

@@ -38,7 +38,7 @@ _LOAD_S = 24 * 3600.0
 _SCAN_S = 3600.0
 _COPIES_S = 5.0
 _GRACE_S = 60.0
-_ROW_BYTES = 100
+_ROW_BYTES = 100  # of TeraGen
 _MB = 1_000_000
 _FILE = "jobs.json"
 
@@ -88,6 +88,7 @@ class Tera(InClient):
         if _place(workload) == "client":
             containers = [load.client] * len(jobs.nodes)
         copied = _copied_blocks(cluster)
+        # All of Java's start, and what a job does before its first task, is warm-up.
         start_s = world.clock.now()
         done = jobs.run(containers, workload.measure_s + _GRACE_S, load.out)
         measure = jobs.phase()
@@ -224,10 +225,11 @@ class _Jobs:
     def _environment(self) -> dict[str, str]:
         """What the script of each share is given."""
         parameters = self.workload.dataset.parameters
+        share_bytes = _share_bytes(self.workload, len(self.nodes))
         return {
-            "FOLDER": "",
+            "FOLDER": "",  # a store's environment has one of its own
             **self.cluster.handle.environment,
-            "BYTES": str(_share_bytes(self.workload, len(self.nodes))),
+            "BYTES": str(share_bytes),
             "FILE_BYTES": str(parameters.get("file_size", 0)),
             "STREAMS": str(self.workload.threads),
         }
@@ -262,15 +264,17 @@ def _copied_blocks(cluster: Cluster) -> int:
 
 
 def _require_copies(cluster: Cluster, copied: int, world: World) -> None:
-    """LoadError unless each block has all its copies without having been repaired: a write that had
-    fewer was cheaper. What data nodes have just written is known a moment later. Of a store nobody
-    but those who run it knows."""
-    if not cluster.handle.data_nodes:
+    """LoadError unless each block has all its copies without having been repaired."""
+    if (
+        not cluster.handle.data_nodes
+    ):  # a store: only those who run it know of its copies
         return
+    # What data nodes have just written is known to the name node a moment later.
     lacking = partial(pages.lacking, cluster.handle.name_node)
     state = clock.wait_while(
         lacking, deadline_s=_COPIES_S, clock=world.clock, every_s=0.5
     )
+    # A write that had fewer copies was cheaper, although they are complete by now.
     again = _copied_blocks(cluster) - copied
     if again:
         state = (

@@ -79,8 +79,9 @@ def _no_history(file: Path, error: str, advice: str) -> UsageError:
 
 
 def _live(parts: list[Path]) -> pd.DataFrame:
-    """Disk by disk: of a week all readings at once, each with its names, would be gigabytes. Each
-    time that it was begun stands for itself, because readings are otherwise far apart."""
+    """The readings of an observation that still goes on, or was killed."""
+    # Disk by disk: of a week all readings at once, each with its names, would be gigabytes. Each
+    # time that it was begun stands for itself, because readings are otherwise far apart.
     by_disk = _by_disk(parts)
     tables: list[pd.DataFrame] = []
     for begun, name in sorted(by_disk):
@@ -93,7 +94,8 @@ def _live(parts: list[Path]) -> pd.DataFrame:
 
 
 def _as_one(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """One table of several, which lose their columns: two copies of a week's would be 200 MB."""
+    """One table of several, which lose their columns."""
+    # Column by column, because two copies of a week's readings would be 200 MB.
     columns: dict[str, pd.Series[Any]] = {}
     for name in list(tables[0].columns):
         pieces = [table.pop(name).to_frame() for table in tables]
@@ -126,13 +128,15 @@ def _complete(readings: pd.DataFrame) -> pd.DataFrame:
 
     Their times are the node's own, if it tells them.
     """
+    # By our clock, because a node's may have been set back in between.
     in_order = readings.sort_values("time_s", ignore_index=True)
     time_s = in_order.pop("clock_s").fillna(in_order["time_s"])
     return in_order.assign(time_s=time_s).dropna(subset=["time_s", *QUANTITIES])
 
 
 def _named(readings: pd.DataFrame, name: str) -> pd.DataFrame:
-    """A node is called with its device behind it. As categories, which take a byte a reading."""
+    """A node is called with its device behind it."""
+    # As categories, which take a byte a reading.
     node, _, device = name.rpartition(" ")
     named = readings.assign(node=node, device=device)
     return named.astype({"node": "category", "device": "category"})

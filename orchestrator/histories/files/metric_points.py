@@ -59,6 +59,7 @@ def intervals(
     end_s = complete["begin_s"] + complete["step_s"]
     columns = [*INTERVALS, *REPORTED.values()]
     in_order = complete.assign(end_s=end_s).reindex(columns=columns)
+    # A provider that does not report of limits has no column of them.
     return in_order.dropna(axis="columns", how="all")
 
 
@@ -81,8 +82,8 @@ def _periods_s(table: pd.DataFrame) -> "pd.Series[float]":
 
 
 def _period_s(times_s: "pd.Series[float]") -> float:
-    """Values may be missing, so that no two are one period apart: what all distances are multiples
-    of. NaN of less than two."""
+    """The period of one disk's points; NaN of less than two."""
+    # Values may be missing, so that no two are one period apart. All distances are multiples of it.
     distances_s = np.diff(np.unique(times_s.to_numpy(float)))
     if not len(distances_s):
         return float("nan")
@@ -97,7 +98,8 @@ def _check_all_metrics(table: pd.DataFrame) -> None:
 
 
 def _check_one_series(table: pd.DataFrame) -> None:
-    """FormError with the name of two series; the same value twice is that of two pages."""
+    """FormError with the name of two series."""
+    # The same value twice is no second series: two pages of an answer may both have it.
     values = table.groupby([*_PLACE, "quantity"])["value"].agg(
         ["nunique", "min", "max"]
     )

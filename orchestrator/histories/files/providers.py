@@ -1,19 +1,11 @@
 """Providers' own metrics of disks → tables with INTERVALS, of minutes at best.
 
 Azure Monitor (https://learn.microsoft.com/rest/api/monitor/metrics/list) has means per second from
-a time on, of all disks of a machine as one unless it was asked for each; of a flexible server of
-PostgreSQL means per second of its one disk. CloudWatch
+a time on. CloudWatch
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataResult.html) has
-sums of AWS/EBS and means per second of AWS/RDS from a time on, and does not say of how long; its
-command joins pages, so that the last part of a label tells whether it is whole. What has no value
-is a gap, and what says itself that a part is missing is refused.
-
-Both may report besides when a disk was at its limit. CloudWatch's checks are 1 of a minute with
-more asked than provided, for some time in it
-(https://docs.aws.amazon.com/compute-optimizer/latest/ug/ebs-metrics-analyzed.html,
-https://repost.aws/knowledge-center/ebs-identify-micro-bursting). Azure's percentages are means of
-a minute, and at 100 the disk's limit holds I/Os back
-(https://learn.microsoft.com/azure/virtual-machines/disks-metrics)."""
+sums of AWS/EBS and means per second of AWS/RDS from a time on, and does not say of how long. What
+has no value is a gap, and what says itself that a part is missing is refused. Both may report
+besides when a disk was at its limit."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -37,8 +29,13 @@ _PER_SECOND = _TABLES["per_second"]
 _REPORTED = _TABLES["reported"]
 _DISK_NAMES = {**_NAMES, **_REPORTED}
 _CLOUDWATCH_NAMES = {**_DISK_NAMES, **_PER_SECOND}
-_AT_LIMIT_PCT = 99.0  # Azure rounds
-_CHECK_S = 60.0  # a check of CloudWatch is of a minute
+# Azure's percentages are means of a minute, and rounded. At 100 the disk's limit holds I/Os back
+# (https://learn.microsoft.com/azure/virtual-machines/disks-metrics).
+_AT_LIMIT_PCT = 99.0
+# A check of CloudWatch is 1 of a minute with more asked than provided, for some time in it
+# (https://docs.aws.amazon.com/compute-optimizer/latest/ug/ebs-metrics-analyzed.html,
+# https://repost.aws/knowledge-center/ebs-identify-micro-bursting).
+_CHECK_S = 60.0
 _NOT_WHOLE = "ask for less time, and give several files"
 _TOO_MUCH = "ask for fewer volumes or less time, and give several files"
 LABEL = "${PROP('Dim.VolumeId')} ${PROP('MetricName')}"
@@ -66,7 +63,7 @@ def azure(content: Any) -> pd.DataFrame:
     interval = pd.to_timedelta(content["interval"], errors="coerce")
     step_s = interval.total_seconds()
     table = intervals(points, step_s)
-    table[list(QUANTITIES)] *= step_s
+    table[list(QUANTITIES)] *= step_s  # means per second → sums
     return table
 
 
@@ -95,7 +92,7 @@ def _points_of_azure(metric: Any) -> Iterator[MetricPoint]:
     name = of_disk or disk
     if name not in _DISK_NAMES:
         return
-    if not of_disk:
+    if not of_disk:  # a flexible server of PostgreSQL has one disk
         disk = FLEXIBLE_SERVER_STORAGE
     for series in metric["timeseries"]:
         _check_aggregation(name, series["data"])
@@ -138,16 +135,16 @@ def _check_aggregation(name: str, data: Sequence[Mapping[str, Any]]) -> None:
 def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
     """metric: its id, .../providers/Microsoft.Compute/virtualMachines/db-1/providers/..., or with
     virtualMachineScaleSets/db, of whose machines one may be named behind."""
-    values = {
-        dimension["name"]["value"].lower(): dimension["value"]
-        for dimension in dimensions
-    }
+    values = {}
+    for dimension in dimensions:
+        values[dimension["name"]["value"].lower()] = dimension["value"]
     _, kind, *names = metric.split("/providers/")[1].split("/")
     node = values.get("vmname", "_".join(names[::2]))
     if disk == FLEXIBLE_SERVER_STORAGE:
         return DiskPlace(node, disk)
     if disk == "composite":
         return DiskPlace(node, node)
+    # Without its dimensions a metric is of all disks of a machine, or of all machines of a set.
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
     _check_apart(node, values, is_any_of_set, has_number)
@@ -193,15 +190,17 @@ def aws(content: Any) -> pd.DataFrame:
             sums += _points_of_aws(result, _place_of_label(words, name))
     tables = []
     if rates:
-        rate_intervals = intervals(rates)
-        step_s = rate_intervals["end_s"] - rate_intervals["begin_s"]
-        rate_intervals[list(QUANTITIES)] = rate_intervals[list(QUANTITIES)].mul(
-            step_s, axis=0
-        )
-        tables.append(rate_intervals)
+        tables.append(_as_sums(intervals(rates)))
     if sums or not rates:
         tables.append(_with_shares(intervals(sums)))
     return pd.concat(tables)
+
+
+def _as_sums(rates: pd.DataFrame) -> pd.DataFrame:
+    """Means per second → sums of each interval."""
+    step_s = rates["end_s"] - rates["begin_s"]
+    rates[list(QUANTITIES)] = rates[list(QUANTITIES)].mul(step_s, axis=0)
+    return rates
 
 
 def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
@@ -219,14 +218,13 @@ def _with_shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_whole(content: Any, results: Any) -> None:
-    """Refuses results that are not whole. The last part of a label says whether all of it is there.
-
-    With a message CloudWatch answers as much as it can, which may lack series.
-    """
+    """Refuses results that are not whole."""
+    # With a message CloudWatch answers as much as it can, which may lack series.
     for part in (content, *results):
         messages = [str(message.get("Value")) for message in part.get("Messages") or ()]
         if messages:
             raise FormError(f"CloudWatch says of it: {'; '.join(messages)}", _TOO_MUCH)
+    # The command joins pages: the last part of a label says whether all of it is there.
     last = {result["Label"]: result["StatusCode"] for result in results}
     is_complete = all(status == "Complete" for status in last.values())
     if "NextToken" in content or not is_complete:

@@ -1,16 +1,8 @@
-"""JSON of sysstat's sadf and iostat, releases 10.1.5 to 12.8 → tables with INTERVALS.
+"""JSON of sysstat's sadf (`sadf -j`) and of iostat (`iostat -o JSON` with -x), releases 10.1.5 to
+12.8 → tables with INTERVALS.
 
 What each release writes is in its sources (https://github.com/sysstat/sysstat, rndr_stats.c,
-json_stats.c and iostat.c of the tags):
-
-- `sadf -j` counts sectors of 512 bytes (`rd_sec`) and, since 11.6, kB too. Its times are UTC where
-  `utc` is 1 or, since 12.7.1, `tz` is UTC. Its `tps` are reads, writes and discards together, so
-  reads and writes are not known apart, and I/Os are an upper figure where a file system discards.
-- `iostat -o JSON` with -x tells reads and writes, since 11.6 in kB, MB (-m) or sectors. Releases up
-  to 12.2.0 wrote sectors under the names of the other units (mended in 12.2.1 and 12.3.1); the
-  sizes of an I/O beside them were right. Its first record is since the start of the machine, and
-  says nothing of a second; its times are whole seconds, of which one is left out now and then,
-  because a record takes a little longer: each is of the mean distance between two."""
+json_stats.c and iostat.c of the tags)."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -71,7 +63,7 @@ def _records(content: Any) -> _Records:
                 raise FormError(
                     "its readings have no time", f"ask for it with -t: {_AGAIN}"
                 )
-            # That of iostat's first record is the start of the machine.
+            # iostat's first record is since the start of the machine, and says nothing of a second.
             if is_iostat and number == 0:
                 continue
             for disk in entry.get("disk", ()):
@@ -121,12 +113,14 @@ def _no_disks(content: Any) -> FormError:
 
 def _sar_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     spans = _spans_of_sar(rows)
-    if "rkB" in rows:
+    if "rkB" in rows:  # since 11.6; before, sectors alone
         read_bytes = rows["rkB"] * 1024
         written_bytes = rows["wkB"] * 1024
     else:
         read_bytes = rows["rd_sec"] * _SECTOR
         written_bytes = rows["wr_sec"] * _SECTOR
+    # `tps` are reads, writes and discards together: reads are not known apart, and I/Os are an
+    # upper figure where a file system discards.
     rates = rows[["node"]].assign(
         device=rows["disk-device"],
         reads=np.nan,
@@ -143,7 +137,7 @@ def _spans_of_sar(rows: pd.DataFrame) -> _RecordSpans:
     is_utc = False
     if "utc" in stamp:
         is_utc = bool(stamp["utc"].all())
-    elif "tz" in stamp:
+    elif "tz" in stamp:  # since 12.7.1
         is_utc = bool((stamp["tz"] == "UTC").all())
     if not is_utc:
         raise FormError(
@@ -196,15 +190,13 @@ def _label(rows: pd.DataFrame) -> str:
 
 
 def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
-    """How many bytes the unit of a column is.
-
-    The column's name says it, unless the sizes of I/Os beside it, in kB, show that it means
-    sectors.
-    """
+    """How many bytes the unit of a column is: as its name says, or a sector."""
     label = _label(rows)
     named_bytes = _UNITS[label]
     if "rareq-sz" not in rows:
         return named_bytes
+    # Releases up to 12.2.0 wrote sectors under the names of the other units (mended in 12.2.1 and
+    # 12.3.1). The sizes of an I/O beside them were right.
     amounts = float((rows[f"r{label}"] + rows[f"w{label}"]).sum())
     kb = rows["r/s"] * rows["rareq-sz"] + rows["w/s"] * rows["wareq-sz"]
     by_sizes = 1024 * float(kb.sum())
@@ -221,7 +213,9 @@ def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
 
 
 def _spans_of_iostat(rows: pd.DataFrame, stamps: Sequence[Any]) -> _RecordSpans:
-    """Its whole seconds leave one out now and then: each record is of the mean distance."""
+    """When records ended, and how long each is taken to be."""
+    # Times are whole seconds. One is left out now and then, because a record takes a little longer:
+    # each is of the mean distance between two.
     end_s = unix_s(rows["stamp"])
     steps_s = np.diff(np.unique(unix_s(pd.Series(stamps))))
     usual_s = float(np.median(steps_s))

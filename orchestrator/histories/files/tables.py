@@ -43,8 +43,9 @@ def read(text: str, remark: Remark) -> pd.DataFrame:
     try:
         table = _table(text, columns)
     except pd.errors.ParserError:
-        _check_lines(text, columns)
+        _check_lines(text, columns)  # says it with line and column
         raise
+    # Line by line only where something is wrong: that takes far longer than to read all at once.
     if not _is_sound(table):
         _check_lines(text, columns)
         for name in QUANTITIES:
@@ -57,7 +58,7 @@ def read(text: str, remark: Remark) -> pd.DataFrame:
 
 
 def _table(text: str, columns: Sequence[str]) -> pd.DataFrame:
-    """A node may be called `NA`, which stands for no value elsewhere."""
+    # A node may be called `NA`, which stands for no value elsewhere.
     nothing = {}
     for name in columns:
         if name not in _NAMED:
@@ -106,7 +107,7 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _is_sound(table: pd.DataFrame) -> bool:
-    """Whether no value needs to be looked for, which takes far longer than to read them all."""
+    """Whether no value needs to be looked for."""
     if not isinstance(table.index, pd.RangeIndex):
         # Lines have more values than the first one has columns.
         return False
@@ -123,6 +124,7 @@ def _is_sound(table: pd.DataFrame) -> bool:
         values = table[name]
         if values.dtype.kind not in "if":
             continue
+        # So large a time would be read as one thousands of years ahead: it is of another unit.
         if values.isna().any() or (values >= min(_UNITS)).any():
             return False
     return True

@@ -1,12 +1,5 @@
 """Bytes of a file → its text, and JSON of other programs → what it holds; where it cannot be read
-why, in the words of the tool that wrote it.
-
-Windows PowerShell 5 writes UTF-16 with a byte order mark behind `>`
-(https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_character_encoding).
-sysstat prints numbers as the locale does, so that `4,97` stands where JSON needs `4.97`; iostat
-before 11.7.1, and that of 12.1.4, leaves a comma behind a bracket where its first record is left
-out by -y (sysstat issues 128, 163, 222); a writer that is ended by a signal that it does not catch
-leaves the end out."""
+why, in the words of the tool that wrote it."""
 
 import codecs
 import json
@@ -17,12 +10,17 @@ from typing import Any
 
 Remark = Callable[[str], None]
 
+# Windows PowerShell 5 writes UTF-16 with a byte order mark behind `>`
+# (https://learn.microsoft.com/powershell/module/microsoft.powershell.core/about/about_character_encoding).
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+# sysstat prints numbers as the locale does: `4,97` stands where JSON needs `4.97`.
 _DECIMAL_COMMA = re.compile(r'"\s*:\s*-?\d+,\d+\s*[,}]')
+# iostat before 11.7.1, and that of 12.1.4, leaves a comma behind a bracket where its first record
+# is left out by -y (sysstat issues 128, 163, 222).
 _COMMA_FIRST = re.compile(r"\[\s*,")
 # Closes the list of entries, the host, the hosts, `sysstat` and the whole.
 _END_OF_SYSSTAT = "]}]}}"
@@ -92,6 +90,8 @@ def _complete_entries(text: str) -> Any:
     """The complete entries of sysstat's JSON that lacks its end; None if that does not mend it."""
     if _SYSSTAT not in text[:_HEAD]:
         return None
+    # A writer that is ended by a signal that it does not catch leaves the end out: behind an entry,
+    # or in the middle of one.
     whole = text.rstrip().rstrip(",")
     last_entry = whole.rfind("{", 0, whole.rfind(_ENTRY))
     without_last = whole[:last_entry].rstrip().rstrip(",")
