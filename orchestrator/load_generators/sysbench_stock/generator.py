@@ -292,12 +292,17 @@ def _run_phase(phase: str, seconds: float, load: ClientLoad) -> float:
     outputs = _by_process(done.out, len(argvs))
     for number, texts in outputs.items():
         files.keep(load.out / f"{phase}-{number}.out", "\n".join(texts) + "\n")
+    # A process that never started its threads would be missing from the load.
     if done.exit_code != 0 or len(console.starts_s) < len(argvs):
-        texts = [line.partition(" ")[2] for line in done.out.splitlines()]
-        output = "\n".join(texts)
-        why = f": {complaint(output)}"
+        why = f": {complaint(_without_numbers(done.out))}"
         raise options.ended_badly("sysbench", done.exit_code, why, done.tail())
     return console.starts_s[0]
+
+
+def _without_numbers(output: str) -> str:
+    """The output of all processes, without the number of each before its lines."""
+    texts = [line.partition(" ")[2] for line in output.splitlines()]
+    return "\n".join(texts)
 
 
 def _at_once(argvs: Sequence[Sequence[str]], prologue: str) -> str:

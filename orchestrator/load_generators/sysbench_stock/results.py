@@ -48,14 +48,7 @@ class Report:
 
 def parse(text: str) -> Report:
     """LoadError unless the output is whole: a banner, all totals, as many latencies as events."""
-    totals: dict[str, float] = {}
-    for name, pattern in _TOTALS.items():
-        match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
-        if match is None:
-            raise LoadError(
-                f"sysbench's output has no {name}: it is not that of a whole run"
-            )
-        totals[name] = float(match[1])
+    totals = _totals(text)
     histogram: Counter[float] = Counter()
     for latency_ms, count in _CLASS.findall(text):
         histogram[float(latency_ms)] += int(count)
@@ -70,6 +63,18 @@ def parse(text: str) -> Report:
         figures = line.groupdict()
         seconds.append({name: float(figure) for name, figure in figures.items()})
     return Report(version(text) or "", _FORK in text, tuple(seconds), histogram, totals)
+
+
+def _totals(text: str) -> dict[str, float]:
+    totals: dict[str, float] = {}
+    for name, pattern in _TOTALS.items():
+        match = re.search(rf"^ *{pattern}", text, re.MULTILINE)
+        if match is None:
+            raise LoadError(
+                f"sysbench's output has no {name}: it is not that of a whole run"
+            )
+        totals[name] = float(match[1])
+    return totals
 
 
 def total(reports: Sequence[Report], name: str) -> float:
@@ -112,17 +117,27 @@ def intervals(phases: Mapping[str, tuple[float, Sequence[Report]]]) -> pd.DataFr
         for second, lines in sorted(_by_second(reports).items()):
             # sysbench prints a second when it is over; a row has its begin.
             begin_s = start_s + second - 1
-            row: dict[str, object] = {
-                "time_s": round(begin_s, 6),
-                "phase": phase,
-                "throughput_per_s": sum(line["tps"] for line in lines),
-                "errors": sum(line["errors"] for line in lines),
-            }
+            row = {"time_s": round(begin_s, 6), "phase": phase, **_rates(lines)}
             # Percentiles of several processes cannot be put together: they are absent.
-            if len(reports) == 1 and lines[0]["tps"]:
-                row[f"latency_p{lines[0]['percent']:g}_s"] = lines[0]["latency"] * 1e-3
+            if len(reports) == 1:
+                row |= _percentile(lines[0])
             rows.append(row)
     return pd.DataFrame(rows, columns=list(INTERVAL_COLUMNS))
+
+
+def _rates(lines: Sequence[Mapping[str, float]]) -> dict[str, object]:
+    """The figures of a second, of all processes together."""
+    return {
+        "throughput_per_s": sum(line["tps"] for line in lines),
+        "errors": sum(line["errors"] for line in lines),
+    }
+
+
+def _percentile(line: Mapping[str, float]) -> dict[str, object]:
+    """The percentile of a second, by its column; none of a second without a transaction."""
+    if not line["tps"]:
+        return {}
+    return {f"latency_p{line['percent']:g}_s": line["latency"] * 1e-3}
 
 
 def _by_second(reports: Sequence[Report]) -> dict[float, list[Mapping[str, float]]]:
