@@ -83,6 +83,7 @@ class CountedLoad:
     def page_writes(self) -> float:
         """All writes but the log's: a small difference of large numbers, so at least a bit."""
         totals = self.totals
+        # Each sync of the log is a write of its disk.
         syncs_total = self.log_on_data_disk.syncs * totals.transactions
         return max(totals.writes / 100, totals.writes - syncs_total)
 
@@ -110,7 +111,7 @@ def asked_for(run: RunData, cpus: float | None) -> CountedLoad:
     cpu_s = _cpu_s(run, rate)
     cpu_limits = machine_cpu.cpu_limits(record.nodes, cpus)
     rows = _counted(run)
-    grown = rows - rows[:1]
+    grown = rows - rows[:1]  # counters of devices began when their machine did
     has_samples = grown.shape[0] > 1
     if not rate or not cpu_s.get("database") or not has_samples:
         raise _not_all_known(record.run.slug)
@@ -171,6 +172,7 @@ def _counted(run: RunData) -> np.ndarray:
     was sampled of all database nodes together, in the order of `_COUNTED`. No row without
     intervals."""
     database = {node.name for node in run.record.nodes if node.role == "database"}
+    # Each interval is of a second: the end of the last one is a row too.
     begins_s = run.intervals["time_s"].to_numpy()
     times_s = np.concatenate([begins_s, begins_s[-1:] + 1])
     done = np.concatenate([[0.0], np.cumsum(run.intervals["throughput_per_s"])])
@@ -181,6 +183,7 @@ def _counted(run: RunData) -> np.ndarray:
         series = samples[is_wanted].groupby(["node", "metric"], observed=True)
         for (_, metric), sampled in series:
             column = 1 + _COUNTED.index(str(metric))
+            # Nodes are sampled at moments of their own, which need not be those of the intervals.
             rows[:, column] += np.interp(times_s, sampled["time_s"], sampled["value"])
     return rows
 

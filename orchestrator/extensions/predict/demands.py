@@ -65,6 +65,7 @@ def model(
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
     last = systems[-1]
+    # Of two probes the one that says less: the other may have queued for something else too.
     transaction_delays_s = []
     sync_delays_s = []
     for probe, system in zip(probes, systems, strict=True):
@@ -81,8 +82,8 @@ def model(
 def _queueing_as(
     probed: simulation.System, system: simulation.System
 ) -> simulation.System:
-    """The system with what stands before its writes in a probe: at a cap writes wait for other
-    I/Os too, so that a run there does not tell it."""
+    """The system with what stands before its writes in a probe."""
+    # At a cap writes wait for other I/Os too, so that a run there does not tell it.
     return replace(system, batch=probed.batch, ahead=probed.ahead)
 
 
@@ -93,6 +94,7 @@ def _probes(
     probes = []
     if quiet:
         probes.append(quiet)
+    # At a cap I/Os wait for the disk, and what else takes time is hidden behind that.
     capped = time_at_cap(run, cpus)
     if capped < CAPPED:
         probes.append(run)
@@ -117,6 +119,7 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
     reads_per_s = hour["reads_per_s"]
     if math.isnan(reads_per_s) or not writes_per_s * writes_and_syncs:
         raise _no_mix(run.record.run.slug)
+    # Writes tell how many transactions there were: reads depend on how warm the cache was.
     rate_per_s = writes_per_s / writes_and_syncs
     read_bytes = system.read_bytes
     if reads_per_s:
@@ -150,12 +153,13 @@ class _Delays(NamedTuple):
 
 
 def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _Delays:
-    """What is left of measured times, found in rounds, because what a transaction waits for
-    depends on how long others take. No delay where the CPU was busy: there it queues."""
+    """What is left of measured times, found in rounds."""
     rate = value_of(record, "throughput_per_s") or 0.0
     latency_s = value_of(record, "latency_avg_s") or 0.0
     measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
+    # Where the CPU is busy sessions queue for it, which is not told apart from a delay.
     is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
+    # In rounds, because what a transaction waits for depends on how long others take.
     for _ in range(_ROUNDS):
         simulated = simulate(system, disk)
         delay_s = 0.0
@@ -178,6 +182,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     totals = asked.totals
     database = asked.database
     locked = asked.locked_share
+    # Of a disk's writes the log's are known by its own counters: the rest are pages.
     log_bytes = asked.log_on_data_disk.size_bytes * totals.transactions
     page_bytes = max(0.0, totals.written_bytes - log_bytes)
     is_durable = results.database(record).durable is not False
@@ -233,15 +238,15 @@ def _machine_cpus(nodes: Sequence[Node]) -> float:
 
 
 def _batch(asked: CountedLoad, disk: SimulatedDisk) -> float:
-    """Pages that are written at once: a write waits for those before it in its batch, which are
-    half of it in the mean. A disk without a cap holds none back, so it does not tell."""
+    """Pages that are written at once."""
     iops = _iops(disk)
-    if iops == math.inf:
+    if iops == math.inf:  # a disk without a cap holds none back, so it does not tell
         return 1.0
     totals = asked.totals
     syncs = asked.log_on_data_disk.syncs * totals.transactions
     sync_s = results.database(asked.record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     write_s = max(0.0, totals.write_s - syncs * sync_s) / asked.page_writes
+    # A write waits for those before it in its batch, which are half of it in the mean.
     before = iops * (write_s - mean_s(disk.write))
     return min(max(1.0, 2 * before), QUEUE)
 
@@ -263,16 +268,15 @@ def _session_write_s(asked: CountedLoad) -> float:
     rounds_per_s = ROUND_PAGES / simulation.ROUND_S
     own_pages = pages - rounds_per_s * len(asked.database) / asked.rate_per_s
     latency_s = value_of(asked.record, "latency_avg_s") or 0.0
+    # The share of sessions that were seen in I/O is that of a transaction's time (once a second).
     in_io_s = asked.reading_share * latency_s
     writing_s = in_io_s - totals.read_s / totals.transactions
     return writing_s / max(own_pages, OWN)
 
 
 def _round_pages(asked: CountedLoad) -> float:
-    """How many pages a background writer writes.
-
-    It is known only of PostgreSQL, whose sessions tell.
-    """
+    """How many pages a background writer writes in a round; 0 if nothing is known of one."""
+    # Only sessions of PostgreSQL are seen in I/O, and its manual says how its writer works.
     if asked.seen.seen_reading_pct is None:
         return 0.0
     return ROUND_PAGES
@@ -298,10 +302,13 @@ def _measure_s(record: Record) -> float:
 
 
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
-    """Reads and writes of a transaction by how many were done before. The last quarter's mean
-    stands for what comes after. grown: `CountedLoad.counted`."""
+    """Reads and writes of a transaction by how many were done before. grown:
+    `CountedLoad.counted`."""
+    # By transactions and not by time: a tier that does a tenth of them reads what the fast one read
+    # in its first seconds.
     has_transactions = np.diff(grown[:, 0]) >= 1
     rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
+    # Beyond what was sampled the last quarter's mean stands.
     first_quarters = rows[: len(rows) * 3 // 4 + 1]
     rows = np.vstack([first_quarters, rows[-1:]])
     last = len(rows) - 1

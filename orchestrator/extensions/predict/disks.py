@@ -78,6 +78,7 @@ class SimulatedDisk:
         without_credit = CapRate(cap, base, base, 0.0)
         if not burst or not peak:
             return without_credit
+        # At the peak credit is used up by what exceeds the base, for as long as the burst lasts.
         beyond = peak / base - 1
         lasts_s = burst.duration_s * burst.start_pct
         credit_s = max(0.0, beyond * lasts_s / 100)
@@ -138,6 +139,8 @@ class RateBucket:
         """Whether all of these units get through when they ask, as `admit` would tell one by one.
 
         False too where only rounding tells."""
+        # The recurrence of `admit` for all at once: what is due is the latest of all idle moments,
+        # and what has passed since.
         passed_s = np.cumsum(units) / self.rate
         before_s = passed_s - units / self.rate
         idle_s = np.maximum.accumulate(times_s - self.depth_s - before_s)
@@ -162,6 +165,7 @@ class DiskCaps:
 
     def admit(self, now: float, size: float) -> float:
         """When an I/O of this size that is asked for now gets through the buckets."""
+        # Providers count an I/O above their unit as several.
         ios = max(1, math.ceil(size / self._unit_bytes))
         admitted_s = now
         for bucket in self._of_ios:
@@ -248,6 +252,7 @@ def _peak_and_base(rate: CapRate, lapse: float) -> list[RateBucket]:
     peak = RateBucket(rate.cap, rate.peak, SLACK_S)
     if not rate.credit_s:
         return [peak]
+    # A simulation is shorter than the run, and its credit is as much shorter.
     saved_s = rate.credit_s / lapse
     base = RateBucket("burst_exhausted", rate.base, saved_s + SLACK_S, saved_s)
     return [peak, base]
@@ -302,9 +307,9 @@ def _binding(
     if machine is None:
         return None
     both = disk.limits.plus(log.limits)
-    if _at_most(both.total_iops, machine.total_iops) and _at_most(
-        both.bytes_per_s, machine.bytes_per_s
-    ):
+    ios_fit = _at_most(both.total_iops, machine.total_iops)
+    bytes_fit = _at_most(both.bytes_per_s, machine.bytes_per_s)
+    if ios_fit and bytes_fit:
         return None
     return machine
 
@@ -335,6 +340,7 @@ def _latencies(
 
 def log_normal(p50_s: float, p99_s: float) -> Quantiles:
     """The distribution with this median and p99, as a table; equal ones are a constant."""
+    # Two figures are all that a gate or a declaration says of a distribution.
     # A standard deviation of nothing is none that NormalDist takes.
     ratio = max(p99_s / p50_s, 1.0001)
     normal = NormalDist(math.log(p50_s), math.log(ratio) / _P99_SDS)

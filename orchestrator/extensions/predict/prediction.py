@@ -162,7 +162,9 @@ class Predictor:
         vm_price = profile.cluster.vm_price
         if not price or not vm_price:
             return False
-        return vm_price.currency == price.currency
+        return (
+            vm_price.currency == price.currency
+        )  # amounts in two of them cannot be added
 
     def compared(self) -> Iterator[Prediction]:
         """Predictions of the campaign's other tiers that were measured too, beside what they
@@ -210,15 +212,13 @@ class Predictor:
         return self._around(value, measured, error, missed)
 
     def _percentile(self, measured: float, here: float, times: float) -> float:
-        """A percentile of latency on the predicted tier.
-
-        If all transactions are alike, it is the simulated one, plus what the measured one was
-        longer than its simulation. A mix is not simulated: it is the measured percentile times the
-        ratio of the two simulations.
-        """
+        """A percentile of latency on the predicted tier."""
         longer_s = measured - here
         if longer_s > 0 and not self._is_a_mix():
+            # Of transactions that are all alike it is the simulated one, and what the measured one
+            # was longer stays as long, whatever the tier.
             return here * times + longer_s
+        # A mix of types makes most of a percentile, and is not simulated.
         return measured * times
 
     def _is_a_mix(self) -> bool:
@@ -233,11 +233,8 @@ class Predictor:
         model_error: float,
         missed: float = 0.0,
     ) -> Estimate:
-        """The value with its interval of 90 %.
-
-        Errors are logarithms, and the model's are at 90 % too.
-        """
-        error = model_error / T90
+        """The value with its interval of 90 %. Errors are logarithms."""
+        error = model_error / T90  # the model's are at 90 % too
         # Of the mean of so many runs, and of the one that is predicted.
         noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
         sd = math.hypot(noise, error, missed)

@@ -74,6 +74,7 @@ class Simulations:
             behind_s=behind_s,
         )
         courses = self.courses.setdefault(conditions, [])
+        # Many disks of a catalog differ only by caps that the load does not reach.
         for course in courses:
             if course.is_the_same_on(disk):
                 return course.on(disk)

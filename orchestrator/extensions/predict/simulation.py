@@ -1,11 +1,8 @@
 """A small seeded event simulation of a database on a disk; nothing is fitted. Pure.
 
 A transaction works in slices: CPU of the client, CPU of its node, then reads, one after the other.
-A read waits for the disk's buckets of IOPS and of bytes, and then takes a latency of its own. A
-commit waits for the next sync of the log, which may be on a disk of its own. Between them a delay
-passes, and at the end waiting for other transactions. Pages are written by a background writer, in
-rounds, and by sessions themselves where it does not get as far; or, where nothing is known of one,
-in batches for which none waits.
+Between them a delay passes, and at the end waiting for other transactions. Why it is so:
+docs/research/PREDICTION.md, "What is computed".
 """
 
 from __future__ import annotations
@@ -117,6 +114,7 @@ def events_per_s(system: System, disk: SimulatedDisk) -> float:
         rates.append(system.disks * log_bytes_per_s.peak / log_bytes)
     for rate, need in zip(disk.rates(), (ios, size), strict=True):
         rates.append(system.disks * rate.peak / (need or _LEAST))
+    # In each slice CPU of client and node; then the commit, the wait, and the next begin.
     return min(rates) * (2 * SLICES + 3 + stage.reads)
 
 
@@ -161,7 +159,8 @@ class Simulation:
         self._nodes = _cores(system)
         self._client = RateBucket("client_bound", system.client_cpus)
         self._machine = RateBucket("machine_bound", system.machine_cpus)
-        # Time, and who goes on when.
+        # Time, and who goes on when. The order tells apart who is due at the same moment: else the
+        # processes themselves would be compared, which cannot be.
         self._now = 0.0
         self._order = itertools.count()
         self._ahead: list[_Due] = []
@@ -256,14 +255,17 @@ class Simulation:
         if system.round_pages:
             yield from self._write_own_pages(node, stage.writes)
         elif self._dirty[node] >= system.batch:
+            # Of a database of whose writer nothing is known: in batches for which none waits.
             self._write_batch(node)
         if system.commits:
             self._await_sync(node)
             yield None
+        # Locks are held for as long as a transaction takes: waiting grows and shrinks with it.
         yield self._now + system.waiting * (self._now - begin_s)
 
     def _next_stage(self) -> Stage:
         """What the transaction asks for that begins now."""
+        # In a shortened run a transaction stands for `lapse` of them, so the cache warms up as far.
         self._begun += 1
         while self._begun * self._lapse > self._stages[-1].until:
             self._stages.pop()
@@ -277,6 +279,7 @@ class Simulation:
         yield self._used_s(self._nodes[node], system.node_s * next(self._pieces))
         if system.delay_s:
             yield self._now + system.delay_s * next(self._pieces)
+        # Each read waits for the one before, for the disk's buckets, and then for its own latency.
         for _ in range(self._reads_due(reads)):
             yield disk.admit(self._now, system.read_bytes) + next(disk.reads)
 
@@ -296,10 +299,12 @@ class Simulation:
         return due
 
     def _write_own_pages(self, node: int, writes: float) -> _Process:
-        """A session writes what the background writer does not get to in two rounds, but little
-        more than it has changed itself, and each page after the other."""
+        """A session writes what the background writer does not get to, each page after the
+        other."""
         system = self._system
         disk = self._disks[node % system.disks]
+        # The writer has two rounds for what is there; and a session writes little more than it has
+        # changed itself.
         left = self._dirty[node] - 2 * system.round_pages
         pages = max(0, int(min(left, writes + 1)))
         behind_s = ahead_s(system, disk.caps)
@@ -345,6 +350,7 @@ class Simulation:
         disks = [self._logs[copy % system.nodes % system.disks] for copy in copies]
         self._syncing.add(node)
         while node in self._waiting:
+            # One sync takes all commits that came before it began.
             together = self._waiting.pop(node)
             synced_s = self._synced_on(disks, system.log_bytes * len(together))
             self._synced_s.append(synced_s - self._now)
@@ -360,7 +366,7 @@ class Simulation:
         for disk in disks:
             written_s = disk.admit(self._now, size) + next(disk.writes)
             times_s.append(written_s + self._system.sync_s)
-        return sorted(times_s)[len(disks) // 2]
+        return sorted(times_s)[len(disks) // 2]  # of three copies the second
 
 
 def _machines(
@@ -384,10 +390,8 @@ def _devices(
 
 
 def _cores(system: System) -> list[RateBucket]:
-    """The cores of each node.
-
-    On a machine that all share, a container may use its quota at any time in a period.
-    """
+    """The cores of each node."""
+    # On a machine that all share, a container may use its quota at any time in a period.
     quota_s = 0.0
     if system.machine_cpus < math.inf:
         quota_s = QUOTA_S
