@@ -10,7 +10,8 @@ from pathlib import Path
 
 from orchestrator.collectors import cgroup, disk, machine, network
 from orchestrator.collectors.common.local import OnItsMachine, Reading
-from orchestrator.databases.existing import owned_database, probe
+from orchestrator.databases.existing import probe
+from orchestrator.databases.existing import remembered as memory
 from orchestrator.databases.existing.declaration import Existing
 from orchestrator.databases.existing.disks import Places
 from orchestrator.databases.postgresql import checkpoints_s
@@ -214,10 +215,10 @@ def note() -> str:
     """What is remembered of a database that was made in a cluster of others."""
     with tempfile.TemporaryDirectory() as folder:
         declared = Existing(addresses("db-1:5433,db-2"), tls_root="ca.pem")
-        owned_database.remember(
+        memory.remember(
             Path(folder),
             declared,
-            owned_database.owner_here(Path(folder), "feed00", 9.0),
+            memory.owner_here(Path(folder), "feed00", 9.0),
         )
         (file,) = Path(folder).rglob("*.json")
         return file.read_text()
@@ -228,5 +229,5 @@ def remembered(text: str) -> object:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "existing").mkdir()
         (Path(folder) / "existing/x.json").write_text(text, errors="replace")
-        read = owned_database.leftovers(Path(folder))
+        read = memory.leftovers(Path(folder))
         return [(left.command, left.declared.where) for left in read] or None

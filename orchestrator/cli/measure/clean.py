@@ -112,13 +112,13 @@ def _remove(app: App, steps: _Steps, only_list: bool) -> _Outcome:
 
 
 def _steps(world: World, only_list: bool) -> list[Callable[[], Iterable[object]]]:
-    from orchestrator.databases import existing
+    from orchestrator.databases.existing import left_behind
     from orchestrator.run import datasets
     from orchestrator.tiers import tier_mechanisms
 
     return [
         partial(world.platform.sweep, only_list),
-        partial(existing.clean, world, only_list=only_list),
+        partial(left_behind.clean, world, only_list=only_list),
         partial(datasets.forget, tier_mechanisms(), world, only_list),
     ]
 

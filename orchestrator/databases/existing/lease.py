@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 
 from orchestrator.databases.existing import owned_database
+from orchestrator.databases.existing import remembered as memory
 from orchestrator.databases.existing.declaration import LEASE_DATABASE, Existing
 from orchestrator.databases.existing.identity import LEAST_BIRTH_NUMBER, DatabaseRow
 from orchestrator.errors import (
@@ -74,13 +75,13 @@ class Lease(owned_database.Place):
             return
         world = self.world
         remembered = self._remembered
-        left = owned_database.owner_here(
+        left = memory.owner_here(
             world.cache, self._mine.campaign, round(world.clock.now())
         )
-        owned_database.remember(world.cache, remembered, left)
+        memory.remember(world.cache, remembered, left)
         other = self.take()
         if other is not None:
-            owned_database.forget(world.cache, remembered)
+            memory.forget(world.cache, remembered)
             raise UnavailableError(
                 f"{other} is measuring the cluster at {self.declared.where}: each "
                 "would measure the other's load",
@@ -137,7 +138,7 @@ class Lease(owned_database.Place):
             if other is not None:
                 return f": left alone, because {other} is on the cluster"
             self._remove()
-        owned_database.forget(self.world.cache, self._remembered)
+        memory.forget(self.world.cache, self._remembered)
         return outcome
 
     @property
@@ -210,7 +211,7 @@ class Lease(owned_database.Place):
             )
             self.world.progress.warn(text)
         else:
-            owned_database.forget(self.world.cache, self._remembered)
+            memory.forget(self.world.cache, self._remembered)
 
     def _remove(self) -> None:
         """Removes the row, and the database if nobody else is in it. Another tester who came in

@@ -6,7 +6,6 @@ keep it, loaded, and bring it back."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -15,18 +14,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TextIO
 
-from pydantic import TypeAdapter
-
 from orchestrator import powers, units
-from orchestrator.databases.existing import identity
-from orchestrator.databases.existing.declaration import Existing, address, tls
+from orchestrator.databases.existing import identity, remembered
+from orchestrator.databases.existing.declaration import Existing, address
 from orchestrator.databases.existing.identity import DatabaseRow
-from orchestrator.errors import UNREADABLE, RunError, UsageError
+from orchestrator.errors import RunError, UsageError
 from orchestrator.platforms.common.lifecycle import PATIENCE_S, patiently
-from orchestrator.system import files, machine_caches, shell, sql
-from orchestrator.system.machine_caches import MachineIdentity
+from orchestrator.system import files, shell, sql
 
-_MARK = "tierbench made this: "
 _DDL_S = 600.0
 # A backend notices that its client is gone only when it next reads from it. Where servers pool
 # sessions, YugabyteDB's connection manager keeps an idle one for `ysql_conn_mgr_idle_time`: 180 s
@@ -155,7 +150,7 @@ class OwnDatabase(Place):
     def _is_given_up(self, entry: DatabaseRow, may_ask: bool = False) -> bool:
         if self.declared.may_drop == self.name or self._is_ours(entry):
             return True
-        owner = owner_of(entry.mark)
+        owner = remembered.owner_of(entry.mark)
         maker = "tierbench did not make"
         age = ""
         if owner is not None:
@@ -190,14 +185,8 @@ class OwnDatabase(Place):
                 "profile",
             )
 
-    def _remembered(self) -> list[Leftover]:
-        """What this cache remembers of a database of this name that this host made."""
-        cache = self.world.cache
-        from_here: list[Leftover] = []
-        for left in _read([_file(cache, self.declared)]):
-            if left.owner.is_from(cache):
-                from_here.append(left)
-        return from_here
+    def _remembered(self) -> list[remembered.Leftover]:
+        return remembered.from_here(self.world.cache, self.declared)
 
     def _is_ours(self, entry: DatabaseRow) -> bool:
         """Whether it is one that this cache remembers and this host made."""
@@ -210,16 +199,16 @@ class OwnDatabase(Place):
         self._drop(self._is_given_up)
         world = self.world
         now_s = round(world.clock.now())
-        owner = owner_here(world.cache, world.platform.campaign, now_s)
+        owner = remembered.owner_here(world.cache, world.platform.campaign, now_s)
         # Before it is made: one without a comment, left by a kill in between, is recognised too.
-        remember(world.cache, self.declared, owner)
-        mark = (_MARK + json.dumps(asdict(owner))).replace("'", "''")
+        remembered.remember(world.cache, self.declared, owner)
+        mark = (remembered.MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:
             session.rows(
                 f'CREATE DATABASE "{self.name}" CONNECTION LIMIT {owner.birth_number}'
             )
             entry = self._just_made(session, owner)
-            remember(world.cache, self.declared, owner, entry.oid)
+            remembered.remember(world.cache, self.declared, owner, entry.oid)
             try:
                 session.rows(f"COMMENT ON DATABASE \"{self.name}\" IS '{mark}'")
             except RunError:
@@ -227,7 +216,7 @@ class OwnDatabase(Place):
                 identity.drop(session, self.name, entry, force=False)
                 raise
 
-    def _just_made(self, session: sql.Session, owner: Owner) -> DatabaseRow:
+    def _just_made(self, session: sql.Session, owner: remembered.Owner) -> DatabaseRow:
         entry = self.find(session)
         if entry is None or entry.connection_limit != owner.birth_number:
             raise RunError(
@@ -251,7 +240,7 @@ class OwnDatabase(Place):
         another has one of that name by now; RunError if somebody is connected to it for long."""
         begun = self._drop_begun()
         existed = self._drop(self._is_still_ours)
-        forget(self.world.cache, self.declared)
+        remembered.forget(self.world.cache, self.declared)
         return existed or begun
 
     def _drop_begun(self) -> bool:
@@ -265,11 +254,11 @@ class OwnDatabase(Place):
 
     def _is_still_ours(self, entry: DatabaseRow) -> bool:
         if not self._is_ours(entry):
-            owner = owner_of(entry.mark)
+            owner = remembered.owner_of(entry.mark)
             who = "somebody else"
             if owner and owner not in [left.owner for left in self._remembered()]:
                 who = f"campaign {owner.campaign} on {owner.host}"
-            forget(self.world.cache, self.declared)
+            remembered.forget(self.world.cache, self.declared)
             raise UsageError(f"{who} has made one of that name since")
         return True
 
@@ -302,124 +291,3 @@ def _libpq_variables(at: sql.Address) -> dict[str, str]:
     env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
     env["PGDATABASE"] = env.pop("PGDBNAME")
     return env
-
-
-def owner_of(comment: str) -> Owner | None:
-    """Who made a database, by the comment on it; None if it is not ours."""
-    if not comment.startswith(_MARK):
-        return None
-    try:
-        return Owner(**json.loads(comment.removeprefix(_MARK)))
-    except (ValueError, TypeError):
-        return None
-
-
-# ------------------------------------------------------------------ what a cache remembers
-
-# One file for each database, which a killed campaign leaves: where it is, as the profile declares
-# it but without any password, and who made it.
-_FOLDER = "existing"
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The campaign that made a database: where, when, with which cache."""
-
-    host: str
-    campaign: str
-    started_s: float
-    cache: str
-    machine: str = ""  # as `MachineIdentity.id`; earlier releases kept the name alone
-
-    def is_from(self, cache: Path) -> bool:
-        """Whether it worked on this host with this cache: several hosts may share one."""
-        # By the machine too: hosts that share a cache may have the same name.
-        made_on = MachineIdentity(self.host, self.machine)
-        is_here = machine_caches.here().is_that_of(made_on)
-        return is_here and self.cache == str(cache.resolve())
-
-    @property
-    def birth_number(self) -> int:
-        """The connection limit with which it makes its database: another for each campaign."""
-        moment = f"{self.started_s:.3f}"  # read back, a whole one is a float
-        text = "\0".join((self.host, self.machine, self.cache, self.campaign, moment))
-        digest = hashlib.sha256(text.encode()).digest()
-        drawn = int.from_bytes(digest[:4]) % identity.LEAST_BIRTH_NUMBER
-        return identity.LEAST_BIRTH_NUMBER + drawn
-
-
-def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
-    machine = machine_caches.here()
-    place = str(cache.resolve())
-    return Owner(machine.name, campaign, started_s, place, machine.id)
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """A database that was made and, as far as is known, not dropped. `oid`: its number; None from a
-    kill before it was known, or from an earlier release."""
-
-    declared: Existing
-    owner: Owner
-    oid: int | None = None
-
-    def is_it(self, entry: DatabaseRow) -> bool:
-        """Whether the database is this one, and no copy with the same comment."""
-        if self.oid is not None:
-            return entry.oid == self.oid
-        if entry.mark:
-            return owner_of(entry.mark) == self.owner
-        return entry.connection_limit == self.owner.birth_number
-
-    @property
-    def command(self) -> str:
-        """What a person can type to drop it."""
-        declared = self.declared
-        server = declared.servers[0]
-        at = sql.Address(
-            server.host,
-            server.port or declared.port,
-            declared.user,
-            "",
-            declared.maintenance_database,
-            tls(declared),
-        )
-        words = [f"{word}={value}" for word, value in sql.keywords(at).items()]
-        return f'psql "{" ".join(words)}" -c \'DROP DATABASE "{declared.database}"\''
-
-
-def remember(
-    cache: Path, declared: Existing, owner: Owner, oid: int | None = None
-) -> None:
-    file = _file(cache, declared)
-    files.make_folder(file.parent)
-    content = {"declared": asdict(declared), "owner": asdict(owner), "oid": oid}
-    files.write_json(file, content)
-
-
-def forget(cache: Path, declared: Existing) -> None:
-    _file(cache, declared).unlink(missing_ok=True)
-
-
-def leftovers(cache: Path) -> tuple[Leftover, ...]:
-    return tuple(_read(sorted((cache / _FOLDER).glob("*.json"))))
-
-
-def _read(paths: list[Path]) -> Iterator[Leftover]:
-    for file in paths:
-        try:
-            content = json.loads(file.read_text(encoding="utf-8"))
-            # A password was replaced by a mark when it was written: it would be taken for one.
-            content["declared"]["hosts"]["options"].pop("password", None)
-            left = TypeAdapter(Leftover).validate_python(content)
-        except (OSError, *UNREADABLE):
-            continue  # not there, or of another release
-        if left.declared.servers:  # else it says no place
-            yield left
-
-
-def _file(cache: Path, declared: Existing) -> Path:
-    """One for each place and name; in the name, only so that a person finds it."""
-    where = f"{declared.where} {declared.database}"
-    digest = hashlib.sha256(where.encode()).hexdigest()[:12]
-    return cache / _FOLDER / f"{declared.database}-{digest}.json"

@@ -2,6 +2,7 @@
 
 from orchestrator.databases.yugabytedb import (
     checklist,
+    checklist_kept,
     helm_values,
     image,
     session_history,
@@ -22,7 +23,10 @@ class YugabyteDB(YugabyteNodes):
         return DatabaseAbilities(
             session_limit=self.session_limit,
             first_run=FirstRun(
-                checklist.spec, checklist.look, checklist.kept, checklist.passed
+                checklist.spec,
+                checklist.look,
+                checklist_kept.kept,
+                checklist_kept.passed,
             ),
             image_supply=ImageSupply(image.obtain, image.pack, image.end_of_support),
             helm_chart=HelmChart(helm_values.values, helm_values.remarks),

@@ -17,7 +17,8 @@ from orchestrator.databases.common import (
     wal_places,
 )
 from orchestrator.databases.yugabytedb import flags, image, nodes, settings, tls
-from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness, check_flags
+from orchestrator.databases.yugabytedb.flags_in_force import check_flags
+from orchestrator.databases.yugabytedb.readiness import Leaders, Readiness
 from orchestrator.errors import NodeError, RunError, UsageError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import (

@@ -16,7 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from orchestrator.databases.existing import declaration, owned_database
+from orchestrator.databases.existing import declaration, remembered
 from orchestrator.databases.existing.owned_database import OwnDatabase
 from orchestrator.errors import RunError, UsageError
 from orchestrator.system import sql
@@ -158,4 +158,4 @@ def test_what_a_killed_program_was_dropping_is_dropped(
     ask(port, f"ALTER DATABASE tierbench RENAME TO tierbench_drop_{number}")
     assert database.drop()
     assert ours(port) == []
-    assert owned_database.leftovers(database.world.cache) == ()
+    assert remembered.leftovers(database.world.cache) == ()

@@ -14,9 +14,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases import existing
-from orchestrator.databases.existing import ExistingCluster, declaration, owned_database
-from orchestrator.databases.existing.owned_database import Owner, Terminal
+from orchestrator.databases.existing import (
+    ExistingCluster,
+    declaration,
+    left_behind,
+    owned_database,
+    remembered,
+)
+from orchestrator.databases.existing.owned_database import Terminal
+from orchestrator.databases.existing.remembered import Owner
 from orchestrator.errors import LoadError, RunError, UsageError
 from orchestrator.model import ClusterSpec, Volume
 from orchestrator.parts import NodesData
@@ -168,12 +174,10 @@ def test_what_our_own_killed_campaign_left_is_replaced() -> None:
     server = Server()
     left_by("c0", server, host.name(), 5)
     declared, _ = declaration.read(spec())
-    owned_database.remember(
-        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
-    )
+    remembered.remember(CACHE[-1], declared, remembered.owner_here(CACHE[-1], "c0", 5))
     with running(server, spec()):
         assert server.databases["tierbench"] == set()
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 def test_what_another_tester_made_is_refused_with_who_and_since_when() -> None:
@@ -192,8 +196,8 @@ def test_what_our_own_killed_campaign_left_is_gone_although_no_run_follows() -> 
     server = Server()
     left_by("c0", server, host.name(), 5)
     declared, _ = declaration.read(spec())
-    owner = owned_database.owner_here(CACHE[-1], "c0", 5)
-    owned_database.remember(CACHE[-1], declared, owner)
+    owner = remembered.owner_here(CACHE[-1], "c0", 5)
+    remembered.remember(CACHE[-1], declared, owner)
     with database(server).reserved(spec(), world()):
         assert "tierbench" not in server.databases
 
@@ -213,7 +217,9 @@ def test_what_another_tester_put_in_its_place_is_left_alone_at_the_end() -> None
     assert progress.said == [
         "the database tierbench is left alone: campaign c9 on vm-7 has made one of that name since"
     ]
-    assert not list(existing.clean(world(), server.connect)), "nothing of ours is there"
+    assert not list(left_behind.clean(world(), server.connect)), (
+        "nothing of ours is there"
+    )
 
 
 def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
@@ -221,15 +227,15 @@ def test_a_campaign_of_another_host_with_the_same_cache_is_not_ours() -> None:
     server = Server()
     left_by("c0", server, "vm-7", 5)
     declared, _ = declaration.read(spec())
-    owned_database.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
+    remembered.remember(CACHE[-1], declared, Owner("vm-7", "c0", 5, str(CACHE[-1])))
     with (
         pytest.raises(UsageError, match="c0 of tierbench on vm-7"),
         running(server, spec()),
     ):
         pass
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert "vm-7 made it" in line and server.databases["tierbench"] == {"stock"}
-    assert len(owned_database.leftovers(CACHE[-1])) == 1, "that host still needs it"
+    assert len(remembered.leftovers(CACHE[-1])) == 1, "that host still needs it"
 
 
 @pytest.mark.parametrize("tables", [set(), {"payroll"}])
@@ -241,8 +247,8 @@ def test_a_kill_before_the_mark_leaves_something_that_is_recognised(
     although somebody else may have made it since then."""
     server = Server(databases={"yugabyte": set(), "tierbench": tables})
     declared, _ = declaration.read(spec())
-    owner = owned_database.owner_here(CACHE[-1], "c0", 5)
-    owned_database.remember(CACHE[-1], declared, owner)
+    owner = remembered.owner_here(CACHE[-1], "c0", 5)
+    remembered.remember(CACHE[-1], declared, owner)
     if is_ours:
         server.connection_limits[server.oid("tierbench")] = owner.birth_number
         database(server).check(spec(), world())
@@ -429,7 +435,7 @@ def test_what_took_its_name_in_the_last_moment_is_not_dropped() -> None:
     (text,) = progress.said
     assert "somebody has just replaced the database" in text
     server.before = lambda _statement: None
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert "left alone, because somebody else has made one" in line
     assert server.databases["tierbench"] == {"payroll"}
 
@@ -467,10 +473,10 @@ def test_one_that_was_being_dropped_at_a_kill_is_dropped_later(last: str) -> Non
         server.before = before
     assert len(server.databases) == 2
     server.before = lambda _statement: None
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"postgres": set()}
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 # ------------------------------------------------------------------ what a killed campaign left
@@ -483,24 +489,22 @@ def test_cleaning_drops_what_is_remembered() -> None:
         raise KeyboardInterrupt
     assert "tierbench" in server.databases
     server.busy = 0
-    (listed,) = existing.clean(world(), server.connect, only_list=True)
+    (listed,) = left_behind.clean(world(), server.connect, only_list=True)
     assert "tierbench" in server.databases
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert listed == f"{line}, if it still exists and still belongs to tierbench"
     where = "10.0.0.11:5433, 10.0.0.12:5433, 10.0.0.13:5433"
     assert line == f"database tierbench at {where}, of campaign c1"
     assert "tierbench" not in server.databases
-    assert list(existing.clean(world(), server.connect)) == []
+    assert list(left_behind.clean(world(), server.connect)) == []
 
 
 def test_cleaning_leaves_alone_what_is_somebody_elses_by_now() -> None:
     server = Server()
     left_by("c9", server)
     declared, _ = declaration.read(spec())
-    owned_database.remember(
-        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
-    )
-    (line,) = existing.clean(world(), server.connect)
+    remembered.remember(CACHE[-1], declared, remembered.owner_here(CACHE[-1], "c0", 5))
+    (line,) = left_behind.clean(world(), server.connect)
     assert "left alone" in line and server.databases["tierbench"] == {"stock"}
 
 
@@ -510,13 +514,13 @@ def test_cleaning_says_the_command_where_the_cluster_or_its_password_is_not_at_h
     uri = "postgresql://owner:s3cret@db.example:6000/postgres?sslmode=require"
     declared, mistakes = declaration.read(replace(spec(), existing={"hosts": uri}))
     assert mistakes == ()
-    owned_database.remember(
-        CACHE[-1], declared, owned_database.owner_here(CACHE[-1], "c0", 5)
-    )
+    remembered.remember(CACHE[-1], declared, remembered.owner_here(CACHE[-1], "c0", 5))
     kept = "".join(file.read_text() for file in CACHE[-1].rglob("*.json"))
     assert "s3cret" not in kept
     for _ in range(2):  # it stays remembered
-        (line,) = existing.clean(world(), Server(unreachable=("db.example",)).connect)
+        (line,) = left_behind.clean(
+            world(), Server(unreachable=("db.example",)).connect
+        )
         assert line.endswith(
             'drop it with: psql "host=db.example port=6000 user=owner dbname=postgres '
             'sslmode=require" -c \'DROP DATABASE "tierbench"\''

@@ -16,8 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases import existing
-from orchestrator.databases.existing import declaration, owned_database
+from orchestrator.databases.existing import declaration, left_behind, remembered
 from orchestrator.databases.existing import lease as lease_module
 from orchestrator.databases.existing.lease import Lease
 from orchestrator.errors import GuardLostError, UnavailableError
@@ -83,7 +82,7 @@ def test_the_second_tester_is_refused_whatever_its_database_is_called() -> None:
         in raised.value.what
     )
     assert json.loads(server.lease) == OTHER, "it is still the first one's"
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 def test_the_cluster_is_ours_for_the_whole_campaign_and_nothing_of_it_stays() -> None:
@@ -99,7 +98,7 @@ def test_the_cluster_is_ours_for_the_whole_campaign_and_nothing_of_it_stays() ->
             database(server).facts(cluster, world())
         assert server.lease, "not only for one run"
     assert server.databases == {"yugabyte": set()} and not server.lease
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 def test_two_profiles_of_one_cluster_share_it() -> None:
@@ -170,12 +169,12 @@ def test_cleaning_takes_away_what_a_killed_campaign_has_left() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     server.lease = json.dumps({**OTHER, "process": ended_process()})
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.startswith("database tierbench_campaign at ") and line.endswith(
         "of campaign c1"
     )
     assert server.databases == {"yugabyte": set()}
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 @pytest.mark.parametrize("marked", [True, False])
@@ -212,10 +211,10 @@ def test_cleaning_takes_away_what_one_killed_while_it_made_the_database_left(
     server.databases["tierbench_campaign"].clear()
     if not marked:
         server.comments.clear()  # its connection limit is still there
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.endswith("of campaign c1"), line
     assert server.databases == {"yugabyte": set()}
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 @pytest.mark.parametrize("comment", [None, "payroll of vm-7"])
@@ -227,10 +226,10 @@ def test_cleaning_does_not_advise_to_drop_what_others_made_under_the_name(
     killed.__enter__()
     server.databases["tierbench_campaign"] = {"payroll"}
     server.comments = {"tierbench_campaign": comment} if comment else {}
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.endswith(": left alone, because others made it") and "psql" not in line
     assert server.databases["tierbench_campaign"] == {"payroll"}
-    assert owned_database.leftovers(CACHE[-1]) == ()
+    assert remembered.leftovers(CACHE[-1]) == ()
 
 
 def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
@@ -242,7 +241,7 @@ def test_what_is_said_at_the_end_of_a_lease_that_stays_is_so() -> None:
     assert "`tierbench clean` drops it when no campaign is on the cluster" in text
     server.unreachable = ()
     held_by(server)
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
 
 
@@ -251,7 +250,7 @@ def test_cleaning_leaves_the_lease_of_a_campaign_that_lives() -> None:
     killed = reserved(server, spec())
     killed.__enter__()
     held_by(server)
-    (line,) = existing.clean(world(), server.connect)
+    (line,) = left_behind.clean(world(), server.connect)
     assert line.endswith("left alone, because campaign c9 on vm-7 is on the cluster")
     assert json.loads(server.lease) == OTHER
 

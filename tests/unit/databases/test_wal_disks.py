@@ -10,7 +10,7 @@ import pytest
 
 from orchestrator.databases import postgresql
 from orchestrator.databases.common import wal_places
-from orchestrator.databases.yugabytedb import flags, nodes, readiness, settings
+from orchestrator.databases.yugabytedb import flags, flags_in_force, nodes, settings
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.errors import NodeError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
@@ -118,10 +118,10 @@ def test_a_server_that_keeps_it_elsewhere_is_refused(directory: str) -> None:
         with pytest.raises(
             NodeError, match=f"not on its own disk at {flags.WAL_DISK_DIR}"
         ):
-            readiness.check_flags([node], chosen, Unread(fake_world()), 1)
+            flags_in_force.check_flags([node], chosen, Unread(fake_world()), 1)
     own["fs_wal_dirs"] = flags.WAL_DISK_DIR
     with serving({FLAGS: listed(own)}) as url:
         node = replace(NODE, sources={pages.TSERVER: url})
-        assert readiness.check_flags([node], chosen, Unread(fake_world()), 1) == {
+        assert flags_in_force.check_flags([node], chosen, Unread(fake_world()), 1) == {
             "node-1": own
         }

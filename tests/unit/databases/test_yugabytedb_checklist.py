@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.yugabytedb import checklist, flags
+from orchestrator.databases.yugabytedb import checklist, checklist_kept, flags
 from orchestrator.databases.yugabytedb.checks import FACTS, Fact, Probe
 from orchestrator.errors import NodeError, RunError
 from orchestrator.keys.strict_yaml import shipped
@@ -243,7 +243,7 @@ def test_the_list_ends_with_a_count_and_a_file_to_attach(tmp_path: Path) -> None
     ]
     progress = QuietProgress()
     world = replace(fake_world(platform=Platform(), cache=tmp_path), progress=progress)
-    list(checklist.kept(made, checklist.spec(), world, tmp_path / "results"))
+    list(checklist_kept.kept(made, checklist.spec(), world, tmp_path / "results"))
     assert progress.said[0] == "1 of 2 confirmed, these differ: memory"
     (file,) = (tmp_path / "results").iterdir()
     assert str(file) in progress.said[1]

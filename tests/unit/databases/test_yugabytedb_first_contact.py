@@ -25,8 +25,9 @@ from orchestrator.databases.yugabytedb import (
     settings,
     tls,
 )
+from orchestrator.databases.yugabytedb.flags_in_force import check_flags
 from orchestrator.databases.yugabytedb.nodes import Unread
-from orchestrator.databases.yugabytedb.readiness import Readiness, check_flags
+from orchestrator.databases.yugabytedb.readiness import Readiness
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize, Volume
 from orchestrator.powers import ContainerSpec, Mount, Network, World

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from orchestrator.databases.yugabytedb import settings
+from orchestrator.databases.yugabytedb.flags_in_force import check_flags
 from orchestrator.databases.yugabytedb.nodes import PATIENCE_S, Unread
-from orchestrator.databases.yugabytedb.readiness import check_flags
 from orchestrator.errors import NodeError, RunError
 from orchestrator.model import ClusterSpec, Node, NodeSize
 from orchestrator.powers import World

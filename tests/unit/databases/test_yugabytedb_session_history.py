@@ -208,5 +208,7 @@ def test_locks_that_most_of_the_time_is_waited_for_are_named(
     )
     judged = judge(values, build_tier("premium"), "node-1")
     assert judged.name == cause
-    assert "more sessions" not in judged.text.lower().replace("more sessions would not", "")
+    assert "more sessions" not in judged.text.lower().replace(
+        "more sessions would not", ""
+    )
     assert "was not sampled" not in judged.text
