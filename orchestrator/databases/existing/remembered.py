@@ -117,11 +117,11 @@ def forget(cache: Path, declared: Existing) -> None:
 
 def from_here(cache: Path, declared: Existing) -> list[Leftover]:
     """What this cache remembers of a database of this name that this host made."""
-    made: list[Leftover] = []
+    databases: list[Leftover] = []
     for left in _read([_file(cache, declared)]):
         if left.owner.is_from(cache):
-            made.append(left)
-    return made
+            databases.append(left)
+    return databases
 
 
 def leftovers(cache: Path) -> tuple[Leftover, ...]:
