@@ -47,6 +47,7 @@ def start(
     up: ExitStack,
     world: World,
 ) -> list[StartedNode]:
+    """Starts all nodes, and keeps them up for as long as `up` is open."""
     tag = image.need(handle.settings, world.platform)
     password = container_nodes.new_password()
     certificates: Sequence[dict[str, bytes]] = [{}] * handle.spec.nodes
