@@ -15,6 +15,7 @@ from orchestrator import errors
 from orchestrator.databases.common import indexes
 from orchestrator.databases.existing import (
     against_profile,
+    client_reach,
     declaration,
     lease,
     probe,
@@ -35,11 +36,10 @@ from orchestrator.errors import (
 )
 from orchestrator.facts import DatabaseFacts
 from orchestrator.keys.addresses import Server
-from orchestrator.model import CLIENT, Cluster, ClusterSpec, Endpoint, Node, Volume
+from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import DatabaseAbilities, SessionLimit
-from orchestrator.platforms import own_images
 from orchestrator.powers import HOST_NETWORK, CertificateFile, Network, World
-from orchestrator.system import host, shell, sql
+from orchestrator.system import sql
 from orchestrator.system.sql import Connect
 
 _NO_TLS = "server does not support SSL"  # libpq's words
@@ -104,7 +104,7 @@ class ExistingCluster:
         # A person is asked now, because in the middle of a campaign nobody may be there.
         database.require_replaceable(may_ask=True)
         # Last, since a look ahead does not go to where the load client runs.
-        unlike_there = tuple(_not_from_client(declared, world))
+        unlike_there = tuple(client_reach.not_from_client(declared, world))
         _require_none(unlike_there)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
@@ -325,47 +325,6 @@ def _without_mistakes(spec: ClusterSpec) -> declaration.Existing:
 def _require_none(mistakes: Sequence[Mistake]) -> None:
     what = "the existing cluster cannot be used as the profile says"
     errors.require_none(mistakes, what, "correct the profile, or the cluster")
-
-
-def _not_from_client(declared: declaration.Existing, world: World) -> Iterator[Mistake]:
-    """Hosts that are others, or do not answer, where the load client runs."""
-    there = world.on(f"{CLIENT}-1")
-    if there.is_here:
-        return
-    machines = ", ".join(machine.name for machine in there.platform.machines())
-    # The path at which bash opens a connection; the script prints it before what went wrong.
-    servers = {f"/dev/tcp/{host.host}/{host.port}": host for host in declared.servers}
-    argv = shell.script(__package__, "reach", "reach", *servers)
-    spec = own_images.container(
-        "client",
-        f"{world.scope}-reach",
-        argv,
-        world,
-        capabilities=(),
-        network=HOST_NETWORK,
-        placement=f"{CLIENT}-1",
-    )
-    lines = world.platform.once(spec, timeout_s=120).out.splitlines()
-    for place, server in servers.items():
-        failures = [line.partition(place)[2] for line in lines if f"{place}:" in line]
-        # A loopback address that answers there is another server than the one seen from here.
-        if server.is_loopback or failures:
-            failure = "".join(failures[:1])
-            yield _not_the_same_there(server, machines, failure)
-
-
-def _not_the_same_there(server: Server, machines: str, failure: str) -> Mistake:
-    """`failure`: what the shell there said of the address; "" if it answered."""
-    why = "answers here"
-    if server.is_loopback:
-        why = "is this computer"
-    return Mistake(
-        "cluster.existing.hosts",
-        f"{server} {why}, but the load client runs on {machines}, where "
-        f"that is another server or none{failure}. Write `hosts: "
-        f"{host.name()}:{server.port}`, or another address of the server "
-        "that is the same from both",
-    )
 
 
 def _counted(cluster: Cluster) -> Mapping[str, Any]:
