@@ -117,7 +117,7 @@ class ExistingCluster:
 
     def certificates(self, spec: ClusterSpec) -> tuple[CertificateFile, ...]:
         declared, mistakes = declaration.read(spec)
-        if mistakes:
+        if mistakes:  # which `check` tells
             return ()
         return declaration.certificates(declared)
 
@@ -266,6 +266,7 @@ class ExistingCluster:
                 counted = servers.since(handle.begun, ended)
             else:
                 counted = yugabytedb.grown(handle.begun, ended)
+        # A page that is gone, or of another form since the cluster was upgraded.
         except (OSError, KeyError, ValueError) as error:
             raise RunError(
                 f"the existing cluster could not be read: {error}",
@@ -290,6 +291,7 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
     for server in declared.servers:
         endpoints.append(declaration.endpoint(declared, server))
     nodes = probe.nodes(declared, handle.observed)
+    # On PostgreSQL loaders need not collect statistics: `_vacuum` does.
     return Cluster(
         flavour,
         version,

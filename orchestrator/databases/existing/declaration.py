@@ -307,6 +307,7 @@ def password(declared: Existing, server: Server) -> str:
     given = declared.hosts.options.get("password")
     if given:
         return given
+    # PGPASSWORD or ~/.pgpass, as for psql.
     port = server.port or declared.port
     return sql.password_of_libpq(server.host, port, declared.user, declared.database)
 
@@ -330,7 +331,7 @@ def _mistake(key: str, text: str) -> Mistake:
 
 
 def _password_in(path: str) -> str:
-    """A file's password. UnavailableError if it cannot be read, or others may (libpq's rule)."""
+    """A file's password. UnavailableError if it cannot be read, or others may read it."""
     file = Path(path).expanduser()
     try:
         mode = stat.S_IMODE(file.stat().st_mode)
@@ -340,7 +341,7 @@ def _password_in(path: str) -> str:
             f"the password file {path} cannot be read: {error.strerror}",
             advice="correct `existing.password_file` in the profile",
         ) from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):  # libpq ignores such a file too
         raise UnavailableError(
             f"the password file {file} may be read by others (mode {mode:04o})",
             advice=f"chmod 600 {file}",

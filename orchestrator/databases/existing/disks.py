@@ -138,6 +138,7 @@ def places(
     """
     if not declared.node_exporters:
         return Places()
+    # What is declared is believed: a server in a container names a path within that.
     if declared.data_path:
         path = declared.data_path  # of a PostgreSQL its log may be mounted below it
         return Places((path,), (f"{path}/pg_wal",))
@@ -160,11 +161,11 @@ def _words(text: str) -> tuple[str, ...]:
 def of_host(
     declared: declaration.Existing, number: int, where: Places, page: str
 ) -> HostDisks:
-    """`page`: of node_exporter, with its collectors filesystem and diskstats. A declared device is
-    believed, because a directory may have another name outside of a container."""
+    """`page`: of node_exporter, with its collectors filesystem and diskstats."""
     disk_of = {path: device_of(page, path) for path in (*where.data, *where.wal)}
     data = _disks_of(where.data, disk_of)
     logs = _disks_of(where.wal, disk_of)
+    # A declared device is believed: a directory may have another name outside of a container.
     device = declaration.device(declared, number)
     counted = data
     if device:

@@ -204,6 +204,7 @@ class OwnDatabase(Place):
         remembered.remember(world.cache, self.declared, owner)
         mark = (remembered.MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:
+            # The limit tells ours before it has a comment, and is above what any server takes.
             session.rows(
                 f'CREATE DATABASE "{self.name}" CONNECTION LIMIT {owner.birth_number}'
             )
@@ -245,6 +246,7 @@ class OwnDatabase(Place):
 
     def _drop_begun(self) -> bool:
         """Ends what a program began that was killed while it dropped it; whether there was such."""
+        # It has another name since then, by its number (`identity.name_while_dropped`).
         begun = False
         numbers = [left.oid for left in self._remembered() if left.oid is not None]
         if numbers:
@@ -279,6 +281,7 @@ class OwnDatabase(Place):
         to = f"the database {self.name}"
         docs = "docs/YUGABYTEDB.md"
         shell.run_of_profile(verb, command or "", to, env, docs, self.world)
+        # The data are where the owner's command has put them: this file only says that they are.
         if verb == "save":
             files.write_text(snapshot, "saved by the profile's own command\n")
 
@@ -289,5 +292,5 @@ def _libpq_variables(at: sql.Address) -> dict[str, str]:
     if at.password:
         words["password"] = at.password
     env = {f"PG{word.upper()}": str(value) for word, value in words.items()}
-    env["PGDATABASE"] = env.pop("PGDBNAME")
+    env["PGDATABASE"] = env.pop("PGDBNAME")  # the one that is not called as its keyword
     return env

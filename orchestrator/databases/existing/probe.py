@@ -84,6 +84,7 @@ def look(declared: Existing, connect: Connect) -> Observation:
     hosts: list[Host] = []
     for i in range(len(declared.servers)):
         hosts.append(_ask(declared, i, connect))
+    # The first speaks for all: `against_profile` refuses hosts that run different servers.
     banner = hosts[0].banner
     number = _number_in(banner)
     flavour = servers.banner_of(banner) or declared.flavour or ""

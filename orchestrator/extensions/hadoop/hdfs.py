@@ -217,6 +217,7 @@ def _data_nodes(
     image: str,
     environment: Mapping[str, str],
 ) -> Iterator[ContainerSpec]:
+    # The job runs in the data node's container, within the same memory limit.
     job_mb = int(_JOB_SHARE * spec.size.memory_bytes) >> 20
     in_data_nodes = {
         **environment,

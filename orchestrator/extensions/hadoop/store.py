@@ -140,7 +140,7 @@ def _environment(spec: ClusterSpec, folder: str) -> dict[str, str]:
     assert url is not None, "`check` refuses others"
     variables = shipped(__package__, "store.yaml")[url["scheme"]]
     signs = {name: os.environ[name] for name in variables}
-    redaction.remember(*signs.values())
+    redaction.remember(*signs.values())  # a driver's message may repeat them
     settings = " ".join(f"-D{name}={value}" for name, value in _given(spec).items())
     return {
         **signs,

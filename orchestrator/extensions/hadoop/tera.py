@@ -235,6 +235,7 @@ class _Jobs:
         }
 
     def _line(self, line: str) -> None:
+        # By this computer's clock, for all jobs alike: those of the nodes may be apart.
         now_s = self.world.clock.now()
         if _BEGINS.search(line):
             self.begun_s.append(now_s)
@@ -256,7 +257,7 @@ def _share_bytes(workload: Workload, nodes: int) -> int:
     parameters = workload.dataset.parameters
     piece = int(parameters.get("file_size", _ROW_BYTES))
     share = int(parameters["bytes"]) // nodes
-    return share // piece * piece
+    return share // piece * piece  # no part of a row or of a file
 
 
 def _copied_blocks(cluster: Cluster) -> int:

@@ -58,6 +58,7 @@ class Sysbench(InClient):
 
     def loader_version(self, workload: Workload, world: World) -> str:
         """Returns a hash of the loader's scripts and image."""
+        # Kept data of another loader are loaded anew: their rows may lie otherwise on the disk.
         scripts = world.root / "workloads"
         folders = (
             (scripts / workload.script).parent,
@@ -90,6 +91,7 @@ class Sysbench(InClient):
         client = load.client
         out = load.out
         world = load.world
+        # Transactions that are under way at the end are finished, on a slow disk for long.
         timeout_s = command_lines.longest_s(workload) + options.STOP_GRACE_S
         if load.share:
             timeout_s += command_lines.TOGETHER_S

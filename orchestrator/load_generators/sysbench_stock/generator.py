@@ -106,6 +106,7 @@ class SysbenchStock(InClient):
             what = f"loading {family} failed: {complaint(done.out)}"
             raise LoadError(what, evidence=done.tail())
         if not is_path(workload.script) and workload.script != BULK_INSERT:
+            # Only tables of sysbench's own scripts are known by name.
             self._require_rows(workload, cluster, done.tail())
 
     def _require_rows(self, workload: Workload, cluster: Cluster, output: str) -> None:
@@ -127,6 +128,7 @@ class SysbenchStock(InClient):
         if workload.warmup_s:
             warmup_began_s = _run_phase(_WARMUP, workload.warmup_s, load)
         middle_s = _run_phase(_MEASURE, workload.measure_s, load)
+        # The scripts are kept among the raw files: a user may change them before the next run.
         scripts = own_files.needed(workload, load.world)
         for number, (name, file) in enumerate(scripts.items()):
             copied = name.replace("/", ".")
