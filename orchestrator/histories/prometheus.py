@@ -102,8 +102,8 @@ def _add_samples(
 ) -> None:
     """Raw samples of that time, by when they were scraped."""
     # A range selector gives samples as they were scraped. `query_range` answers at times of its own
-    # from the last sample within five minutes: a lost scrape looks like a pause and then like a
-    # burst. It refuses more than 11,000 points
+    # from the last sample within five minutes. There a lost scrape looks like a pause and then like
+    # a burst. It refuses more than 11,000 points
     # (https://prometheus.io/docs/prometheus/latest/querying/api).
     page = f"{selection.url.rstrip('/')}/api/v1/query"
     for metric, column in _COLUMNS.items():
@@ -167,7 +167,7 @@ def _grown(disk: _ServedDisk) -> pd.DataFrame:
     table = disk.table
     if table[QUEUE_S].isna().all():  # of an exporter that does not tell it
         table = table.drop(columns=QUEUE_S)
-    # `time_s` is node_time_seconds, the clock of the reading itself: by the time of its scrape one
+    # `time_s` is node_time_seconds, the clock of the reading itself. By the time of its scrape one
     # that came late would be a burst.
     complete = table.dropna(subset=["time_s", *QUANTITIES])
     return grown(complete.assign(node=disk.node, device=disk.device))

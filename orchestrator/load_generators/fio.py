@@ -307,7 +307,7 @@ def _percentiles(
     total = counts.total()
     percentiles: dict[str, float] = {}
     for metric, share in _PERCENTILES.items():
-        # I/Os in flight at the end do not count: fio collects them all at once, so their latency is
+        # I/Os in flight at the end do not count. fio collects them all at once, so their latency is
         # too long.
         beyond = total - math.ceil(share * total)
         if beyond >= _BEYOND + in_flight:

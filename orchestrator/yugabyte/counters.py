@@ -159,7 +159,7 @@ def _factor(name: str) -> float:
 
 
 # After a load the engine goes on: memory tables are flushed, files are merged. A run that began
-# meanwhile would measure that as well, so loading ends only when the disk is quiet.
+# meanwhile would measure that as well. So loading ends only when the disk is quiet.
 QUIET_S = 15.0  # without a flush or a compaction
 POLL_S = 3.0
 _UNREADABLE_S = 60.0

@@ -61,7 +61,7 @@ def _syncs_soon(flags: Flags) -> bool:
     for name, default in _MOST_BETWEEN_SYNCS.items():
         value = flags.get(name, str(default))
         # At 0 and below the log is not synced by this measure at all, as the flags' own help says
-        # (src/yb/consensus/log_util.cc); above its default it falls further behind than released.
+        # (src/yb/consensus/log_util.cc). Above its default it falls further behind than released.
         if not value.isdecimal() or not 0 < int(value) <= default:
             return False
     return _reaches_disks(flags)
@@ -107,7 +107,7 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     health = pages.health(masters)
     factor = pages.replication_factor(masters)
     leaders = {server.host: server.user_leaders for server in servers}
-    # Which copies lag is not told: only where none is short are all of them known to be in sync.
+    # Which copies lag is not told. Only where none is short all of them are known to be in sync.
     in_sync = None
     if health.well:
         in_sync = factor - 1

@@ -47,8 +47,8 @@ def require_history(session: Session) -> None:
 
 def covered_s(sessions: Iterable[Session], window_s: float) -> float:
     """How much of the last `window_s` the histories of all nodes cover."""
-    # A node keeps as many samples as its buffer has room for (`ysql_yb_ash_circular_buffer_size`),
-    # so the busiest keeps the shortest time. The same part is asked of all: otherwise the busiest
+    # A node keeps as many samples as its buffer has room for (`ysql_yb_ash_circular_buffer_size`).
+    # So the busiest keeps the shortest time. The same part is asked of all: otherwise the busiest
     # would count for less.
     shortest_s = window_s
     for session in sessions:
@@ -78,7 +78,7 @@ def shares(rows: Iterable[Row]) -> Mapping[str, Any]:
         event = _WaitEvent(str(row["component"]), str(row["type"]), str(row["event"]))
         samples[event] += row["samples"]
     # A session that waits for a lock is at work, and waits for a request. The request waits for the
-    # lock on the node that has the row: so locks are seen among requests, and their share is of the
+    # lock on the node that has the row. So locks are seen among requests, and their share is of the
     # samples of sessions.
     at_work = 0.0
     locked = 0.0

@@ -32,7 +32,7 @@ LIST_MOUNTS = ("cat", "/proc/self/mountinfo")
 def new_password() -> str:
     """A password for one start of one cluster."""
     # Any local user can reach its port, and kept disks outlive it. It goes through environments and
-    # SQL, never through a command line, which all users of a machine can read.
+    # SQL. All users of a machine can read a command line.
     password = secrets.token_hex(16)
     redaction.remember(password)
     return password

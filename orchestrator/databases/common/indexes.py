@@ -7,9 +7,9 @@ from orchestrator.units import listed
 
 def require_complete(session: Session) -> None:
     """LoadError if an index is there that no query uses."""
-    # A CREATE INDEX that fails on its way leaves one, and IF NOT EXISTS of the next attempt keeps
-    # it. On YugabyteDB 2025.2.2.2 two such commands ended with "timed out waiting for postgres
-    # backends to catch up".
+    # A CREATE INDEX that fails on its way leaves one. IF NOT EXISTS of the next attempt keeps it.
+    # On YugabyteDB 2025.2.2.2 two such commands ended with "timed out waiting for postgres backends
+    # to catch up".
     names: list[str] = []
     for row in session.rows(query(__package__, "half_made")):
         names.append(str(row["name"]))

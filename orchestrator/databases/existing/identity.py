@@ -53,13 +53,13 @@ def drop(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> No
     `force`: others' sessions in it are ended. RunError if another one has its name by now, or
     somebody is connected to it."""
     if banner_of(yugabytedb.banner(session)) == YUGABYTEDB:
-        # It commits each change of a database by itself (docs.yugabyte.com, Transactional DDL), so
+        # It commits each change of a database by itself (docs.yugabyte.com, Transactional DDL). So
         # the database is only looked at once more, right before it is dropped.
         _require(find(session, name), entry, name)
         _drop_name(session, name, force)
         return
     # DROP DATABASE takes a name, and no transaction. So the database is renamed in one, which holds
-    # it exclusively: if it is another one, that is rolled back, and nobody has seen it.
+    # it exclusively. If it is another one, that is rolled back, and nobody has seen it.
     _rename(session, name, entry, force)
     _drop_name(session, name_while_dropped(entry.oid), force=False)
 

@@ -136,8 +136,8 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
     """A quarter for the server's own cache; the page cache has the rest."""
     memory_bytes = spec.size.memory_bytes
     maintenance_bytes = min(max(memory_bytes // 32, 4 * _MIB), 2 * _GIB)
-    # By the disk, and not by the memory: a standby refuses to start with fewer than its primary
-    # had, and so does a kept data set on a smaller node.
+    # By the disk, and not by the memory. A standby refuses to start with fewer than its primary
+    # had, and so would kept data on a smaller node.
     connections = 200
     if spec.size.disk_bytes >= _MANY_CONNECTIONS_FROM_DISK_BYTES:
         connections = 1000
@@ -153,7 +153,7 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
 
 def _wal_settings(spec: ClusterSpec) -> dict[str, str]:
     """Checkpoints by time, not by volume, and spread."""
-    # So large that no checkpoint is due by volume, as long as a quarter of the disk holds the log.
+    # So large that no checkpoint is due by volume: a quarter of the disk holds the log.
     most_bytes = min(max(spec.size.disk_bytes // 4, 128 * _MIB), 64 * _GIB)
     senders = max(10, 2 * spec.nodes)
     return {

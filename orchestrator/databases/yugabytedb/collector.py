@@ -12,7 +12,7 @@ from orchestrator.model import Node, Sample, sources
 from orchestrator.system import http_client
 from orchestrator.yugabyte import counters, pages
 
-# A server makes each answer of some ten kilobytes from thousands of counters: reading more often
+# A server makes each answer of some ten kilobytes from thousands of counters. Reading more often
 # would disturb what is measured.
 EVERY_S = 5.0
 # Histograms are not reset by reading: other readers would miss the difference.
@@ -47,7 +47,7 @@ def _readings(parse: _Parse, body: str) -> Iterator[local.Reading]:
 
 def _master(body: str) -> Mapping[str, float]:
     """The counters of a master's log: it writes little else."""
-    # The log lies on the disk of the tablet server's data, so its writes are part of that disk's.
+    # The log lies on the disk of the tablet server's data: its writes are part of that disk's.
     log_counters = {}
     for name, value in counters.storage(body).items():
         if name.startswith("wal_"):

@@ -229,7 +229,7 @@ def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     return "; ".join(wrong)
 
 
-# Of customers' balances. BenchBase breaks them by itself: it computes money in binary floating
+# Of customers' balances. BenchBase breaks them by itself. It computes money in binary floating
 # point, and Payment overwrites a balance that it read before.
 NOT_KEPT = ("c10", "c12")
 

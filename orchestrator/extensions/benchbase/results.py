@@ -58,8 +58,8 @@ def read_table(out: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     table, facts = _with_outcomes(rows, attempts, histograms)
     totals = summary(out)
     failures = int((table["outcome"] == FAILED).sum())
-    # Left out on purpose: "goodput" is of all phases, `tp (req/s) scaled` is no throughput, and the
-    # windows and percentiles of other files are computed here, from single transactions.
+    # Left out on purpose: "goodput" is of all phases, and `tp (req/s) scaled` is no throughput.
+    # Windows and percentiles of other files are computed here, from single transactions.
     facts |= {
         "recorded_transactions": len(table),
         "recorded_failures": failures,
@@ -240,8 +240,8 @@ def _lost_connection(line: str) -> LoadError:
 
 def _place(rows: pd.DataFrame, attempts: pd.DataFrame) -> np.ndarray:
     """Returns the row of each attempt; −1 if its transaction was outside the measured window."""
-    # Twice: a transaction ends just after its last attempt, so the first pass measures how far the
-    # clocks are apart, which the second pass corrects.
+    # Twice, because a transaction ends just after its last attempt. So the first pass measures how
+    # far the clocks are apart, and the second one corrects that.
     placed = _place_within(_CLOCKS_APART_S, rows, attempts)
     ends = attempts["last"].to_numpy() & (placed >= 0)
     ends_of_rows_s = (rows["start_s"] + rows["latency_s"]).to_numpy()
@@ -285,7 +285,7 @@ def _place_in_order(
             before = placed[-1]
         covered = before >= 0 and spans.has_begun_before_end_of(latest, time_s)
         # Each transaction has one row. An attempt that begins one belongs to the first row of its
-        # type that covers its time, after the row used last; the following attempts belong to the
+        # type that covers its time, after the row used last. The following attempts belong to the
         # same row. Times alone would be ambiguous at a row's boundary.
         if number > 0 or (number < 0 and kind == repeats and covered):
             row = before

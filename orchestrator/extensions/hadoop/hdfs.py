@@ -81,8 +81,8 @@ class Hdfs(Database):
             names = [plan.name]
             for data_node in plans:
                 names.append(data_node.name)
-            # First in `names`, so it is stopped before the others: it writes its files to the disk
-            # of node 1.
+            # First in `names`, so it is stopped before the others. It then writes its files to node
+            # 1's disk.
             with node_lifecycle.stopped(names, volumes, _ENDED, _STOP_S, world):
                 starting = [world.platform.running(data_node) for data_node in plans]
                 started = up.enter_context(at_once.entered(starting))

@@ -304,7 +304,7 @@ def _measure_s(record: Record) -> float:
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. grown:
     `CountedLoad.counted`."""
-    # By transactions and not by time: a tier that does a tenth of them reads what the fast one read
+    # By transactions and not by time. A tier that does a tenth of them reads what the fast one read
     # in its first seconds.
     has_transactions = np.diff(grown[:, 0]) >= 1
     rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]

@@ -78,7 +78,7 @@ class SimulatedDisk:
         without_credit = CapRate(cap, base, base, 0.0)
         if not burst or not peak:
             return without_credit
-        # At the peak credit is used up by what exceeds the base, for as long as the burst lasts.
+        # At the peak what exceeds the base uses up credit, for as long as the burst lasts.
         beyond = peak / base - 1
         lasts_s = burst.duration_s * burst.start_pct
         credit_s = max(0.0, beyond * lasts_s / 100)
@@ -139,8 +139,8 @@ class RateBucket:
         """Whether all of these units get through when they ask, as `admit` would tell one by one.
 
         False too where only rounding tells."""
-        # The recurrence of `admit` for all at once: what is due is the latest of all idle moments,
-        # and what has passed since.
+        # The recurrence of `admit` for all at once. Due is the latest of all idle moments, and what
+        # has passed since.
         passed_s = np.cumsum(units) / self.rate
         before_s = passed_s - units / self.rate
         idle_s = np.maximum.accumulate(times_s - self.depth_s - before_s)

@@ -215,8 +215,8 @@ class Predictor:
         """A percentile of latency on the predicted tier."""
         longer_s = measured - here
         if longer_s > 0 and not self._is_a_mix():
-            # Of transactions that are all alike it is the simulated one, and what the measured one
-            # was longer stays as long, whatever the tier.
+            # Of transactions that are all alike it is the simulated one. What the measured one was
+            # longer stays as long, whatever the tier.
             return here * times + longer_s
         # A mix of types makes most of a percentile, and is not simulated.
         return measured * times

@@ -159,7 +159,7 @@ class Simulation:
         self._nodes = _cores(system)
         self._client = RateBucket("client_bound", system.client_cpus)
         self._machine = RateBucket("machine_bound", system.machine_cpus)
-        # Time, and who goes on when. The order tells apart who is due at the same moment: else the
+        # Time, and who goes on when. The order tells apart who is due at the same moment. Else the
         # processes themselves would be compared, which cannot be.
         self._now = 0.0
         self._order = itertools.count()
@@ -303,7 +303,7 @@ class Simulation:
         other."""
         system = self._system
         disk = self._disks[node % system.disks]
-        # The writer has two rounds for what is there; and a session writes little more than it has
+        # The writer has two rounds for what is there. A session writes little more than it has
         # changed itself.
         left = self._dirty[node] - 2 * system.round_pages
         pages = max(0, int(min(left, writes + 1)))

@@ -144,7 +144,7 @@ def _place(disk: str, metric: str, dimensions: Any) -> DiskPlace:
         return DiskPlace(node, disk)
     if disk == "composite":
         return DiskPlace(node, node)
-    # Without its dimensions a metric is of all disks of a machine, or of all machines of a set.
+    # Without its dimensions a metric is of all disks of a machine, or all machines of a set.
     is_any_of_set = len(names) == 1 and "sets" in kind.lower()
     has_number = disk not in ("os", "temp")
     _check_apart(node, values, is_any_of_set, has_number)

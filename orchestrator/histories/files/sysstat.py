@@ -119,8 +119,8 @@ def _sar_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     else:
         read_bytes = rows["rd_sec"] * _SECTOR
         written_bytes = rows["wr_sec"] * _SECTOR
-    # `tps` are reads, writes and discards together: reads are not known apart, and I/Os are an
-    # upper figure where a file system discards.
+    # `tps` are reads, writes and discards together, so reads are not known apart. Where a file
+    # system discards I/Os are an upper figure.
     rates = rows[["node"]].assign(
         device=rows["disk-device"],
         reads=np.nan,
@@ -214,8 +214,8 @@ def _unit_bytes(rows: pd.DataFrame, remark: Remark) -> int:
 
 def _spans_of_iostat(rows: pd.DataFrame, stamps: Sequence[Any]) -> _RecordSpans:
     """When records ended, and how long each is taken to be."""
-    # Times are whole seconds. One is left out now and then, because a record takes a little longer:
-    # each is of the mean distance between two.
+    # Times are whole seconds. One is left out now and then, because a record takes a little longer.
+    # So each is of the mean distance between two.
     end_s = unix_s(rows["stamp"])
     steps_s = np.diff(np.unique(unix_s(pd.Series(stamps))))
     usual_s = float(np.median(steps_s))

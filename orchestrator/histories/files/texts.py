@@ -19,8 +19,8 @@ _MARKS = {
 }
 # sysstat prints numbers as the locale does: `4,97` stands where JSON needs `4.97`.
 _DECIMAL_COMMA = re.compile(r'"\s*:\s*-?\d+,\d+\s*[,}]')
-# iostat before 11.7.1, and that of 12.1.4, leaves a comma behind a bracket where its first record
-# is left out by -y (sysstat issues 128, 163, 222).
+# Where -y leaves out its first record, iostat before 11.7.1, and that of 12.1.4, leaves a comma
+# behind a bracket (sysstat issues 128, 163, 222).
 _COMMA_FIRST = re.compile(r"\[\s*,")
 # Closes the list of entries, the host, the hosts, `sysstat` and the whole.
 _END_OF_SYSSTAT = "]}]}}"
@@ -90,8 +90,7 @@ def _complete_entries(text: str) -> Any:
     """The complete entries of sysstat's JSON that lacks its end; None if that does not mend it."""
     if _SYSSTAT not in text[:_HEAD]:
         return None
-    # A writer that is ended by a signal that it does not catch leaves the end out: behind an entry,
-    # or in the middle of one.
+    # A writer that a signal ends leaves the end out: behind an entry, or in the middle of one.
     whole = text.rstrip().rstrip(",")
     last_entry = whole.rfind("{", 0, whole.rfind(_ENTRY))
     without_last = whole[:last_entry].rstrip().rstrip(",")

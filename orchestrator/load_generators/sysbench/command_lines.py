@@ -45,8 +45,8 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
-    # Of two equal options sysbench silently uses the last, and it cannot know which of its options
-    # a script ignores. So both kinds are refused before anything starts.
+    # Of two equal options sysbench silently uses the last. It cannot know which of its options a
+    # script ignores. So both kinds are refused before anything starts.
     script = workload.script
     taken = keys(script)
     yield from options.mistakes(workload, taken, __package__)
@@ -133,7 +133,7 @@ def longest_s(workload: Workload) -> float:
     """How long a run may take, warm-up and window."""
     if workload.warmup_most_s is None:
         return workload.warmup_s + workload.measure_s
-    # The program is told when to end: a moment late, as a report is of a second that is over.
+    # The program is told when to end, a moment late: a report is of a second that is over.
     return workload.warmup_most_s + workload.measure_s + LATE_S
 
 

@@ -41,7 +41,7 @@ def mistakes_in(
         upstream = not os.environ.get(IMAGE_VARIABLE)
     script = workload.script
     # oltp_common.lua of 1.0.20 lets every script take every option, also those that the script
-    # never reads; and of two equal options the last is used silently. Both are refused.
+    # never reads. Of two equal options the last is used silently. Both are refused.
     taken: Mapping[str, tuple[str, ...]] = {}
     if upstream:
         taken = keys(script)
