@@ -26,6 +26,8 @@ from orchestrator.planning.named_files import (
 from orchestrator.planning.overrides import Overrides
 from orchestrator.tier import Tier
 
+# Between the row of the data's disk and that of the log's.
+LOG_DISK_SIGN = "+wal="
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
 
@@ -250,14 +252,23 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     """The tier of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and its disks'
     bytes.
 
-    The bytes are those of all its disks together, None if unknown. UsageError as `tier` raises it.
+    `azure/P15+wal=azure/P4` has a second disk on each node for its log alone. The bytes are those of
+    all disks of the data together, None if unknown. UsageError as `tier` raises it.
     """
-    row, _, parameters = text.partition(":")
-    changes = [key for key in parameters.split(",") if key]
-    chosen, size_bytes = tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+    data, plus, log = text.partition(LOG_DISK_SIGN)
+    chosen, size_bytes = _bought_row(root, data, vm)
+    if plus:
+        log_tier, _ = _bought_row(root, log, vm)
+        chosen = replace(chosen, wal=log_tier)
     if size_bytes is None:
         return chosen, None
     return chosen, size_bytes * chosen.count
+
+
+def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None]:
+    row, _, parameters = text.partition(":")
+    changes = [key for key in parameters.split(",") if key]
+    return tier(root, row, changes, parse.ANY_SCALE, vm=vm)
 
 
 def key_and_value(change: str) -> tuple[str, str]:

@@ -1,0 +1,151 @@
+"""The search for a layout: which log's disks are tried, and which layouts are worth naming."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.extensions.predict.layouts import Row, priced, with_log_disks
+from orchestrator.tier import Latencies, Limits, Price, Tier
+from tests.campaigns import build_tier
+
+
+def row(
+    name: str,
+    monthly: float,
+    iops: int = 500,
+    latency_s: float = 0.002,
+    currency: str = "USD",
+) -> Row:
+    price = Price(monthly, currency, "westus2", "2026-01-01", "a list")
+    tier = replace(
+        build_tier("premium"),
+        name=name,
+        limits=Limits(iops, 10**8),
+        latency=Latencies(latency_s, latency_s),
+        price=price,
+    )
+    return Row(name, tier, price)
+
+
+class Chances:
+    """Predicts the chance that is given for a layout, and notes what was asked."""
+
+    def __init__(self, chances: Mapping[str, float], ideal: float = 1.0) -> None:
+        self.asked: list[str] = []
+        self._chances = chances
+        self._ideal = ideal
+
+    def __call__(self, tier: Tier) -> Prediction:
+        assert tier.wal is not None
+        chance = self._chances.get(tier.name, 0.0)
+        if tier.wal.limits == Limits():
+            chance = self._ideal
+        else:
+            self.asked.append(tier.name)
+        return _prediction(tier.name, chance)
+
+    @property
+    def alone(self) -> list[Prediction]:
+        return [_prediction(name, chance) for name, chance in self._chances.items()]
+
+
+def _prediction(name: str, chance: float) -> Prediction:
+    return Prediction(
+        name,
+        False,
+        limit="latency_bound",
+        figures={},
+        monthly_cost=None,
+        currency="USD",
+        chance=chance,
+        run="01-premium-tpcc-r1",
+    )
+
+
+SMALL = row("azure/P15", 40)
+LARGE = row("azure/P30", 135, iops=5_000)
+QUICK_LOG = row("azure/ultra", 12, iops=1_000, latency_s=0.0005)
+SLOW_LOG = row("azure/P4", 5)
+
+
+def found(
+    chances: Chances, *logs: Row, data: tuple[Row, ...] = (SMALL, LARGE)
+) -> list[str]:
+    predictions = with_log_disks(data, chances.alone, logs, chances)
+    return [prediction.tier for prediction in predictions]
+
+
+def test_the_cheapest_log_that_is_likely_enough_ends_the_search_for_a_disk() -> None:
+    dearer_log = row("azure/P20", 70, iops=2_300, latency_s=0.0004)
+    chances = Chances(
+        {
+            "azure/P30": 0.95,
+            "azure/P15+wal=azure/P4": 0.3,
+            "azure/P15+wal=azure/ultra": 0.92,
+        }
+    )
+    layouts = found(chances, dearer_log, QUICK_LOG, SLOW_LOG)
+    assert layouts == ["azure/P15+wal=azure/P4", "azure/P15+wal=azure/ultra"]
+    assert chances.asked == layouts, "nothing dearer is simulated"
+
+
+def test_what_costs_no_less_than_a_likely_disk_alone_is_not_simulated() -> None:
+    chances = Chances({"azure/P30": 0.95})
+    log_as_dear = row("azure/P20", 95)  # with P15: 135, as P30 alone
+    assert found(chances, log_as_dear) == []
+    assert chances.asked == []
+    just_cheaper = row("azure/P20", 94.99)
+    assert found(chances, just_cheaper) == []
+    assert chances.asked == ["azure/P15+wal=azure/P20"]
+
+
+def test_without_a_likely_disk_alone_no_price_is_too_high() -> None:
+    chances = Chances({"azure/P30+wal=azure/ultra": 0.5})
+    assert found(chances, QUICK_LOG) == ["azure/P30+wal=azure/ultra"]
+
+
+@pytest.mark.parametrize(("ideal", "is_asked"), [(0.09, False), (0.1, True)])
+def test_no_log_is_tried_where_one_that_never_waits_is_not_enough(
+    ideal: float, is_asked: bool
+) -> None:
+    chances = Chances({}, ideal)
+    found(chances, QUICK_LOG, data=(SMALL,))
+    assert bool(chances.asked) is is_asked
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        row("aws/gp3", 8, iops=3_000),
+        row("azure/ultra", 8, iops=3_000, currency="EUR"),
+    ],
+)
+def test_both_disks_are_of_one_provider_and_one_currency(log: Row) -> None:
+    chances = Chances({})
+    found(chances, log)
+    assert chances.asked == []
+
+
+@pytest.mark.parametrize(
+    ("log", "is_asked"),
+    [
+        (row("azure/S4", 6), False),
+        (row("azure/S4", 6, iops=501), True),
+        (row("azure/S4", 6, latency_s=0.0019), True),
+    ],
+)
+def test_a_log_that_a_cheaper_one_equals_in_everything_is_left_out(
+    log: Row, is_asked: bool
+) -> None:
+    chances = Chances({})
+    found(chances, SLOW_LOG, log, data=(SMALL,))
+    assert ("azure/P15+wal=azure/S4" in chances.asked) is is_asked
+
+
+def test_a_disk_without_a_price_is_no_row() -> None:
+    assert priced("azure/P15", build_tier("premium", priced=False)) is None
+    assert priced("azure/P15", build_tier("premium")) is not None
