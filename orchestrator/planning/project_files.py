@@ -24,10 +24,8 @@ from orchestrator.planning.named_files import (
     where,
 )
 from orchestrator.planning.overrides import Overrides
-from orchestrator.tier import Tier
+from orchestrator.tier import LOG_DISK_SIGN, Tier
 
-# Between the row of the data's disk and that of the log's.
-LOG_DISK_SIGN = "+wal="
 PRICES = "profiles/prices"  # lists that `tierbench prices update` wrote
 
 
@@ -252,8 +250,8 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     """The tier of a row with its keys, `azure/premium-v2:size=1TiB,iops=5000`, and its disks'
     bytes.
 
-    `azure/P15+wal=azure/P4` has a second disk on each node for its log alone. The bytes are those of
-    all disks of the data together, None if unknown. UsageError as `tier` raises it.
+    `azure/P15+wal=azure/P4` has a second disk on each node for its log alone. The bytes are those
+    of all disks of the data together, None if unknown. UsageError as `tier` raises it.
     """
     data, plus, log = text.partition(LOG_DISK_SIGN)
     chosen, size_bytes = _bought_row(root, data, vm)

@@ -269,6 +269,8 @@ def _fields(record: Any) -> dict[str, Any]:
 
 # `disk` of a check of the emulated disk that holds only WAL.
 LOG_DISK = "the WAL's disk"
+# In a layout's name, between the row of the data's disk and that of the log's.
+LOG_DISK_SIGN = "+wal="
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pandas as pd
 
 from orchestrator import units
 from orchestrator.analysis.observed.rate_caps import RateCap
+from orchestrator.tier import LOG_DISK_SIGN
 
 UNKNOWN = "–"
 
@@ -16,7 +17,10 @@ _GLUED = re.compile(r"^([0-9.]+)([A-Za-z])")
 
 def specified(disk: str) -> str:
     """`aws/gp3 (2 × 250 GiB, 3,000 IOPS, 125 MiB/s)`. `disk`: as the catalog or
-    `disk_in_words` has it."""
+    `disk_in_words` has it. A layout with a second disk: `azure/P15, log on azure/P4`."""
+    data, _, log = disk.partition(LOG_DISK_SIGN)
+    if log:
+        return f"{specified(data)}, log on {specified(log)}"
     row, _, written = disk.partition(":")
     if not written:
         return disk

@@ -1,7 +1,7 @@
 """`tierbench predict`: what a run on one tier says of the other tiers of the catalog.
 `tierbench advise`: which of them are the cheapest to meet an SLO, and which to measure next."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -18,10 +18,10 @@ from orchestrator.cli.common import options as asked
 from orchestrator.cli.common.app import App
 from orchestrator.cli.common.command_making import takes
 from orchestrator.cli.common.run_names import campaign_and_run
-from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.design.slo import format_objective, parse
 from orchestrator.errors import UsageError
 from orchestrator.extensions.predict.answer import (
+    LOGS_NEVER_MEASURED,
     by_price,
     doubts_of_cell,
     in_doubt,
@@ -32,18 +32,15 @@ from orchestrator.extensions.predict.answer import (
 from orchestrator.extensions.predict.demands import Hour
 from orchestrator.extensions.predict.measured_cell import measured_cell
 from orchestrator.extensions.predict.next_commands import commands_that_measure
+from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.page import Predicted, document
 from orchestrator.extensions.predict.prediction import Predictor
 from orchestrator.extensions.predict.stored import as_json, without_slo
 from orchestrator.histories import files as histories
-from orchestrator.keys import strict_yaml
-from orchestrator.model import Objective
-from orchestrator.planning import project_files, virtual_machines
 from orchestrator.registry.installed import origin_of
 from orchestrator.run import observation_results
 from orchestrator.system import files, store
-from orchestrator.tier import Tier
-from orchestrator.tier_catalog import candidates
+from orchestrator.tier import LOG_DISK_SIGN
 from orchestrator.units import listed, parse_size
 
 RunArgument = Annotated[
@@ -65,8 +62,9 @@ def predict(
     what they did, and all of the catalog."""
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results)
-    rows = tier or _catalog_rows(predictor, size, app.root)
-    unbounded = list(_predictions(predictor, rows, app.root, may_skip=not tier))
+    offers = Offers(app.root, predictor)
+    rows = tier or offers.rows(size)
+    unbounded = list(offers.predictions(rows, may_skip=not tier))
     if not tier:
         unbounded += predictor.compared()
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
@@ -97,7 +95,8 @@ def advise(
     size: SizeOption = None,
     results: asked.ResultsOption = RESULTS,
 ) -> None:
-    """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next."""
+    """Names the cheapest tiers that a run predicts to meet an SLO, and which to measure next. It
+    looks at one disk, several striped to one, and a second one for the log."""
     hour = None
     if observed:
         readings = histories.read(observed, app.progress.warn)
@@ -105,8 +104,11 @@ def advise(
     clauses = parse(slo, "--slo")
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results, hour)
-    rows = tier or _catalog_rows(predictor, size, app.root)
-    unbounded = _predictions(predictor, rows, app.root, clauses, may_skip=not tier)
+    offers = Offers(app.root, predictor, clauses)
+    rows = tier or offers.rows(size)
+    unbounded = list(offers.predictions(rows, may_skip=not tier))
+    if not tier:
+        unbounded += offers.with_log_disks(rows, unbounded)
     predictions = by_price(_bounded(unbounded, _doubts(campaign, predictor)))
     cell = measured_cell(campaign, predictor.measured, name)
     chosen = worth_measuring(predictions)
@@ -143,7 +145,10 @@ def _bounded(
     """The same predictions, each with the doubts, which bound its chance."""
     bounded = []
     for prediction in predictions:
-        bounded.append(in_doubt(prediction, doubts))
+        reasons = doubts
+        if LOG_DISK_SIGN in prediction.tier:
+            reasons = (*doubts, LOGS_NEVER_MEASURED)
+        bounded.append(in_doubt(prediction, reasons))
     return bounded
 
 
@@ -182,74 +187,3 @@ def _no_such_run(campaign: Results, slug: str) -> UsageError:
         f"{campaign.name} {lacks}",
         advice=f"it has {its_runs}",
     )
-
-
-def _predictions(
-    predictor: Predictor,
-    rows: Sequence[str],
-    root: Path,
-    clauses: Sequence[Objective] = (),
-    *,
-    may_skip: bool,
-) -> Iterator[Prediction]:
-    """The predictions for these rows.
-
-    UsageError if nothing can be said of a row, unless `may_skip` lets it be left out.
-    """
-    cluster = predictor.measured.record.profile.cluster
-    catalog = project_files.catalog(root)
-    vms = _machines(cluster.vm, root)
-    for row in rows:
-        provider, _, _ = row.partition("/")
-        on_machine = replace(cluster, vm=vms.get(provider), vm_price=None)
-        try:
-            tier, _ = project_files.bought(root, row, on_machine.vm)
-            priced = virtual_machines.priced(on_machine, tier, catalog)
-            prediction = predictor.predict(replace(tier, name=row), clauses, priced)
-        except UsageError:
-            # Not sold so, or of a latency that nobody says.
-            if not may_skip:
-                raise
-        else:
-            yield prediction
-
-
-def _catalog_rows(predictor: Predictor, size: str | None, root: Path) -> list[str]:
-    """All disks that hold what the profile's disk holds, or so much, as --tier takes them.
-
-    Not what the run's data need, which are smaller where a scale is. UsageError if nobody said how
-    large the disk is.
-    """
-    needed_bytes = _bytes_of_its_disk(predictor.measured.record.profile.tier)
-    if size:
-        needed_bytes = parse_size(size)
-    if not needed_bytes:
-        raise _size_unknown(predictor.measured.record.profile.name)
-    catalog = project_files.catalog(root)
-    return [candidates.text(keys) for keys in candidates.points(catalog, needed_bytes)]
-
-
-def _bytes_of_its_disk(tier: Tier) -> int:
-    """The bytes of all disks that are striped to one; 0 if not known."""
-    return (tier.origin.size_bytes or 0) * tier.count
-
-
-def _size_unknown(profile: str) -> UsageError:
-    return UsageError(
-        f"it is not known how much the disks of {profile} hold, and "
-        "therefore which disks to look at",
-        advice="say what each node's disk must hold: --size 250GiB",
-    )
-
-
-def _machines(vm: str | None, root: Path) -> dict[str, str]:
-    """Provider → the machine on which its disks are: the run's own `vm`, and else that of the
-    cluster which `init` takes. Empty where the run's is nobody's."""
-    if vm is None:
-        return {}
-    texts = project_files.clusters(root)
-    machines = {}
-    for provider, file in CLUSTERS.items():
-        machines[provider] = strict_yaml.parse(file, texts[file])["vm"]
-    machines[vm.partition("/")[0]] = vm
-    return machines

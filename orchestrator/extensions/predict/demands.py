@@ -18,7 +18,7 @@ from orchestrator import facts
 from orchestrator.analysis import results
 from orchestrator.analysis.results import RunData, value_of
 from orchestrator.analysis.telemetry.use import disk_cap_use, node_use
-from orchestrator.analysis.telemetry.use.node_values import CAPS
+from orchestrator.analysis.telemetry.use.node_values import CAPS, Evidence
 from orchestrator.design import factors
 from orchestrator.design.latency_quantiles import mean_s
 from orchestrator.errors import UsageError
@@ -32,6 +32,7 @@ from orchestrator.extensions.predict.counted_load import (
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.model import Node, Record
+from orchestrator.tier import Tier
 
 CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
 # Of a cap of the log's own disk, in the median second: then half of the seconds were at the cap.
@@ -132,17 +133,24 @@ def loaded(run: RunData, system: simulation.System, hour: Hour) -> simulation.Sy
 
 def time_at_cap(run: RunData, cpus: float | None) -> float:
     """The share of the window in which a cap of one of its disks held I/Os back."""
-    shares = [0.0]
     tier = run.record.profile.tier
+    most = 0.0
     for values in node_use.gather(run, cpus).values():
-        for cap in CAPS:
-            share = (values.time_at_cap_pct(cap) or 0.0) / 100
-            if share and disk_cap_use.binds(cap, values, tier):
-                shares.append(share)
-        log_shares_pct = (values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct)
-        if max(share_pct or 0.0 for share_pct in log_shares_pct) >= LOG_AT_CAP_PCT:
-            shares.append(CAPPED)
-    return max(shares)
+        most = max(most, time_at_caps(values, tier))
+    return most
+
+
+def time_at_caps(values: Evidence, tier: Tier) -> float:
+    """The share of the window in which a node's disks were at a cap that held I/Os back."""
+    most = 0.0
+    for cap in CAPS:
+        share = (values.time_at_cap_pct(cap) or 0.0) / 100
+        if share and disk_cap_use.binds(cap, values, tier):
+            most = max(most, share)
+    for log_share_pct in (values.wal_iops_of_cap_pct, values.wal_bandwidth_of_cap_pct):
+        if (log_share_pct or 0.0) >= LOG_AT_CAP_PCT:
+            most = max(most, CAPPED)
+    return most
 
 
 class _Delays(NamedTuple):

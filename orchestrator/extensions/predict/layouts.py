@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.extensions.predict.answer import CHANCES
-from orchestrator.planning.project_files import LOG_DISK_SIGN
-from orchestrator.tier import Latencies, Limits, Price, Tier
+from orchestrator.tier import LOG_DISK_SIGN, Latencies, Limits, Price, Tier
 
 LIKELY = CHANCES[0]
 POSSIBLE = CHANCES[-1]
+# By so much a dearer log's disk must raise the chance: less is the noise of a simulation.
+WORTH_A_LINE = 0.05
 # Of a disk that never waits: no disk of the catalog is as fast.
 _IDEAL_LATENCY_S = 1e-5
 
@@ -73,13 +74,16 @@ def with_log_disks(
             continue
         if _chance(predict(_with_ideal_log(row, logs[0]))) < POSSIBLE:
             continue
+        best_chance = chances.get(row.name, 0.0)
         for log in logs:
             if not _is_cheaper(row, log, ceiling):
                 break
             prediction = predict(_with_log(row, log))
-            if _chance(prediction) >= POSSIBLE:
+            chance = _chance(prediction)
+            if chance >= max(POSSIBLE, best_chance + WORTH_A_LINE):
+                best_chance = chance
                 yield prediction
-            if _chance(prediction) >= LIKELY:
+            if chance >= LIKELY:
                 ceilings[row.price.currency] = _monthly(row) + _monthly(log)
                 break
 

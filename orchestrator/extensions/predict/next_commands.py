@@ -7,6 +7,7 @@ from itertools import pairwise
 from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.results import Results
 from orchestrator.report.sections import method
+from orchestrator.tier import LOG_DISK_SIGN
 
 # Options of the command that measured the run of which the next one has others.
 OTHERS = {
@@ -31,7 +32,7 @@ def commands_that_measure(
     profiles = []
     for number, prediction in enumerate(tiers, start=1):
         profiles.append(f"advised-{number}")
-        yield _init_command(profiles[-1], prediction)
+        yield init_command(profiles[-1], prediction)
     words = ["tierbench", "compare", "--profiles", ",".join(profiles)]
     words += ["--workloads", workload]
     if slo:
@@ -40,14 +41,32 @@ def commands_that_measure(
     yield shlex.join(words)
 
 
-def _init_command(profile: str, prediction: Prediction) -> str:
+def init_command(profile: str, prediction: Prediction) -> str:
     """The command that writes a profile of that tier: its row, its machine and its keys."""
-    row, _, keys = prediction.tier.partition(":")
+    data, _, log = prediction.tier.partition(LOG_DISK_SIGN)
+    row, keys = _row_and_keys(data)
     words = ["tierbench", "init", profile, "--tier", row]
     if prediction.machine:
         words += ["--vm", prediction.machine]
-    words += [key for key in keys.split(",") if key]
+    words += keys
+    if log:
+        words.append(_log_key(log))
     return shlex.join(words)
+
+
+def _row_and_keys(text: str) -> tuple[str, list[str]]:
+    """`azure/premium-v2:size=64GiB,iops=3000` → the row, and `key=value` of each key."""
+    row, _, keys = text.partition(":")
+    return row, [key for key in keys.split(",") if key]
+
+
+def _log_key(text: str) -> str:
+    """The profile's key for the log's disk: `wal=azure/P4`, or `wal={type: …, size: 64GiB}`."""
+    row, keys = _row_and_keys(text)
+    if not keys:
+        return f"wal={row}"
+    pairs = [f"type: {row}", *(key.replace("=", ": ", 1) for key in keys)]
+    return f"wal={{{', '.join(pairs)}}}"
 
 
 def _kept_words(campaign: Results) -> Iterator[str]:

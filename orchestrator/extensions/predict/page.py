@@ -59,10 +59,11 @@ class Predicted:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What limits the run that all of them rest on."""
+        """What limits the run that all of them rest on, and some of their layouts, each once."""
+        texts: dict[str, None] = {}
         for prediction in self.predictions:
-            return prediction.doubts
-        return ()
+            texts.update(dict.fromkeys(prediction.doubts))
+        return tuple(texts)
 
     @property
     def figure_names(self) -> list[str]:

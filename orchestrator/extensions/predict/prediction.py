@@ -37,7 +37,7 @@ from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulation import System
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
-from orchestrator.tier import Tier
+from orchestrator.tier import Limits, Tier
 
 SEEDS = (1, 2, 3)
 # Between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).
@@ -101,10 +101,12 @@ class Predictor:
         tier: Tier,
         slo: Sequence[Objective] = (),
         cluster: ClusterSpec | None = None,
+        machine: Limits | None = None,
     ) -> Prediction:
-        """`cluster`: whose machines are paid for, if not the run's. UsageError if nothing says how
-        long an I/O of the tier takes."""
-        there = _with_all_seeds(self._asked, disk_of(tier))
+        """`cluster`: whose machines are paid for, if not the run's. `machine`: what it lets through
+        to disks of data and log together. UsageError if nothing says how long an I/O of the tier
+        takes."""
+        there = _with_all_seeds(self._asked, disk_of(tier, machine=machine))
         upwards = self._is_faster(there)
         estimates: dict[str, Estimate | None] = {}
         figures: dict[str, Estimate] = {}
@@ -125,6 +127,11 @@ class Predictor:
             run=self.measured.record.run.slug,
         )
         return self._priced(prediction, self._paid_for(tier, cluster))
+
+    @property
+    def commits(self) -> bool:
+        """Whether transactions wait for the log."""
+        return self._asked.commits
 
     def _priced(self, prediction: Prediction, profile: Profile) -> Prediction:
         """The prediction with what the disks of all nodes cost, and their machines where that is

@@ -149,3 +149,17 @@ def test_a_log_that_a_cheaper_one_equals_in_everything_is_left_out(
 def test_a_disk_without_a_price_is_no_row() -> None:
     assert priced("azure/P15", build_tier("premium", priced=False)) is None
     assert priced("azure/P15", build_tier("premium")) is not None
+
+
+def test_a_dearer_log_is_named_only_where_it_raises_the_chance() -> None:
+    quicker = row("azure/P20", 70, iops=2_300, latency_s=0.0004)
+    chances = Chances(
+        {
+            "azure/P15": 0.2,
+            "azure/P15+wal=azure/P4": 0.24,
+            "azure/P15+wal=azure/ultra": 0.25,
+            "azure/P15+wal=azure/P20": 0.29,
+        }
+    )
+    layouts = found(chances, quicker, QUICK_LOG, SLOW_LOG, data=(SMALL,))
+    assert layouts == ["azure/P15+wal=azure/ultra"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from functools import cache
@@ -14,13 +15,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.results import Results, finished, whole
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.extensions.predict import commands as predictions
-from orchestrator.extensions.predict.prediction import FIGURES
-from orchestrator.model import Record
+from orchestrator.extensions.predict import next_commands, offers
+from orchestrator.extensions.predict.offers import Offers
+from orchestrator.extensions.predict.prediction import FIGURES, Predictor
+from orchestrator.model import Objective, Record
 from orchestrator.planning import profiles, project_files
 from orchestrator.planning.profiles import ANY_SCALE
 from orchestrator.system import parquet, store
@@ -57,6 +60,19 @@ def kept(folder: Path, made: Results) -> Path:
     return campaign
 
 
+def a_prediction(tier: str) -> Prediction:
+    return Prediction(
+        tier,
+        False,
+        limit="latency_bound",
+        figures={},
+        monthly_cost=None,
+        currency="USD",
+        chance=0.5,
+        run=RUN,
+    )
+
+
 def predict(*words: str | Path, command: str = "predict") -> int:
     return exit_code([command, *map(str, words)], CampaignApp())
 
@@ -71,6 +87,79 @@ def test_tiers_by_their_rows_with_keys_as_in_a_profile(
     )
     out, _ = capfd.readouterr()
     assert "iops cap" in out and "aws/gp3 (1 TiB, 6,000 IOPS" in out and "USD" in out
+
+
+def test_a_second_disk_for_the_log_is_named_behind_the_row(
+    results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    layout = "azure/P15+wal=azure/premium-v2:size=32GiB,iops=3000"
+    words = (RUN, "--tier", "azure/P15", "--tier", layout, "--results", results)
+    assert predict(*words, "-o", "json") == EXIT_DONE
+    out, _ = capfd.readouterr()
+    alone, with_log = json.loads(out)["predictions"]
+    assert with_log["tier"] == layout
+    # The price of both disks, by the catalog's list.
+    assert with_log["monthly_cost"] - alone["monthly_cost"] == pytest.approx(2.57)
+    assert any("log's disk" in doubt for doubt in with_log["doubts"])
+    assert not any("log's disk" in doubt for doubt in alone["doubts"])
+    # Syncs are a part of what the one disk at its cap of 1,100 IOPS does.
+    throughput = "throughput_per_s"
+    gain = (
+        with_log["figures"][throughput]["value"] / alone["figures"][throughput]["value"]
+    )
+    assert 1.02 < gain < 1.2
+    assert predict(*words) == EXIT_DONE
+    out, _ = capfd.readouterr()
+    said = " ".join(out.split())
+    assert "azure/P15, log on azure/premium-v2 (32 GiB, 3,000 IOPS)" in said
+
+
+@pytest.mark.parametrize(
+    ("tier", "key"),
+    [
+        ("azure/P15+wal=azure/P4", "wal=azure/P4"),
+        (
+            "azure/P15:count=2+wal=azure/premium-v2:size=32GiB,iops=3000",
+            "wal={type: azure/premium-v2, size: 32GiB, iops: 3000}",
+        ),
+    ],
+)
+def test_the_command_that_measures_a_layout_writes_a_profile_of_it(
+    tier: str, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = next_commands.init_command("advised-1", a_prediction(tier))
+    words = shlex.split(command)
+    assert words[-1] == key
+    for folder in ("profiles", "workloads"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    app = CampaignApp(root=tmp_path)
+    assert exit_code(words[1:], app) == EXIT_DONE
+    read, _ = project_files.read(tmp_path, ["advised-1"], [], "laptop")
+    expected, _ = project_files.bought(tmp_path, tier, read[0].cluster.vm)
+    assert read[0].tier.wal is not None and expected.wal is not None
+    assert read[0].tier.wal.limits == expected.wal.limits
+    assert read[0].tier.price == expected.price
+
+
+def test_advice_looks_at_logs_of_their_own_where_commits_wait_for_one(
+    results: Path,
+) -> None:
+    (folder,) = results.glob("2*/")
+    campaign = store.load(folder)
+    (run,) = [run for run in campaign.done if run.record.run.slug == RUN]
+    predictor = Predictor(campaign, run)
+    (alone,) = Offers(ROOT, predictor).predictions(["azure/P15"], may_skip=False)
+    # More than the one disk is likely to do, and less than it may do with a log elsewhere.
+    more_per_s = 1.04 * alone.figures["throughput_per_s"].value
+    clauses = [Objective("throughput_per_s", "all", more_per_s)]
+    offers_now = Offers(ROOT, predictor, clauses)
+    singles = list(offers_now.predictions(["azure/P15"], may_skip=False))
+    found = offers_now.with_log_disks(["azure/P15"], singles)
+    assert found, "a layout with a log's disk may meet it"
+    for prediction in found:
+        assert prediction.tier.startswith("azure/P15+wal=azure/")
+        assert (prediction.chance or 0.0) > (singles[0].chance or 0.0)
 
 
 def test_a_campaign_outside_of_the_results_folder_keeps_its_predictions(
@@ -416,9 +505,9 @@ def test_candidates_hold_the_profiles_disk_and_never_the_data_of_a_small_scale()
     tier, _ = project_files.tier(ROOT, "azure/P15", [], ANY_SCALE)
     assert tier.origin.size_bytes == 256 * 2**30
     of_two = replace(tier, count=2)
-    assert predictions._bytes_of_its_disk(of_two) == 512 * 2**30
+    assert offers._bytes_of_its_disk(of_two) == 512 * 2**30
     own = replace(tier, origin=replace(tier.origin, size_bytes=None))
-    assert predictions._bytes_of_its_disk(own) == 0
+    assert offers._bytes_of_its_disk(own) == 0
 
 
 def test_doubts_stand_above_the_table(
