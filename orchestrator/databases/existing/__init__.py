@@ -209,7 +209,7 @@ class ExistingCluster:
         self, handle: _UsedCluster, snapshot: Path, restored: bool, world: World
     ) -> None:
         if not restored:
-            # Kept when it is settled: a command of the owner's may take as long as loading does.
+            # Nothing is loaded yet: `settle` has it kept.
             handle.keep = snapshot
             return
         began_s = world.clock.monotonic()

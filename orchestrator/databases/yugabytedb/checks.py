@@ -19,7 +19,7 @@ from orchestrator.yugabyte import counters, pages, queries, versions
 
 ROWS = 1000
 _SPREAD_S = 120.0
-# Releases name it differently (versions.yaml), and a server knows only one of them.
+# Releases have it under different flags (versions.yaml).
 _AUTO_ANALYZE = ("ysql_enable_auto_analyze", "ysql_enable_auto_analyze_service")
 _BATCHES = 20
 _SESSIONS = 2

@@ -66,6 +66,7 @@ def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
     """
     if not doubts:
         return prediction
+    # Intervals were tried on runs that nothing limits: of others no more can be promised.
     chance = prediction.chance
     if chance is not None:
         chance = min(chance, MOST_CHANCE_IN_DOUBT)
@@ -83,6 +84,7 @@ def nearest_in_words(predictions: Sequence[Prediction]) -> str:
     could: list[str] = []
     for name, figure in best.figures.items():
         scope, _, metric = name.rpartition(" ")
+        # The worse end of its interval: what is within the prediction in nine cases of ten.
         bound = figure.low
         if METRICS[metric].direction == "lower":
             bound = figure.high

@@ -74,6 +74,7 @@ class Course:
             used["wal_disk_bound"] = max(caps.used_shares(asked, self.end_s).values())
         if disk.together is not None:
             used["vm_cap"] = self._machine_used(disk, disk.together)
+        # Arrivals at a rate that all are served limit themselves; without one this is 0.
         used["load_bound"] = self.throughput_per_s / self.rate_per_s
         limit, share = max(used.items(), key=itemgetter(1))
         if share < FULL:
@@ -82,6 +83,7 @@ class Course:
 
     def _machine_used(self, disk: SimulatedDisk, together: Limits) -> float:
         """The most that a machine's limits were used, by the disks of data and of log together."""
+        # Both disks pass the machine's own limits, so their shares of these add up.
         caps = DiskCaps(replace(disk, limits=together), self.lapse)
         most = 0.0
         for data, log in zip(self.asked.data, self.asked.logs, strict=True):

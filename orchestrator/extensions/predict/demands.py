@@ -66,7 +66,7 @@ def model(
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
     last = systems[-1]
-    # Of two probes the one that says less: the other may have queued for something else too.
+    # Of two probes the one that says less is believed.
     transaction_delays_s = []
     sync_delays_s = []
     for probe, system in zip(probes, systems, strict=True):
