@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases import existing, postgresql
-from orchestrator.databases.existing import declaration
+from orchestrator.databases.existing import client_reach, declaration
+from orchestrator.databases.postgresql import containers
 from orchestrator.databases.yugabytedb import nodes as yugabytedb
 from orchestrator.databases.yugabytedb import settings
 from orchestrator.errors import TierbenchError
@@ -70,7 +70,7 @@ def specs() -> Mapping[str, ContainerSpec]:
     declared = declaration.read(
         ClusterSpec("existing", 1, 1, D8S, existing={"hosts": "db.example"})
     )[0]
-    list(existing._not_from_client(declared, fake_world(platform=far)))
+    list(client_reach.not_from_client(declared, fake_world(platform=far)))
     made = {
         name.removeprefix("tierbench-"): spec
         for name, spec in (platform.specs | far.specs).items()
@@ -87,7 +87,7 @@ def specs() -> Mapping[str, ContainerSpec]:
         "client": made["client"],
         "link": platform.specs["node-1-link"],
         "reach": made["reach"],
-        "postgresql": postgresql.container_specs(
+        "postgresql": containers.container_specs(
             two, [DISK] * 2, NETWORK, "image", "s3cret"
         )[1],
         "hdfs": hdfs.name_node(two, DISK, NETWORK, "image"),

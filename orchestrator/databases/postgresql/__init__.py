@@ -6,8 +6,7 @@ them, has flushed it (`ANY n/2` of their standbys). No commit waits for the othe
 never changes its role; nothing fails over, and a node that dies ends the run."""
 
 import re
-import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,28 +18,21 @@ from orchestrator.databases.common import (
     node_lifecycle,
     wal_places,
 )
-from orchestrator.databases.postgresql import queries, settings
-from orchestrator.errors import NodeError, RunError, UnavailableError
+from orchestrator.databases.postgresql import containers, queries, settings
+from orchestrator.errors import RunError
 from orchestrator.facts import DatabaseFacts
 from orchestrator.model import Cluster, ClusterSpec, Endpoint, Node, Volume
 from orchestrator.parts import Database, DatabaseAbilities, RebuiltNodes, SessionLimit
 from orchestrator.platforms import own_images
-from orchestrator.powers import ContainerSpec, Network, World
+from orchestrator.powers import Network, World
 from orchestrator.system import at_once, clock, sql
 
-_START_DEADLINE_S = 300.0
-_PASSWORDS_S = _START_DEADLINE_S - 10.0  # then the node itself says what was wrong
 _STOP_DEADLINE_S = 180.0
 _WARM_S = 600.0
 _QUERY_S = 60.0
 _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
 _STREAMS = 3  # of reads per node: enough to keep a disk with latency busy
-_WAL_DISK = (
-    "/wal"  # where the image's `node` expects the disk of the WAL, if there is one
-)
-_DATA = "/data/pgdata"
-PG_WAL = f"{_DATA}/pg_wal"
 _SHUT_DOWN = "database system is shut down"
 # `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
 # `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
@@ -94,10 +86,12 @@ class PostgreSQL(Database):
         image = own_images.need(world.root, "postgres", world.platform)
         asked = settings.own(spec)
         if asked:
-            refused = settings.refused_by_server(_verified(image, asked, world))
+            refused = settings.refused_by_server(
+                containers.verified(image, asked, world)
+            )
             cluster_checks.require_none(refused, "PostgreSQL")
         if spec.port is not None:
-            _raise_if_taken(spec.port)
+            containers.raise_if_taken(spec.port)
 
     def session_limit(self, spec: ClusterSpec, world: World) -> SessionLimit | None:
         """How many sessions the primary takes, which alone takes SQL.
@@ -128,11 +122,13 @@ class PostgreSQL(Database):
         one consistent state; NodeError if that fails. Kills servers on other disks, and all servers
         after an error."""
         if spec.port is not None:
-            _raise_if_taken(spec.port)
+            containers.raise_if_taken(spec.port)
         password = container_nodes.new_password()
         standby_password = container_nodes.new_password()
         image = self.image(spec, world)
-        plans = container_specs(spec, volumes, network, image, standby_password)
+        plans = containers.container_specs(
+            spec, volumes, network, image, standby_password
+        )
         names = [plan.name for plan in plans]
         with ExitStack() as up:
             started = [up.enter_context(world.platform.running(plans[0]))]
@@ -142,13 +138,15 @@ class PostgreSQL(Database):
                 names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world
             ):
                 # Before standbys start: each signs in with its password to copy the primary.
-                _set_passwords(names[0], password, standby_password, world)
+                containers.set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
-                version = self._await_ready(endpoint, names, world, _START_DEADLINE_S)
+                version = self._await_ready(
+                    endpoint, names, world, containers.START_DEADLINE_S
+                )
                 described = container_nodes.node_records(plans, volumes, started, world)
                 nodes = tuple(described)
-                wal_places.wal_devices(nodes, PG_WAL, world)
+                wal_places.wal_devices(nodes, containers.PG_WAL, world)
                 # Loaders need not collect statistics: `settle` does, when it freezes all rows.
                 yield Cluster(
                     self.name,
@@ -187,7 +185,7 @@ class PostgreSQL(Database):
     def start_anew(self, node: Node, cluster: Cluster, world: World) -> Node:
         (plan,) = [plan for plan in cluster.handle if plan.name == node.container]
         return node_lifecycle.started_anew(
-            node, plan, (_DATA, f"{_WAL_DISK}/pg_wal"), world
+            node, plan, (containers.DATA, f"{containers.WAL_DISK}/pg_wal"), world
         )
 
     def await_rebuilt(self, cluster: Cluster, world: World, deadline_s: float) -> None:
@@ -244,7 +242,7 @@ class PostgreSQL(Database):
         # The server counts checkpoints, but only its log has when each was complete.
         log = world.platform.container(name).logs()
         facts = replace(facts, checkpoints_s=checkpoints_s(log))
-        on_disks = wal_places.wal_devices(cluster.nodes, PG_WAL, world)
+        on_disks = wal_places.wal_devices(cluster.nodes, containers.PG_WAL, world)
         if on_disks:
             return replace(facts, more={**facts.more, "wal_devices": on_disks})
         return facts
@@ -282,74 +280,6 @@ class PostgreSQL(Database):
             yield session
 
 
-def _raise_if_taken(port: int) -> None:
-    with socket.socket() as probe:
-        # Else a port that was in use a minute ago (TIME_WAIT) would seem taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise UnavailableError(
-                f"port {port} on 127.0.0.1 is taken ({error.strerror})",
-                advice=(
-                    "free it, or choose another `port` in the profile. Without `port` "
-                    "any free one is used. `tierbench clean` removes what an earlier "
-                    "campaign left"
-                ),
-            ) from error
-
-
-# ------------------------------------------------------------------ nodes as containers
-
-
-def container_specs(
-    spec: ClusterSpec,
-    volumes: Sequence[Volume],
-    network: Network,
-    image: str,
-    standby_secret: str,
-) -> tuple[ContainerSpec, ...]:
-    """The containers of a cluster: node 1 is the primary, the others stream from it."""
-    options = settings.options(settings.applied(spec))
-    names = settings.synchronous_standby_names(spec)
-    quorum = settings.options({"synchronous_standby_names": names})
-    address = network.addresses[0]
-    # Parallel workers of a query meet here; it counts against the memory limit.
-    shared_bytes = max(64 * 2**20, spec.size.memory_bytes // 4)
-
-    def started(number: int, command: tuple[str, ...]) -> ContainerSpec:
-        volume = volumes[number - 1]
-        node = container_nodes.container_of_node(
-            spec, number, volume, network, image, command, ["/data", _WAL_DISK]
-        )
-        return replace(node, shared_memory_bytes=shared_bytes)
-
-    primary = started(1, ("primary", *options, *quorum))
-    plans = [replace(primary, ports={settings.PORT: spec.port})]
-    for number in range(2, len(volumes) + 1):
-        standby = started(number, ("standby", address, settings.slot(number), *options))
-        plans.append(replace(standby, environment={"PGPASSWORD": standby_secret}))
-    return tuple(plans)
-
-
-def _set_passwords(
-    primary: str, password: str, standby_password: str, world: World
-) -> None:
-    """Sets the passwords of client and standbys once the primary can. NodeError if it dies."""
-    env = {"BENCH_PASSWORD": password, "STANDBY_PASSWORD": standby_password}
-    try:
-        first = world.platform.container(primary)
-        argv = ("node", "passwords", f"{_PASSWORDS_S:.0f}")
-        done = first.exec(argv, timeout_s=_START_DEADLINE_S, env=env, watch=(first,))
-    except RunError:
-        node_lifecycle.raise_if_dead((primary,), world)
-        raise
-    if done.exit_code != 0:
-        raise NodeError(
-            f"{primary} could not set its passwords", evidence=done.err[-2000:]
-        )
-
-
 def checkpoints_s(log: str) -> tuple[float, ...] | None:
     """When each checkpoint was complete, in Unix seconds. None if the log has none."""
     # Each run begins with one. A log without any could not be read, or its settings leave them out.
@@ -375,21 +305,3 @@ def _read_extents(node: Node, extents: Sequence[queries.Extent], world: World) -
     raise RunError(
         f"filling the cache of {container.name} failed", evidence=done.err[-2000:]
     )
-
-
-def _verified(image: str, asked: Mapping[str, str], world: World) -> str:
-    """Asks the server in the image about settings: a line of output for each that it refuses."""
-    plan = ContainerSpec(
-        f"{world.scope}-verify-settings",
-        image,
-        ("idle",),
-        "database",
-        init=True,
-        stop_timeout_s=1,
-    )
-    pairs = [f"{name}={value}" for name, value in asked.items()]
-    with world.platform.running(plan) as idle:
-        done = idle.exec(("node", "verify", *pairs), timeout_s=60)
-    if done.exit_code != 0:
-        raise RunError(f"{image} could not verify settings", evidence=done.err[-2000:])
-    return done.out

@@ -84,7 +84,7 @@ def nearest_in_words(predictions: Sequence[Prediction]) -> str:
     could: list[str] = []
     for name, figure in best.figures.items():
         scope, _, metric = name.rpartition(" ")
-        # The worse end of its interval: what is within the prediction in nine cases of ten.
+        # The worse end of its interval, so that all of it meets the clause.
         bound = figure.low
         if METRICS[metric].direction == "lower":
             bound = figure.high

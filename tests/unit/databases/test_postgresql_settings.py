@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.databases.postgresql import (
     PostgreSQL,
-    container_specs,
     queries,
     settings,
 )
+from orchestrator.databases.postgresql.containers import container_specs
 from orchestrator.databases.postgresql.queries import Extent
 from orchestrator.databases.postgresql.settings import checkpoint_interval_s
 from orchestrator.errors import UsageError

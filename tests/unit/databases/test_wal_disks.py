@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.databases import postgresql
 from orchestrator.databases.common import wal_places
+from orchestrator.databases.postgresql import containers
 from orchestrator.databases.yugabytedb import flags, flags_in_force, nodes, settings
 from orchestrator.databases.yugabytedb.nodes import Unread
 from orchestrator.errors import NodeError
@@ -60,10 +60,10 @@ NODE = Node(
 
 def test_it_is_where_the_profile_says(tmp_path: Path) -> None:
     here = world(tmp_path, "/wal/pg_wal")
-    assert wal_places.wal_devices([NODE], postgresql.PG_WAL, here) == {"node-1": "sdc"}
+    assert wal_places.wal_devices([NODE], containers.PG_WAL, here) == {"node-1": "sdc"}
     assert (
         wal_places.wal_devices(
-            [replace(NODE, wal_device=None)], postgresql.PG_WAL, here
+            [replace(NODE, wal_device=None)], containers.PG_WAL, here
         )
         == {}
     )
@@ -74,12 +74,12 @@ def test_it_is_with_the_data_after_all(tmp_path: Path) -> None:
     with pytest.raises(
         NodeError, match="WAL of node-1 is at /data/pgdata/pg_wal on sdb"
     ):
-        wal_places.wal_devices([NODE], postgresql.PG_WAL, here)
+        wal_places.wal_devices([NODE], containers.PG_WAL, here)
 
 
 def test_postgresql_gets_it_mounted_where_its_image_looks() -> None:
     spec = ClusterSpec("postgresql", 2, 2, SIZE)
-    plans = postgresql.container_specs(
+    plans = containers.container_specs(
         spec, (OWN, replace(OWN, wal="")), NETWORK, "image:1", "s"
     )
     assert plans[0].mounts == (
