@@ -128,7 +128,8 @@ def test_an_observation_is_never_more_than_observed() -> None:
     sureness = observation_answer(observed(SMALL, LARGE), "", []).sureness
     assert (sureness.word, sureness.tolerance_share) == ("observed", 0.01)
     assert sureness.text == (
-        "Nothing was loaded, and no such disk was touched. Allowed: 1 % of the time at a disk's limit (`--at-cap`)."
+        "Nothing was loaded, and no such disk was touched. "
+        "Allowed: 1 % of the time at a disk's limit (`--at-cap`)."
     )
 
 
