@@ -16,6 +16,7 @@ from orchestrator.databases.common import indexes
 from orchestrator.databases.existing import (
     against_profile,
     client_reach,
+    cluster_facts,
     declaration,
     lease,
     probe,
@@ -125,7 +126,7 @@ class ExistingCluster:
         """Returns the nodes of a cluster as `running` does, and makes nothing. UnavailableError if
         it does not answer."""
         declared = _without_mistakes(spec)
-        return probe.nodes(declared, self._look(declared))
+        return cluster_facts.nodes(declared, self._look(declared))
 
     def hosts(self, spec: ClusterSpec) -> dict[str, Callable[[], None]]:
         """Each declared host, with what asks it: that raises UnavailableError if it does not
@@ -243,12 +244,14 @@ class ExistingCluster:
     def _warn_of_tablets(self, handle: _UsedCluster, world: World) -> None:
         """Warns of tables on which not every node of a YugabyteDB works."""
         declared = handle.declared
-        idle = probe.nodes_without_leaders(declared, self._connect)
+        idle = cluster_facts.nodes_without_leaders(declared, self._connect)
         if idle:
             world.progress.warn(
                 f"{', '.join(idle)} lead no tablet: the other nodes take all load"
             )
-        few_tablets = probe.few_tablets(declared, handle.observed, self._connect)
+        few_tablets = cluster_facts.few_tablets(
+            declared, handle.observed, self._connect
+        )
         if few_tablets:
             world.progress.warn(yugabytedb.few_tablets_in_words(few_tablets))
 
@@ -258,7 +261,7 @@ class ExistingCluster:
         # After the window, because another campaign in it would have been measured as ours.
         lease.Lease(handle.declared, self._connect, world).require()
         try:
-            facts = probe.facts(
+            facts = cluster_facts.facts(
                 handle.declared, handle.observed, cluster.nodes, self._connect
             )
             ended = _counted(cluster)
@@ -290,7 +293,7 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
     endpoints: list[Endpoint] = []
     for server in declared.servers:
         endpoints.append(declaration.endpoint(declared, server))
-    nodes = probe.nodes(declared, handle.observed)
+    nodes = cluster_facts.nodes(declared, handle.observed)
     # On PostgreSQL loaders need not collect statistics: `_vacuum` does.
     return Cluster(
         flavour,

@@ -42,32 +42,45 @@ def values(
             advice="leave it out for this purpose",
         )
     repository, _, tag = image.tags(settings)[0].rpartition(":")
-    placing = placing or model.Placing()
+    disk_bytes = wanted.size_bytes or spec.size.disk_bytes
+    words: dict[str, Any] = {
+        "repository": repository,
+        "tag": tag,
+        "copies": spec.replication_factor,
+        "nodes": spec.nodes,
+        "size": f"{math.ceil(disk_bytes / _GIB)}Gi",
+        "storage_class": wanted.name,
+        **_resources(spec),
+        **_flags(spec, settings),
+        "tls": settings.tls,
+        **_placing(placing or model.Placing()),
+    }
+    template = strict_yaml.shipped(__package__, "helm_values.yaml")["values"]
+    content: dict[str, Any] = strict_yaml.filled(template, words)
+    return content
+
+
+def _flags(spec: model.ClusterSpec, settings: Settings) -> dict[str, dict[str, str]]:
+    """Flags of the servers: those that `yugabyted` would give, and ours, which hold."""
     yugabyted_flags = _flags_of_yugabyted(settings)
     # On by default only where `yugabyted` deploys, and the chart does not use it.
     optimizer = {}
     if settings.version.has("cost_based_optimizer"):
         optimizer = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}
-    disk_bytes = wanted.size_bytes or spec.size.disk_bytes
-    tserver_flags = flags.tserver_flags(spec, settings)
-    content: dict[str, Any] = strict_yaml.filled(
-        strict_yaml.shipped(__package__, "helm_values.yaml")["values"],
-        {
-            "repository": repository,
-            "tag": tag,
-            "copies": spec.replication_factor,
-            "nodes": spec.nodes,
-            "size": f"{math.ceil(disk_bytes / _GIB)}Gi",
-            "storage_class": wanted.name,
-            **_resources(spec),
-            "master_flags": {**yugabyted_flags, **flags.master_flags(spec, settings)},
-            "tserver_flags": {**yugabyted_flags, **optimizer, **tserver_flags},
-            "tls": settings.tls,
-            "selector": dict(placing.node_selector) or None,
-            "tolerations": [dict(taint) for taint in placing.tolerations] or None,
-        },
-    )
-    return content
+    of_tserver = flags.tserver_flags(spec, settings)
+    return {
+        "master_flags": {**yugabyted_flags, **flags.master_flags(spec, settings)},
+        "tserver_flags": {**yugabyted_flags, **optimizer, **of_tserver},
+    }
+
+
+def _placing(placing: model.Placing) -> dict[str, Any]:
+    """Where pods may run. A value that is None is left out: the chart has its own."""
+    tolerations = [dict(taint) for taint in placing.tolerations]
+    return {
+        "selector": dict(placing.node_selector) or None,
+        "tolerations": tolerations or None,
+    }
 
 
 def _flags_of_yugabyted(settings: Settings) -> dict[str, str]:

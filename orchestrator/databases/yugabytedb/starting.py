@@ -25,19 +25,18 @@ class StartedNode:
 
 @dataclass
 class RunningCluster:
-    """The handle. `begun`, `leaders`: counters and tablets when measuring began. `ulimits`: of
-    nodes' processes, as they are in force. `plans`: its containers, as they were started.
-    `unread`: what could not be read so far."""
+    """The handle of a cluster that is up."""
 
     spec: ClusterSpec
     settings: settings.Settings
-    masters: str
+    masters: str  # their addresses, for yb-admin
     readiness: Readiness
-    unread: nodes.Unread
-    begun: counters.ByNode = field(default_factory=dict)
+    unread: nodes.Unread  # what could not be read so far
+    begun: counters.ByNode = field(default_factory=dict)  # when measuring began
+    # Of nodes' processes, as they are in force.
     ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    plans: list[ContainerSpec] = field(default_factory=list)
-    leaders: Leaders | None = None
+    plans: list[ContainerSpec] = field(default_factory=list)  # as they were started
+    leaders: Leaders | None = None  # when measuring began
 
 
 def start(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.databases.existing import declaration, disks, probe
+from orchestrator.databases.existing import cluster_facts, declaration, disks, probe
 from tests import ROOT
 from tests.fake_existing import (
     POSTGRESQL,
@@ -332,13 +332,17 @@ def test_a_pooler_is_noticed_by_the_process_that_it_gives_and_by_a_flag() -> Non
         declared, _ = declaration.read(given)
         with running(managed, given) as cluster:
             observed = probe.look(declared, managed.connect)
-            facts = probe.facts(declared, observed, cluster.nodes, managed.connect)
+            facts = cluster_facts.facts(
+                declared, observed, cluster.nodes, managed.connect
+            )
     assert facts.pooler == "its tablet servers run with `enable_ysql_conn_mgr`"
     with shown(enable_ysql_conn_mgr="true") as url, shown() as other_url:
         given = spec(tservers=f"{url} {other_url} {other_url}")
         declared, _ = declaration.read(given)
         with running(managed, given) as cluster:
             observed = probe.look(declared, managed.connect)
-            mixed = probe.facts(declared, observed, cluster.nodes, managed.connect)
+            mixed = cluster_facts.facts(
+                declared, observed, cluster.nodes, managed.connect
+            )
     assert mixed.pooler == facts.pooler, "one server is enough"
     assert (facts.settings or {})["tserver.enable_ysql_conn_mgr"] == "true"
