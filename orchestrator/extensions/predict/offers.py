@@ -82,10 +82,10 @@ class Offers:
         """
         if not self._predictor.commits:
             return []
-        found = layouts.with_log_disks(
+        cheaper = layouts.with_log_disks(
             self._priced(rows), alone, self._log_rows(), self._prediction
         )
-        return list(found)
+        return list(cheaper)
 
     def _log_rows(self) -> list[layouts.Row]:
         """Single disks for a log: stripes of several are for data."""
