@@ -56,6 +56,7 @@ def least_s(profile: Profile, load: Workload) -> float:
 
 def _fastest_per_s(limits: Limits) -> float:
     """Bytes per second, in a burst too."""
+    # The least time follows from it, so that a burst counts too.
     fastest = limits.bytes_per_s or math.inf
     if limits.burst is None:
         return fastest

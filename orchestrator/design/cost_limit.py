@@ -26,6 +26,7 @@ def _hourly(things: Sequence[RentedItem]) -> float:
     """What all of them cost in an hour, as far as prices are known."""
     hourly = 0.0
     for item in things:
+        # With a limit `check` has refused what has no price, before anything was rented.
         if item.amount and item.hours:
             hourly += item.amount / item.hours
     return hourly
@@ -51,6 +52,7 @@ def check(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> None:
 def _total_in(currency: str, things: Sequence[RentedItem]) -> float:
     """UsageError if some of it has a price in another currency."""
     sums = total(things)
+    # A limit has its currency in capitals; a profile may write it otherwise.
     others = [name for name in sums if name.upper() != currency]
     if others:
         raise _other_currency(currency, others)

@@ -64,6 +64,7 @@ def _rented_disks(profile: Profile, hours: float) -> Iterator[RentedItem]:
     if tier.wal is None:
         yield RentedItem(name, disks, hours, tier.price)
         return
+    # The disk of the log may be a cheaper one, with a price of its own.
     logs = len(node_disks.log_disks(tier))
     yield RentedItem(name, disks - logs, hours, tier.price)
     yield RentedItem(f"WAL's {name}", logs, hours, tier.wal.price)
@@ -89,8 +90,10 @@ def _disks(profile: Profile) -> int:
     nodes = profile.cluster.nodes
     if profile.cluster.database == EXISTING:
         return nodes
+    # A tier with one `path` names no disks to count, and all nodes share that one.
     if disk.storage_class is None:
         return max(1, node_disks.count(profile.tier))
+    # Each run loads its own data, so nothing stands beside its volumes.
     if disk.snapshots and disk.snapshots.way == "none":
         return nodes
     # Volumes of a run stand beside those from which they were copied.
@@ -128,6 +131,7 @@ def total(things: Sequence[RentedItem]) -> dict[str, float]:
     """Currency → the sum of what is known."""
     sums: dict[str, float] = {}
     for item in things:
+        # Sums of unlike currencies are never added.
         if item.price is not None and item.amount is not None:
             currency = item.price.currency
             sums[currency] = sums.get(currency, 0.0) + item.amount

@@ -81,6 +81,7 @@ def planned(options: Mapping[str, int | float | str]) -> tuple[MatrixCell, ...]:
     Each line is a product: `random read 0,100 block 4KiB,1MiB depth 1,8,32 threads 1`.
     ValueError with every line that is not.
     """
+    # Two lines may have a cell in common, which is measured once.
     cells: dict[MatrixCell, None] = {}
     mistakes: list[str] = []
     for written in str(options.get("cells", "")).splitlines():

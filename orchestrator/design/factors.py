@@ -102,6 +102,7 @@ def _size_read(text: str) -> DataSize:
 
 def size_asked(value: Varied) -> DataSize:
     """The size that a value of `data` asks for."""
+    # No unit of bytes ends in x, so these are times what memory holds.
     return DataSize(value.value, value.number or 0.0, value.value.endswith("x"))
 
 
@@ -201,6 +202,7 @@ def parse(text: str | None, question: Question = "factor") -> tuple[Varied, ...]
             raise ValueError(_NO_VALUES)
     except ValueError as error:
         raise _no_values_in(text, question, str(error)) from error
+    # Words have no order but the one in which they were given.
     if any(value.number is None for value in values):
         return tuple(values)
     return tuple(sorted(values, key=_rising))
@@ -244,6 +246,7 @@ def _values(factor: str, text: str, question: Question) -> list[Varied]:
     for word in words:
         number = read(word)
         plain = word
+        # `in_words` adds the unit again.
         if factor == RATE_OPTION:
             plain = word.removesuffix("/s")
         values.append(Varied("", factor, plain, number, question))
@@ -289,6 +292,7 @@ def parse_latency_at(text: str) -> tuple[float, bool]:
     # `0.7` is a share to some and a rate to others, and the answers are far apart.
     if not has_unit and 0 < value < 1:
         raise _share_or_rate(text, value * 100, words)
+    # At its capacity or above a queue grows without end, and its latency with it.
     if is_share and (value >= 100 or words.endswith("/s%")):
         raise _neither_share_nor_rate(text)
     if not value:
@@ -378,6 +382,7 @@ def at_loads(
             share_pct = number
     if not loads:
         return tuple(workloads), None
+    # All loads of a sweep are of one factor, so the first stands for all.
     raise_all(list(_misfits_of_load(workloads, loads[0])))
     # The rate follows from capacities that are not known yet, so workloads stay as they are.
     if share_pct is not None:

@@ -66,6 +66,7 @@ def mean_s(table: Quantiles) -> float:
 def nearest_rank(histogram: Mapping[Value, int], share: float) -> Value:
     """The smallest value, or class, that at least this share of all counted does not exceed."""
     values = sorted(histogram)
+    # Ranks rise with the values, so the first that reaches the share is found by halves.
     ranks = list(itertools.accumulate(histogram[value] for value in values))
     return values[bisect_left(ranks, math.ceil(share * ranks[-1]))]
 

@@ -96,6 +96,7 @@ def of_nodes(tier: Tier, nodes: int, machines: Sequence[str] = ()) -> Tier:
     """The tier with a disk for each node, on its machine if named. UsageError if one has none."""
     disk = tier.disk
     if isinstance(disk, ClassVolumes) and disk.storage_class:
+        # Volumes are made when they are needed, so no profile names one for each node.
         wanted = replace(disk.storage_class, nodes=nodes)
         return replace(tier, disk=replace(disk, storage_class=wanted))
     if not disk.of_nodes:

@@ -87,6 +87,7 @@ class Model:
     @classmethod
     def of_node(cls, node: Node) -> Self:
         """The model that is noted among the sources of a node whose database does nothing."""
+        # As `__str__` has written it.
         iops, latency_s = node.sources[DRY].split(" IOPS, ")
         return cls(float(iops), float(latency_s.removesuffix(" s")))
 
@@ -95,4 +96,5 @@ class Model:
 
     def transaction_s(self, threads: int, ios: float) -> float:
         """Mean seconds of a transaction of `ios` I/Os: one by one, or queued at the cap."""
+        # In the steady state all threads wait in one queue (Little's law): threads × I/Os / IOPS.
         return _CPU_S + max(ios * self.latency_s, threads * ios / self.iops)

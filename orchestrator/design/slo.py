@@ -102,6 +102,7 @@ def _check_sign(metric: str, sign: str) -> None:
     right = ">"
     if limited.direction == "lower":
         right = "<"
+    # `<=` is taken for `<`, and `>=` for `>`.
     if sign.startswith(right):
         return
     kind = "a rate"
@@ -117,6 +118,7 @@ def _limit(metric: str, unit: str, text: str) -> float:
         return parse_seconds(text)
     if unit == "%":
         match = _PERCENT.match(text)
+        # No share of failures is above 100 %, so such a limit would limit nothing.
         if match is None or float(match[1]) > 100:
             raise ValueError(f"expected a percentage, such as 0.1 %, got {text!r}")
         return float(match[1])
@@ -124,6 +126,7 @@ def _limit(metric: str, unit: str, text: str) -> float:
     per = "/s"
     if metric == "nopm":
         per = "/min"
+    # NOPM counts minutes and other rates seconds: the wrong unit is off by 60 times.
     if match is None or match[2] not in (None, per):
         raise ValueError(f"expected a number of {per}, such as 25000, got {text!r}")
     return float(match[1].replace("_", ""))
@@ -211,6 +214,7 @@ def _slo_of(
 
 def text_of(workloads: Sequence[Workload]) -> str:
     """The text that gives each workload the SLO it has; empty if none has any."""
+    # A dict, because a set would not keep the order in which clauses were given.
     clauses: dict[Objective, None] = {}
     for load in workloads:
         clauses |= dict.fromkeys(load.slo)
@@ -229,6 +233,7 @@ def text_of(workloads: Sequence[Workload]) -> str:
 
 def fits(objective: Objective, workload: Workload) -> bool:
     """Whether a workload has that metric: only TPC-C-derived ones have types and NOPM."""
+    # A disk that is measured alone has no transactions, and so no metric of them.
     if workload.database == "none":
         return False
     typed = objective.metric == "nopm" or objective.scope != "all"

@@ -20,6 +20,7 @@ def as_used(profile: Profile, workload: Workload) -> Profile:
     """
     if workload.database is None:
         return _at_value(profile, workload)
+    # Copies and further nodes would do nothing: fio asks one disk directly.
     alone = replace(profile.cluster, nodes=1, replication_factor=1, clients=1)
     cluster = replace(alone, database=workload.database, network_bytes_per_s=None)
     return replace(profile, cluster=cluster)

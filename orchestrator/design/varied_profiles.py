@@ -87,6 +87,7 @@ def misfit(
             if reason:
                 return reason
         return ""
+    # Values are in rising order, so the last is the most.
     most = values[-1].count
     # Each copy is on a node of its own.
     if factor == factors.COPIES and most > nodes:

@@ -77,6 +77,7 @@ class AskedRow:
 
     @property
     def price_rows(self) -> tuple[PriceRow, ...]:
+        # A fixed size has a price of its own; a type sold by GiB has one for all.
         if self.size and self.size.prices:
             return self.size.prices
         return self.kind.prices

@@ -57,6 +57,7 @@ def _provisioned(
     name: str, usage: str, rule: Provisioned, prices: Mapping[str, float]
 ) -> dict[str, Any]:
     """What IOPS and throughput above the included ones cost; None where a price is missing."""
+    # What is included is free: only above it the price begins.
     starts = {usage: rule.iops.included or 0}
     if name == "io2":  # whose price falls in steps
         starts = _METERS["io2_steps"]
@@ -106,6 +107,7 @@ def _prices(
 
 def _is_meant(row: Mapping[str, str], currency: str) -> bool:
     """Disks, and machines with Linux alone, paid as used, in a region."""
+    # A region's file also has reservations, and Local Zones with prices of their own.
     if row["TermType"] != "OnDemand" or row["Location Type"] != "AWS Region":
         return False
     if row["Currency"] != currency:

@@ -38,6 +38,7 @@ Meters = Mapping[Meter, Steps]
 def questions(region: str, currency: str, catalog: Catalog) -> Iterator[dict[str, str]]:
     """The parameters of one request for each kind of disk, and for each virtual machine."""
     for wanted in _wanted(catalog):
+        # The service wants texts in quotes, the currency as well.
         place = f"armRegionName eq '{region}' and priceType eq 'Consumption'"
         yield {
             "currencyCode": f"'{currency}'",
@@ -108,6 +109,7 @@ def _provisioned(meters: Meters, product: str, sku: str) -> Components:
         by_component[component] = steps
     priced: Components = {}
     for component, steps in by_component.items():
+        # These meters count hours, and prices of the catalog are of a month.
         monthly = {start: _monthly(price) for start, price in steps.items()}
         if component == "per_gib":
             priced[component] = monthly[0.0]
@@ -132,6 +134,7 @@ def _priced_steps(steps: Steps) -> list[dict[str, float]]:
 
 def _machine_price(meters: Meters, vm: str) -> Steps | None:
     """The price of the machine with Linux; None unless there is exactly one."""
+    # `Standard_D8s_v5` is sold as the meter `D8s v5`.
     meter_name = vm.removeprefix("Standard_").replace("_", " ")
     linux_prices: list[Steps] = []
     for meter, steps in meters.items():
@@ -160,8 +163,10 @@ def _meters(items: Iterable[Item]) -> dict[Meter, Steps]:
         )
         start = float(item.get("tierMinimumUnits") or 0.0)
         meters.setdefault(meter, {}).setdefault(start, float(item["retailPrice"]))
+    # `PriceRow` takes steps only as they rise.
     return {meter: dict(sorted(steps.items())) for meter, steps in meters.items()}
 
 
 def _effective_from(item: Item) -> str:
+    # All dates have one form and are of UTC, so their texts sort as their times do.
     return str(item["effectiveStartDate"])

@@ -75,6 +75,7 @@ def _storage_class(
     asked = row.asked
     if asked.enforcement.kind != "storage-class":
         return None
+    # A class that the user names is there already: only the claims' size is ours.
     if asked.storage_class:
         return ClassWanted(asked.storage_class, size_bytes=size_bytes)
     options: list[str] = []
@@ -107,6 +108,7 @@ def _bought(row: AskedRow) -> tuple[int | None, Limits]:
 def _limits_of_size(asked: Reference, size: SizeRow) -> Limits:
     limits = size.limits
     if asked.performance_plus and size.performance_plus:
+        # The catalog has no limits of performance plus together with burst: none is claimed.
         plus = size.performance_plus
         limits = replace(
             limits, iops=plus.iops, bytes_per_s=plus.bytes_per_s, burst=None

@@ -92,6 +92,7 @@ def _bought(
     bought: list[Purchase] = []
     for keys in points(catalog, size_bytes, needs):
         full_name, kind, _ = catalog.find(keys["type"])
+        # A machine takes only the disks of its own provider.
         if host.name and provider_of(host.name) != provider_of(full_name):
             continue
         with suppress(UsageError):  # not sold so
@@ -125,6 +126,7 @@ def _purchase(
 
 
 def _lacks(tier: Tier, passed: Limits, host: _Host) -> str:
+    # No cap at all means that the catalog has no figures, and not that nothing is limited.
     if host.size and passed == Limits():
         return f"what {host.name} lets through to it is not known"
     if not tier.limits.iops or not tier.limits.bytes_per_s:
@@ -144,6 +146,7 @@ def _no_price_in(region: str, anywhere: Sequence[Purchase]) -> UsageError:
 
 
 def _monthly(purchase: Purchase) -> float:
+    # Nobody can say that it is cheap, so it stands behind all that have a price.
     if purchase.tier.price is None:
         return math.inf
     return purchase.tier.price.monthly
@@ -187,6 +190,7 @@ def _parameters(
         rule = row.kind.provisioned
         yield from _provisioned(rule, needed_bytes, least_bytes, needs)
     else:
+        # Limits follow from the size here, so more performance is had by a larger disk alone.
         gib = _gib(max(needed_bytes, least_bytes))
         for step in STEPS:
             yield {"size": f"{step * gib}GiB"}
@@ -230,12 +234,14 @@ def _provisioned(
     bought: list[dict[str, Any]] = []
     for point in _wanted(rule, needs):
         keys = _sold(rule, point, needed_bytes, least_bytes)
+        # The rules raise low points to the same least purchase, which is looked at once.
         if keys not in bought:
             bought.append(keys)
     return bought
 
 
 def _wanted(rule: Provisioned, needs: Sequence[float]) -> Iterator[_BuyablePoint]:
+    # What comes free is the cheapest start; without it, the least that is sold.
     iops = rule.iops.included or rule.iops.min
     rate = rule.throughput.included or rule.throughput.min or 0
     for step in STEPS:
@@ -258,6 +264,7 @@ def _needed(rule: Provisioned, needs: Sequence[float]) -> _BuyablePoint:
         needed_iops = max(needed_iops, 0.0)
     rounded = _IOPS_STEP * math.ceil(needed_iops / _IOPS_STEP)
     iops = min(rule.iops.max, max(rule.iops.min, rounded))
+    # Rounded up: a purchase just below the need would be found too slow.
     unit_bytes = UNIT_BYTES[rule.throughput.unit]
     return _BuyablePoint(1, iops, math.ceil(needed_bytes_per_s / unit_bytes))
 

@@ -102,6 +102,7 @@ def _mistakes(row: AskedRow, keys: Mapping[str, object]) -> list[Refusal]:
 def _burst_conflicts(row: AskedRow) -> Iterator[Refusal]:
     """A burst, or performance plus, that was asked for and the row does not offer."""
     asked = row.asked
+    # Any other value says how full the bucket is, and so asks for one.
     wants_credit = asked.burst not in (None, "off", "on-demand")
     model = _burst_model(row)
     if asked.burst == "on-demand" and model != "on-demand":

@@ -81,6 +81,7 @@ def effective(
     """
     if vm.max_disks is not None and disks > vm.max_disks:
         raise _too_many_disks(vm_name, vm.max_disks, disks)
+    # The last disk is that of the node's log; both lead through the same machine.
     if other:
         bought = together(chosen, disks - 1).plus(other)
     else:
@@ -175,6 +176,7 @@ def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
             durations_s.append(rate.duration_s)
     if not durations_s:
         return None
+    # A machine's bucket begins empty, as that of a disk of which nothing else is said.
     start_pct = 0.0
     if tier.limits.burst:
         start_pct = tier.limits.burst.start_pct
@@ -186,6 +188,7 @@ def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
 def through(vm: VmSize, disk_type: str | None, disks: int) -> Limits:
     """Returns the VM's caps; no limits for a type without figures, because unknown is not zero."""
     type_name = (disk_type or "").partition("/")[2]
+    # Azure and AWS cap all disks of a machine together, Google each type by itself.
     caps = vm.uncached or vm.by_type.get(type_name)
     if caps:
         return caps.limits(disks)
@@ -213,6 +216,7 @@ def _rate_of(burst: Burst | None) -> _Peak | None:
 
 def _burst(base: Cap, disks: _Peak | None, vm: _Peak | None) -> Cap:
     """The lower of both peaks, held until the first bucket that it drains is empty."""
+    # A burst of one quantity alone, as of IOPS, leaves the other at its base.
     disk_value = base.disks
     if disks and disks.value:
         disk_value = disks.value
@@ -230,6 +234,7 @@ def _drained_after(
     base: int | None, peak: _Peak | None, value: int | None
 ) -> Iterator[float]:
     """Seconds for which a full bucket lets `value` through; none if it is not drained."""
+    # A burst that is billed by use has no bucket, and so never ends.
     if not peak or not peak.value or not math.isfinite(peak.duration_s):
         return
     # At its base rate a bucket stays as full as it is.

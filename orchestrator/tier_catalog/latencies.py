@@ -46,6 +46,7 @@ def notes(latency: Latencies) -> Iterator[str]:
         elif latency.measured(way):
             basis = f"as measured by {latency.measured(way)}"
         if basis:
+            # Reads and writes that rest on the same are told in one sentence.
             ways_by_basis.setdefault(basis, []).append(way)
     for basis, ways in ways_by_basis.items():
         yield f"Emulated {units.listed(ways)} latency: {basis}."

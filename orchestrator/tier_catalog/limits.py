@@ -96,6 +96,7 @@ def provisioned(rule: Provisioned, iops: int, rate: float | None) -> Limits:
         most = given.max * unit_bytes
         return Limits(iops, round(min(most, io1_bytes_per_s(iops))))
     if given.follows:
+        # AWS io2, for one, gives 0.256 MiB/s with each IOPS, and sells no throughput apart.
         rate = min(given.max, (given.max_per_iops or 0) * iops)
     if rate is None:
         return Limits(iops)
@@ -125,6 +126,7 @@ def bucket(base: float, peak: float, duration_s: float) -> float:
 
 def next_size(kind: DiskType, size_bytes: int) -> str | None:
     """The smallest fixed size that holds `size_bytes`, as capacity is billed rounded up."""
+    # Instance stores have no size in the catalog, so nobody knows what they hold.
     fitting: list[tuple[int, str]] = []
     for name, row in (kind.sizes or {}).items():
         if row.size_bytes is not None and row.size_bytes >= size_bytes:
@@ -151,6 +153,7 @@ def refusals(
         return
     why = f"cannot be set: the limits of {name} follow from its size"
     if kind.sizes:
+        # A size that only chose the fixed one is taken out before (`choosing._row`).
         why = f"cannot be set: {name} has fixed limits"
         if size_bytes is not None:
             yield "size", why
@@ -186,6 +189,7 @@ def _size(
             "size",
             f"is missing: say how large the {name} is: 1TiB, in a command size=1TiB",
         )
+    # Held as billed: 3.5 GiB are sold as 4, and so meet a least of 4 GiB.
     elif span and not span.min_bytes <= whole_gib(size_bytes) * GIB <= span.max_bytes:
         low = units.format_bytes(span.min_bytes)
         high = units.format_bytes(span.max_bytes)
@@ -239,6 +243,7 @@ def _throughput(
     # In the vendor's unit, as its own page has the rule.
     asked = bytes_per_s / UNIT_BYTES[unit]
     high = given.max
+    # Without IOPS, which is a mistake of its own, no ratio can be applied.
     if iops is not None:
         high = max_throughput(given, iops)
     if asked > high:

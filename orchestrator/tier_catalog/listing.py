@@ -122,6 +122,7 @@ def vms(
 
 def _vms(catalog: Catalog) -> Iterator[VmRow]:
     for name, vm in catalog.vms.items():
+        # The first price is of the catalog's usual region.
         price = next(iter(vm.prices), None)
         if vm.uncached:
             limits = vm.uncached.limits(vm.max_disks)
@@ -210,6 +211,7 @@ def _bounds(full_name: str, kind: DiskType, catalog: Catalog) -> _BuyableBounds:
         base = limits_of.linear(rule, 0)
         least = Limits(base.total_iops or None, base.bytes_per_s or None)
         return _BuyableBounds(span, least, _most(full_name, rule, catalog))
+    # Limits never fall as the size rises, so the ends of both are the same.
     least = _limits_of_size(kind, rule.size.min_bytes)
     most = _limits_of_size(kind, rule.size.max_bytes)
     return _BuyableBounds(span, least, most)

@@ -40,6 +40,7 @@ def with_prices(catalog: Catalog, lists: Mapping[str, str]) -> Catalog:
     types = {
         name: _priced(name, kind, price_by_row) for name, kind in catalog.types.items()
     }
+    # The list's price is the only one of its row: `pick` would else take another region's.
     vms = dict(catalog.vms)
     for name in vms:
         if name in price_by_row:
@@ -55,6 +56,7 @@ def _read(where: str, text: str, catalog: Catalog) -> dict[str, PriceRow]:
         "as_of": price_list.as_of,
         "verified": price_list.verified,
     }
+    # A row of prices cites its source by name, and a list has one for all its rows.
     sources = {_CITED: source}
     common = {
         "currency": price_list.currency,
@@ -115,6 +117,7 @@ def format_list(
         "region": region,
         "as_of": as_of,
         "source": source,
+        # Read at the provider's own service, so no copy lies between.
         "verified": True,
         "prices": rows,
     }

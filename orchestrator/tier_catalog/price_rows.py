@@ -90,12 +90,14 @@ class PriceRow(Strict):
     @field_validator("per_iops", "per_throughput")
     @classmethod
     def _rising(cls, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        # Otherwise a part of the quantity would be priced twice, or not at all.
         if any(low.above >= high.above for low, high in pairwise(steps)):
             raise ValueError("the steps must rise by `above`")
         return steps
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # MB/s and MiB/s are 5 % apart, and so would be the price.
         if self.per_throughput and self.unit is None:
             raise ValueError("`per_throughput` needs `unit`")
         return self

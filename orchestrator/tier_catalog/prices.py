@@ -35,6 +35,7 @@ def monthly(
     unit_bytes = 1
     if row.unit:
         unit_bytes = UNIT_BYTES[row.unit]
+    # In the order of `_components`, each of which has its quantity here.
     quantities = (
         1,
         HOURS_PER_MONTH,
@@ -81,6 +82,7 @@ def _components(row: PriceRow) -> tuple[_Component, ...]:
 
 
 def _flat(price: float | None) -> Sequence[Step]:
+    # Not billed; an unknown price stays a step, so that no sum leaves it out.
     if price == 0:
         return ()
     return (Step(price=price),)
@@ -149,6 +151,7 @@ def read_on(as_of: str) -> date | None:
     year, month, day = match.groups()
     try:
         return date(int(year), int(month or 1), int(day or 1))
+    # The digits may be of no day, as in 2026-02-31.
     except ValueError:
         return None
 
@@ -178,6 +181,7 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     """Each step prices what lies between its `above` and the next one's."""
     if not steps:
         return 0.0
+    # It is billed, and nobody said how much of it: the cost is unknown, and not zero.
     if quantity is None:
         return None
     tops = [step.above for step in steps[1:]]
@@ -186,6 +190,7 @@ def _stepped(steps: Sequence[Step], quantity: float | None) -> float | None:
     for step, top in zip(steps, tops, strict=True):
         # As of a tax: each part of the quantity has the price of its own step.
         inside = min(quantity, top) - step.above
+        # Steps rise, so all later ones begin above the quantity too.
         if inside <= 0:
             break
         if step.price is None:

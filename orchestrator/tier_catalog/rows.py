@@ -203,6 +203,7 @@ class VmSize(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # With both, nobody could tell which cap holds for a type.
         if (self.uncached is None) == (not self.by_type):
             raise ValueError("a VM size has either `uncached` or `by_type`")
         return self

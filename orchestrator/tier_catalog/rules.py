@@ -47,6 +47,7 @@ class ThroughputRule(Strict):
     min: Amount | None = None
     included: Amount | None = None
     max_per_iops: Amount | None = None
+    # `per-iops` is `max_per_iops` × IOPS, as of AWS io2; io1 has two bands of its own.
     follows: Literal["per-iops", "aws-io1"] | None = None
 
 

@@ -41,6 +41,7 @@ def of(
         # Azure's driver caches reads on the host by default, and a cache is not the disk.
         **driver["fixed"],
         **dict(_provisioned(driver, kind, limits)),
+        # Kubernetes takes parameters as texts alone, so this is no truth value of YAML.
         **dict.fromkeys(options, "true"),
         driver["file_system"]: FILE_SYSTEM,
     }
