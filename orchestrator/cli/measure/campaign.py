@@ -62,6 +62,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     room.require(request.results, app.cache)
     most_s = cost_limit.affordable_s(plan, request.max_cost)
     with (
+        # Outermost, because it is the removal at the end of `at_work` that finds something left.
         _reported(app, begun_since_now(request.results), request.max_cost),
         app.at_work(plan.platform, plan.placing, most_s) as world,
     ):
@@ -89,8 +90,10 @@ def _reported(
         yield
     except TimeIsUp as end:
         folder = begun()
+        # There is a limit of time only with --max-cost, so it is no None here.
         ended = _cost_reached(str(max_cost), folder)
         _conclude_with(Note("campaign cost", ended.what), folder, app)
+        # TimeIsUp is a KeyboardInterrupt, which would end the program as Ctrl-C does.
         raise ended from end
     except LeftBehindError as left:
         # What had gone wrong before, which the error of the removal hides.
@@ -131,6 +134,7 @@ def _conclude_with(note: Note, folder: Path | None, app: App) -> None:
     if folder is None:
         return
     try:
+        # The stored plan, because it may have grown since the campaign began.
         plan = store.load(folder).plan
         store.save_plan(folder, replace(plan, notes=(*plan.notes, note)))
         concluding.conclude(folder, None, app.cache)
@@ -146,6 +150,7 @@ def begun_since_now(results: Path) -> Callable[[], Path | None]:
     def newest() -> Path | None:
         folder = campaign_folders.newest(results)
         if folder:
+            # `latest` is a link of the same name before and after; only what it points to differs.
             return folder.resolve()
         return None
 
@@ -193,6 +198,7 @@ def _execute(
             after_run=write,
             hear=hear,
         )
+    # The data sets that this campaign has loaded count too.
     limit_cache()
     return folder
 
@@ -216,6 +222,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     begun = Resumption(
         folder, tuple(despite), asked.max_cost, _command_anew(app, asked)
     )
+    # First of all: a rehearsal must not get real runs beside made-up ones.
     _check_measured_here(begun, folder)
 
     def resumed() -> Path:
@@ -227,6 +234,7 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     if command:
         app.at_end.append(on_end.ending_with(app, command, resumed))
     room.require(folder, app.cache)
+    # Before a machine is connected to: what is refused here has cost nothing.
     most_s = _affordable_s(begun, app)
     finished = len(begun.finished)
     app.progress.note(
@@ -318,6 +326,7 @@ def fingerprint(
     facts |= shell.git_revision(world.root, _CODE, world.shell)
     facts["host"] = host
     try:
+        # The first machine is the `host`.
         machines = world.platform.machines()[1:]
         facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
     except OSError as error:  # then runs are held against the first machine alone
@@ -332,6 +341,7 @@ def command_given(app: App) -> dict[str, str]:
     """The command, as a shell takes it, with what defaults gave it, and where it was given."""
     words = ["tierbench", *app.words]
     for default in app.defaults:
+        # A file or the environment may give other defaults when the command is repeated.
         words += default.words
     return {"command": shlex.join(words), "directory": str(Path.cwd())}
 

@@ -69,6 +69,7 @@ class CampaignApp(App):
             plan = rehearsal.rehearsed(dry.plan(request))
             world = replace(dry.world(), scope="tierbench")
             host = asdict(world.machine.facts())
+            # In the place of the engine's facts stands why there is none.
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
             parts = _dry_parts(dry.parts(platform))
             return experiment.execute(plan, parts, world, request.results, facts)
@@ -104,6 +105,7 @@ class CampaignApp(App):
             kept = kept_answers.kept_answer(folder)
         if kept is not None:
             self._print(kept.campaign, kept.verdict, kept.text)
+            # It was read from verdict.json, so that file has this answer.
             self.out.add(pages.where_the_page_is(folder, "this one"))
             return
         from orchestrator.cli.measure import concluding
@@ -113,6 +115,7 @@ class CampaignApp(App):
             self.progress.step("judging")
         loaded, verdict = concluding.found(folder)
         self._print(loaded, verdict)
+        # What is judged now may differ from what was kept with the page.
         saved = saved_verdicts.kind(folder, verdict)
         self.out.add(pages.where_the_page_is(folder, saved))
 

@@ -84,6 +84,7 @@ def rehearse(
     tiers = all_names(profiles)
     loads = all_names(workloads)
     request = Request(profiles=tiers, workloads=loads, **vars(sizes))
+    # Made-up figures decide nothing, so a rehearsal ends with 0 whatever they say.
     app.show(app.rehearse(request))
 
 
@@ -124,6 +125,7 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     plan = app.plan(request)
     if request.dry_run:
         offline = request.offline
+        # Before --on-end has to be confirmed, because a dry run never runs that command.
         raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
     for note in plan.notes:
         app.progress.warn(str(note))
@@ -150,5 +152,6 @@ def _show(
         raise typer.Exit(errors.EXIT_WORSE)
     answer = verdict.answer or campaign.campaign_answer(loaded, verdict)
     undecided = campaign.is_undecided(answer)
+    # --accept-inconclusive takes an open answer, but never a run that was lost.
     if campaign.has_lost_runs(answer) or (undecided and not accept_inconclusive):
         raise typer.Exit(errors.EXIT_INCONCLUSIVE)

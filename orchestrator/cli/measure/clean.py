@@ -38,6 +38,8 @@ def clean(
             "is no terminal to ask first"
         )
         raise UsageError(what, advice="list them with --dry-run, then give --yes")
+    # Only the shared cache folder is looked at: that machine's containers are not reached from
+    # here.
     if owner is not None:
         _clean_of(app, owner, yes, dry_run)
         return
@@ -45,11 +47,13 @@ def clean(
     # Alone, because the things that a running campaign uses have the same marks.
     with app.alone(world.platform):
         outcome = _clean(app, partial(_steps, world), yes, dry_run)
+    # `clean` leaves these, so it says how they are taken down.
     for line in standing.reminders(world.platform):
         app.out.print(line)
     for other in other_caches.found(app.cache):
         app.out.print(other.described(app.clock.now()), soft_wrap=True, markup=False)
     if outcome.failed:
+        # All were said when they happened; the first gives the exit code.
         raise outcome.failed[0]
 
 

@@ -137,6 +137,7 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
     stands; skipped while that would take more than a part of the time. By a program of its own,
     because it needs more memory than the campaign. What fails is said alone."""
     due_s = world.clock.monotonic() + _FIRST_PAGE_S
+    # With another cache it would make anew what all pages have in common.
     environment = {"TIERBENCH_CACHE": str(app.cache.resolve())}
 
     def write(folder: Path) -> None:
@@ -148,6 +149,7 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
         if why:
             world.progress.warn(f"the report so far cannot be made: {why}")
         ended_s = world.clock.monotonic()
+        # After a page that took a second none is made for 200 s.
         due_s = ended_s + _PAGE_PART * (ended_s - began_s)
 
     return write

@@ -34,13 +34,16 @@ def with_databases(
     choices: list[Note] = []
     chosen: list[Profile] = []
     for profile in fitted:
+        # Before it is bound, because a bound cluster has forgotten what was for other databases.
         choices += _extension_notes(profile)
         bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
         choices += _notes_on_choice(bound, note, app.clock)
+    # After all are bound, because one size has to suit the profile with most nodes.
     if request.node_size:
         size = _node_size(chosen, connected, request.node_size)
         chosen = [sizes.with_node(profile, size) for profile in chosen]
+    # A dry run brings nothing, not even an image.
     if not request.dry_run:
         _obtain_images(chosen, connected)
     # Several profiles have the same note, which is said once.
@@ -200,6 +203,7 @@ def on_database(cluster: ClusterSpec, name: str) -> ClusterSpec:
             advice=f"write the name of a database: {listed(installed)}",
         )
     node = cluster.node_of.get(name, cluster.node)
+    # What is set for this database goes before what is set for any.
     in_force = {**cluster.settings, **cluster.settings_of.get(name, {})}
     version = cluster.version_of.get(name, cluster.version)
     return replace(
@@ -228,11 +232,14 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
         return cpus
     except UnavailableError:
         if elsewhere:
+            # Without the cores of machines elsewhere, profiles keep their number of nodes.
             return []
+        # No engine answers, but its nodes would run on this computer.
         return [LocalMachine().facts().cpus]
 
 
 def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
+    # A checklist that passed is of one image: the one that this cluster would start.
     started = on_database(cluster, PREFERRED)
     checklist = databases()[PREFERRED].abilities.first_run
     if checklist is None:
@@ -240,4 +247,5 @@ def _proven(cluster: ClusterSpec, connected: Connected, folder: Path) -> str:
     try:
         return checklist.passed(started, connected(), folder)
     except UnavailableError:
+        # What does not answer proves nothing, so `auto` does not take YugabyteDB.
         return ""

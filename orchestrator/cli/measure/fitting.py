@@ -49,6 +49,7 @@ def _fitted_to_values(draft: PlanDraft, sized: Fitted) -> Fitted:
         _check_sizes_differ(option, loads)
     # Disks of one size at all values, else two things would differ between them.
     largest = _largest_bytes(loads)
+    # Disks are sized for the data in the files: only more data need larger ones.
     if largest > _largest_bytes(draft.of_files):
         profiles = list(sizes.with_room(profiles, largest))
     return Fitted(tuple(profiles), loads, (*sized.notes, *notes))
@@ -93,6 +94,7 @@ def _check_sizes_differ(option: str, loads: Sequence[Workload]) -> None:
     times: Counter[tuple[str, str]] = Counter()
     for load in loads:
         if load.varied is not None:
+            # As text, because a data set holds a dictionary and so cannot be a key.
             times[load.varied.of, str(load.dataset)] += 1
     mistakes = []
     for (name, _), count in times.items():

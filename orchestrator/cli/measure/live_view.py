@@ -46,6 +46,7 @@ def watched(
         with suppress(Exception):
             progress.show(None)
         if feed.campaign is not None:
+            # Else `status --follow` would show the panel until the file is too old.
             live_state.forget(feed.campaign.folder)
 
 
@@ -66,9 +67,11 @@ class _View:
 
     def _show_until_stopped(self) -> None:
         drawn = 0
+        # The wait ends with the campaign, so its end is not up to a second late.
         while not self.stop.wait(self.every_s):
             state = self.feed.state()
             if self.feed.fault is not None:
+                # Kept by the feed, because it arose on a thread of the campaign, which must go on.
                 raise self.feed.fault
             if state is None or self.feed.campaign is None:
                 continue

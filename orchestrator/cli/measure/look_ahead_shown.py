@@ -53,12 +53,14 @@ def parts(
 ) -> Iterator[RenderableType]:
     runs = units.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
+    # When: the order of the runs, what takes time, and what is loaded.
     yield from _rounds(plan)
     yield _time_table(plan, ahead)
     yield _steps_table(ahead)
     for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(ahead)
+    # With what: room, the disks to buy, and what the campaign rents.
     if ahead.needs:
         columns = ("Tier", "What", "Where", "Needed", "There")
         yield _table(columns, rows=_space(ahead), title="Space, at most")
@@ -68,6 +70,7 @@ def parts(
         yield _rented_table(ahead)
     if answered:
         yield escape(f"answered: {units.listed(answered)}")
+    # Whether it can be so: what differs from what was asked, what is wrong, what nobody checked.
     yield from _notes(plan)
     yield from _checks(ahead)
     yield "Nothing was started."
@@ -112,6 +115,7 @@ def _rounds(plan: Plan) -> Iterator[str]:
 
 def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
     """A line a round: the profiles of each workload, in the order in which they are measured."""
+    # groupby joins neighbours alone. A plan has the runs of a round, and of a workload, in a row.
     for repetition, round_runs in groupby(runs, key=attrgetter("repetition")):
         loads = []
         for load, load_runs in groupby(round_runs, key=attrgetter("workload")):
@@ -122,6 +126,7 @@ def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
 
 def _time_table(plan: Plan, ahead: Forecast) -> RenderableType:
     columns = ["Workload", "Data set", "Threads", "Warm-up", "Measured"]
+    # Without --confirm no limit is tried, and the column would hold nothing but zeros.
     if _confirms(plan):
         columns.append(_TRIALS)
     columns += ["A run", "Runs", "All"]
@@ -204,6 +209,7 @@ def _tiers_table(plan: Plan, ahead: Forecast) -> RenderableType:
     if any(cost.with_vms for cost in ahead.costs):
         bought = "disks and machines"
     caption = f"what buying the {bought} would cost, for all nodes of a profile"
+    # Else the month's price of the disks would be read as the price of the campaign.
     if not ahead.rented:
         caption += "; nothing is rented"
     columns = ("Tier", "Disk", "Database", "Disks", "A month at list price")
@@ -250,6 +256,7 @@ def _price_lists(ahead: Forecast) -> Iterator[str]:
             tiers_by_list.setdefault(place, []).append(cost.profile)
     for place, tiers in tiers_by_list.items():
         yield escape(f"  list prices of {units.listed(tiers)} {place}")
+    # None is no reproach: nobody said how that price was read.
     if any(cost.price and cost.price.verified is False for cost in ahead.costs):
         yield "  not verified: `tierbench prices update` asks the provider"
 
@@ -286,6 +293,7 @@ def _checks(ahead: Forecast) -> Iterator[str]:
         yield f"[yellow]not checked[/yellow] {escape(line)}"
     for problem in ahead.problems:
         yield f"[red]problem[/red] {escape(problem.what)}"
+        # Only a UsageError lists mistakes; what does not answer has one reason.
         for mistake in getattr(problem, "mistakes", ()):
             yield escape(f"    {mistake.where}: {mistake.what}")
         if problem.advice:

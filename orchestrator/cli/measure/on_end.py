@@ -52,6 +52,7 @@ def kept(app: App, command: str | None) -> str:
     try:
         return confirmed.keep_command(command, app.state)
     except UnavailableError as error:
+        # The campaign goes on: it has the command at hand, and only `resume` would lack it.
         app.progress.warn(
             f"`resume` will not run the command of --on-end: {error.what}"
         )
@@ -61,6 +62,7 @@ def kept(app: App, command: str | None) -> str:
 def of_resumed(app: App, plan: Plan, given: str | None) -> str:
     """The command of a campaign that goes on: what is given now, else what it was begun with; ""
     for none. UsageError if it was begun with one that this user did not give here."""
+    # `--on-end ''` is given too: it takes the command away.
     if given is not None:
         return given
     if not plan.on_end:
@@ -83,6 +85,7 @@ def ending_with(
     def run(code: int) -> None:
         environment = {
             "TIERBENCH_EXIT_CODE": str(code),
+            # Asked for at the end: a campaign that never began has no folder.
             "TIERBENCH_FOLDER": str(begun() or ""),
         }
         argv = ["sh", "-c", command]

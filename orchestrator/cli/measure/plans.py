@@ -39,7 +39,9 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     the other.
     """
     draft = reading.read(app, request)
+    # The draft's request: there --without has become a factor, and a factor may set the nodes.
     request = draft.request
+    # Before a database is chosen, because `auto` asks machines and brings images.
     owners.check_owners(
         draft.profiles, draft.workloads, request.database, members.on_files()
     )
@@ -51,6 +53,7 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
         return forecast.timed(ordered, *app.unasked())
 
     timed = _in_time(request, draft.workloads, planned)
+    # Last, because what is rented costs by the time that was estimated.
     return replace(timed, notes=(*timed.notes, *costs.notes(timed)))
 
 
@@ -62,6 +65,7 @@ def _choose_databases(
 ) -> reading.PlanDraft:
     """Profiles on the nodes and the database that they will run on, with notes on what changed."""
     workloads = draft.workloads
+    # These measure the disk alone, so no cluster is fitted and no database chosen.
     if all(workload.database for workload in workloads):
         profiles = _without_database(app, draft)
         notes = tuple(plan_notes.of_disks_alone(draft.profiles, workloads))
@@ -83,6 +87,7 @@ def _without_database(app: App, draft: reading.PlanDraft) -> tuple[Profile, ...]
     workload = draft.workloads[0]
     asked = draft.request.database
     if asked != workload.database:
+        # Only to refuse what is no database; the answer is not used.
         choose(asked, app.parts(None).databases)
     profiles = []
     for profile in draft.profiles:
@@ -96,6 +101,7 @@ def _options_given(request: Request) -> set[str]:
     """Fields that are not as they are by themselves; `--windows many` goes by a name of its own."""
     given = set()
     for option in fields(Compared):
+        # An option that repeats its default is taken for one that was left out.
         if getattr(request, option.name) != option.default:
             given.add(option.name)
     if request.windows == "many":
@@ -178,6 +184,7 @@ def _plan_name(draft: reading.PlanDraft) -> str:
     if len(draft.of_files) == 1:
         subject = draft.of_files[0].name
     names = [profile.name for profile in draft.profiles]
+    # The campaign's folder is called by it, and a file system takes 255 bytes in a name.
     return shortened("-".join([subject, *names]), 80)
 
 
@@ -188,6 +195,8 @@ def _with_more_repetitions(
     most = max(wanted.values(), default=0)
     for count_so_far in range(repetitions, most):
         more = [name for name, count in wanted.items() if count > count_so_far]
+        # A round at a time, so that further repetitions are interleaved over tiers as the first
+        # are.
         ordered = plan.grown(ordered, more)
     return ordered
 
@@ -221,6 +230,7 @@ def _in_time(
     def repeated(loads: Sequence[Workload], count: int) -> Plan:
         if not request.until:
             return planned(loads, replace(request, repetitions=count))
+        # With --until only the end has to fit in the time; the first judgement stays where it was.
         first = min(count, request.repetitions)
         return planned(
             loads, replace(request, repetitions=first, most_repetitions=count)
@@ -232,8 +242,10 @@ def _in_time(
 
 def _finds(plan: Plan, time: str) -> Note:
     """What was planned, and the change that it finds four times in five."""
+    # Each length is named once, whichever workloads have it.
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
     windows = listed(list(lengths))
+    # With --until these are the most repetitions; without it there are no looks.
     n = max(plan.looks, default=plan.repetitions)
     # Power of a paired t-test: of n pairs (t(97.5 %) + t(80 %)) · √2 · noise ÷ √n, with n - 1
     # degrees of freedom. √2, because a difference has the noise of both runs.
@@ -283,6 +295,7 @@ def _looks(request: Request) -> Mapping[int, float]:
             f"{most}",
             advice="give --repeats 2 or more, and --max-repeats no less than that",
         )
+    # Each judgement has a share of the 5 %: whoever looks often finds false differences.
     return looks.shares(first, most)
 
 

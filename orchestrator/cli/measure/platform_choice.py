@@ -24,6 +24,7 @@ def platform_of(app: App, profiles: Sequence[Profile], request: Request) -> str:
     _check_placings(profiles)
     # --platform goes before the profiles, so that the same ones can be tried elsewhere.
     asked = request.platform or named
+    # The first stands for all: `_check_placings` has seen that they name the same machines.
     machines.check_asked(profiles[0], asked)
     name = asked or PLATFORM
     if name != PLATFORM:

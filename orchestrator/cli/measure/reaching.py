@@ -47,6 +47,7 @@ class Reached:
 def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
     """Asks everything that the plan is carried out on, each for at most `limit_s`."""
     peers = (*_platform_peers(app, plan), *_hosts(app, plan))
+    # All at once: one after the other, every silent host would take its whole limit.
     answers = [at_once.begun(partial(_asked, peer)) for peer in peers]
     _await(app, peers, answers, limit_s)
     answered: list[str] = []
@@ -55,6 +56,7 @@ def reach(app: App, plan: Plan, limit_s: float = LIMIT_S) -> Reached:
     for peer, answer in zip(peers, answers, strict=True):
         problem: errors.TierbenchError | None = _silent(peer, limit_s)
         if answer.done():
+            # This raises nothing, because `_asked` returns its error.
             problem = answer.result()
         if problem is None:
             answered.append(peer.name)
@@ -130,6 +132,7 @@ def _asked(peer: Peer) -> errors.TierbenchError | None:
     try:
         peer.ask()
     except errors.UsageError as error:
+        # It keeps its kind: a mistake in a file ends with 64, whatever does not answer with 69.
         return error
     except errors.TierbenchError as error:
         return errors.UnavailableError(error.what, error.advice or _look_at(peer))
@@ -166,6 +169,7 @@ def _platform_peers(app: App, plan: Plan) -> Iterator[Peer]:
         alone = Placing(machines=(engine,), client_machine=engine)
         title = f"the Docker engine of {machines.known_as(engine)}"
         yield Peer(title, partial(_connect, app, name, alone))
+    # Unless a machine is named for it, the client runs on the engine of the environment.
     if not placing.client_machine:
         ask = partial(_connect, app, name, Placing())
         yield Peer("the Docker engine", ask, not _is_of_this_computer())
@@ -192,6 +196,7 @@ def _hosts(app: App, plan: Plan) -> Iterator[Peer]:
         if profile.cluster.database != EXISTING:
             continue
         for host, ask in database.hosts(profile.cluster).items():
+            # Profiles may share a cluster, whose hosts are asked once.
             if host not in named:
                 yield Peer(f"the database at {host}", ask)
             named.add(host)

@@ -55,6 +55,7 @@ def read(app: App, request: Request) -> PlanDraft:
         # Values are in rising order, and the machines must carry the most nodes of all.
         as_factor = replace(as_factor, nodes=values[-1].count)
     drafts = [_at(app, as_factor, files, value) for value in values]
+    # Any draft would do: but for stripes, profiles are the same at all values.
     last = drafts[-1]
     profiles = last.profiles
     if values[0].factor == factors.STRIPED:
@@ -96,6 +97,7 @@ def _check_one_way(request: Request, values: Sequence[Varied]) -> None:
         "--until": request.until,
     }
     given = [option for option, value in load_options.items() if value is not None]
+    # `many` also plans how often; the other windows leave the repetitions as asked.
     if request.windows == "many":
         given.append("--windows many")
     factor_options = {
@@ -201,6 +203,7 @@ def _overrides(request: Request, value: Varied | None) -> overrides.Overrides:
     if value is not None and value.factor not in factors.READERS:
         of_workload = value
     readers = ", ".join(factors.READERS)
+    # `--set tpcc.threads=8` names a workload without its path, even if it was given as a path.
     names = [Path(name).stem for name in request.workloads]
     return overrides.read(
         request.overrides or (),
