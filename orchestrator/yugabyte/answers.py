@@ -38,15 +38,14 @@ _KIND_OF_ENTITY = re.compile("[a-z]{1,16}")
 
 @dataclass(frozen=True)
 class ServerAnswer:
-    """One answer, of one server or of the masters' leader. `question`: the page or the view;
-    `entity`: of metrics, whose they are; `unread`: why there is no `content`."""
+    """One answer, of one server or of the masters' leader."""
 
     name: str
-    question: str
+    question: str  # the page or the view
     content: Any = None
     server: str = ""
-    entity: str = ""
-    unread: str = ""
+    entity: str = ""  # of metrics, whose they are
+    unread: str = ""  # why there is no `content`
 
 
 def ask(

@@ -119,12 +119,12 @@ class Places:
 
 @dataclass(frozen=True)
 class HostDisks:
-    """Devices of one host, as its counters are named. `not_counted`: what else it has, in words;
-    `on_root`: whether they were found below `/`, where all directories of containers seem to be."""
+    """Devices of one host, as its counters are named."""
 
     data: tuple[str, ...] = ()
     wal: str | None = None
-    not_counted: str = ""
+    not_counted: str = ""  # what else it has, in words
+    # Whether they were found below `/`, where all directories of containers seem to be.
     on_root: bool = False
 
 

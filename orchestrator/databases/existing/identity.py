@@ -24,10 +24,10 @@ LEAST_BIRTH_NUMBER = 2**30
 
 @dataclass(frozen=True)
 class DatabaseRow:
-    """What a server says of a database. `mark`: the comment on it, "" without one."""
+    """What a server says of a database."""
 
     oid: int
-    mark: str
+    mark: str  # the comment on it, "" without one
     connection_limit: int
 
 

@@ -70,11 +70,11 @@ def owner_here(cache: Path, campaign: str, started_s: float) -> Owner:
 
 @dataclass(frozen=True)
 class Leftover:
-    """A database that was made and, as far as is known, not dropped. `oid`: its number; None from a
-    kill before it was known, or from an earlier release."""
+    """A database that was made and, as far as is known, not dropped."""
 
     declared: Existing
     owner: Owner
+    # None from a kill before it was known, or from an earlier release.
     oid: int | None = None
 
     def is_it(self, entry: DatabaseRow) -> bool:

@@ -56,21 +56,17 @@ class _RunTotals:
 
 @dataclass(frozen=True)
 class CountedLoad:
-    """What a run's counters say of its load, all of it known.
-
-    cpu_s: CPU time of a transaction by role; cpu_limits: cores by node; counted: rows of `_counted`
-    since the begin; seen: what was seen of the first database node.
-    """
+    """What a run's counters say of its load, all of it known."""
 
     record: Record
     rate_per_s: float
     database: Sequence[Node]
-    cpu_s: Mapping[str, float]
-    cpu_limits: Mapping[str, float]
-    counted: np.ndarray
+    cpu_s: Mapping[str, float]  # of a transaction, by role
+    cpu_limits: Mapping[str, float]  # cores by node
+    counted: np.ndarray  # rows of `_counted` since the begin
     totals: _RunTotals
     log: LogUse
-    seen: Evidence
+    seen: Evidence  # of the first database node
 
     @property
     def log_on_data_disk(self) -> LogUse:

@@ -15,21 +15,17 @@ LATENCY = "latency_avg_s"
 
 @dataclass(frozen=True)
 class MeasuredCell:
-    """`run`: as a command takes it, CAMPAIGN/RUN. `means`: metric → mean of the cell's runs.
+    """What the runs of a cell did, on the one tier that was measured."""
 
-    `is_paced`: whether transactions began at a given rate, so that a faster disk shortens their
-    latency alone. `margin_pct`: within it two figures count as the same. `nodes`: that were
-    measured.
-    """
-
-    run: str
+    run: str  # as a command takes it, CAMPAIGN/RUN
     tier: str
     workload: str
-    means: Mapping[str, float]
+    means: Mapping[str, float]  # metric → mean of the cell's runs
+    # Whether transactions began at a given rate: a faster disk then shortens their latency alone.
     is_paced: bool
-    margin_pct: float
+    margin_pct: float  # within it two figures count as the same
     database: str
-    nodes: int
+    nodes: int  # that were measured
 
     @property
     def speed(self) -> str:

@@ -51,48 +51,36 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class System:
-    """Cluster and load, which stay the same on every tier. Demands are means of one transaction.
+    """Cluster and load, which stay the same on every tier. Demands are means of one transaction."""
 
-    sessions: of all load generators together.
-    node_s, client_s, other_s: CPU time, the last of all else on a machine that all share.
-    node_cpus: cores of each node. client_cpus: of all load generators. machine_cpus: of the machine
-        that all share; infinite: they share none.
-    rate_per_s: of arrivals; None: each session begins the next transaction at once.
-    stages: in order; the last has no end.
-    batch: pages that are written at once. ahead: I/Os behind which a session's own write of a page
-        waits. round_pages: that a node's background writer takes in a round; 0: nothing is known of
-        one.
-    commits: whether a transaction waits for the log. log_bytes: that it writes there.
-    sync_s: by which a sync is longer than simulated. delay_s: of all else.
-    waiting: for other transactions, as a share of what it takes without.
-    copies: of the log, of which a majority must be synced.
-    warmup_s, measure_s: of the run, only the second of which counts.
-    """
-
-    sessions: int
-    node_s: float
+    sessions: int  # of all load generators together
+    node_s: float  # CPU time
     client_s: float
-    node_cpus: float
-    client_cpus: float
+    node_cpus: float  # cores of each node
+    client_cpus: float  # of all load generators
+    # Of arrivals; None: each session begins the next transaction at once.
     rate_per_s: float | None = None
-    other_s: float = 0.0
-    machine_cpus: float = math.inf
+    other_s: float = 0.0  # CPU time of all else on a machine that all share
+    machine_cpus: float = math.inf  # of that machine; infinite: they share none
+    # In order; the last has no end.
     stages: tuple[Stage, ...] = (Stage(math.inf, 0.0, 0.0),)
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
-    batch: float = 1.0
-    ahead: float = 0.0
+    batch: float = 1.0  # pages that are written at once
+    ahead: float = 0.0  # I/Os behind which a session's own write of a page waits
+    # Pages that a node's background writer takes in a round; 0: nothing is known of one.
     round_pages: float = 0.0
-    commits: bool = True
-    log_bytes: float = 0.0
-    sync_s: float = 0.0
-    delay_s: float = 0.0
+    commits: bool = True  # whether a transaction waits for the log
+    log_bytes: float = 0.0  # that it writes there
+    sync_s: float = 0.0  # by which a sync is longer than simulated
+    delay_s: float = 0.0  # of all else
+    # For other transactions, as a share of what it takes without.
     waiting: float = 0.0
     nodes: int = 1
     disks: int = 1
-    copies: int = 1
+    copies: int = 1  # of the log, of which a majority must be synced
     warmup_s: float = 6.0
-    measure_s: float = 54.0
+    measure_s: float = 54.0  # only this part counts
 
 
 def events_per_s(system: System, disk: SimulatedDisk) -> float:

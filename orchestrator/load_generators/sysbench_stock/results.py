@@ -36,14 +36,13 @@ _TOTALS: Mapping[str, str] = strict_yaml.shipped(__package__, "totals.yaml")
 
 @dataclass(frozen=True)
 class Report:
-    """The output of one process. `histogram`: latency (ms, the middle of its class) → count;
-    `totals`: figures by the names above; `fork`: of yugabyte/sysbench, as its banner shows."""
+    """The output of one process."""
 
     version: str
-    fork: bool
+    fork: bool  # of yugabyte/sysbench, as its banner shows
     seconds: tuple[Mapping[str, float], ...]
-    histogram: Mapping[float, int]
-    totals: Mapping[str, float]
+    histogram: Mapping[float, int]  # latency (ms, the middle of its class) → count
+    totals: Mapping[str, float]  # by the names of totals.yaml
 
 
 def parse(text: str) -> Report:
