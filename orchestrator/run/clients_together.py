@@ -42,6 +42,7 @@ def by_its_clock(
     shifted = replace(
         world,
         clock=ShiftedClock(world.clock, shift_s),
+        # What the client tells is turned back to this computer's clock.
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
     warmup, measure = run(replace(load, world=shifted), shift_s)
@@ -52,6 +53,7 @@ def by_its_clock(
         "measured_to_s": measure.end_s - shift_s,
         "shifted_s": shift_s,
     }
+    # Read again, because a clock that has moved puts transactions into wrong seconds.
     after = None
     if before:
         after = compare_clocks(load.client, world)

@@ -57,6 +57,7 @@ def changing(
         return
     follower = window.Follower(world.clock)
     changes = Changes(levers, workload, ended, follower, here.world.seed)
+    # Limits are changed behind the window, and the load must go on for that long.
     longer = replace(workload, measure_s=workload.measure_s + workload.confirm_s)
     with window.followed(changes.follow, "confirm", follower, world) as telling:
         yield longer, telling
@@ -120,6 +121,7 @@ class _LimitedCpus(NamedTuple):
     most: float
 
     def set_times(self, times: float) -> None:
+        # Where it had no limit, it has none again.
         if times == 1:
             self.container.set_cpus(self.limit)
         else:
@@ -187,6 +189,7 @@ def sessions(
 
     # Threads that were never started cannot be added, so sessions are only made fewer.
     all_threads, less = LESS
+    # Threads are whole, so what is told is the share that was set, not the one wished for.
     fewer = max(1, round(less * threads))
     return Lever(set_times, (all_threads, fewer / threads))
 
@@ -221,6 +224,7 @@ def drawn_order(
     """
     dice = random.Random(seed)
     round_s = 2 * len(levels) * LEAST_CHANGE_S
+    # In little time changes are shorter than a second, rather than fewer than two pairs.
     rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / round_s)))
     order: list[LimitChange] = []
     for _ in range(rounds):
@@ -255,6 +259,7 @@ class Changes:
 
     def follow(self, window_s: float) -> None:
         window_end_s = window_s + self.workload.measure_s
+        # The load ended early: nothing is left that a limit could hold back.
         if not self.follower.wait_until(window_end_s):
             return
         end_s = window_end_s + self.workload.confirm_s

@@ -50,6 +50,7 @@ class Bucket:
 
     @property
     def state(self) -> CreditState:
+        # The bound that is against it: even at most there is next to nothing left.
         if self.most_pct <= EMPTY_PCT:
             return "at base"
         if self.bursting or self.least_pct > EMPTY_PCT:
@@ -92,6 +93,7 @@ def _full_or_empty(
     """A bucket that may be anything from empty to full; None if the tier does not burst in it."""
     if not base or not peak or peak <= base:
         return None
+    # Full, it lasts for that long at the peak rate, while it refills at the base rate.
     size = (peak - base) * duration_s
     return Bucket(base, peak, size, least=0.0, most=size)
 
@@ -109,6 +111,8 @@ def by_gate(
     for name, bucket in buckets.items():
         last = _last_check(disk.checks, _OF_BUCKET[name])
         if last is not None:
+            # A gate without that time bounds nothing: it seems so long ago that the bucket may be
+            # full.
             since_s = gate.taken_s - disk.checked_s.get(last.quantity, 0.0)
             judged[name] = _by_check(bucket, last, max(0.0, since_s))
     return judged

@@ -48,6 +48,7 @@ def ensure(
 def _can_be_restored(data: kept_data.DataSet, world: World) -> bool:
     if not kept_data.is_complete(data, world):
         return False
+    # The cache may say so while the disks on other machines are gone.
     return data.kept.are_on_nodes(data.snapshots, world)
 
 

@@ -117,6 +117,7 @@ class Gates:
             return
         # A copy, because a gate that is retaken changes the mapping.
         for tier, before in list(self._in_force.values()):
+            # Behind the last run nothing is measured for which credit would have to be used up.
             drain = plan.drain and not is_last
             self._retake(tier, before, f"run {run.number}", drain)
 
@@ -130,6 +131,7 @@ class Gates:
             tier = profile.tier
             last_s = ended_s.get(profile.name)
             before = newest.get(tier.name)
+            # Disks that this program has used had their last gate behind its last run.
             was_retaken = _disks_of(tier) in self._in_force
             if before is None or not last_s or was_retaken:
                 continue
@@ -290,6 +292,7 @@ def require_passed(gate: Gate) -> None:
         return
     misses = "; ".join(_misses(gate))
     busy = " and ".join(busy_machines.reasons(gate))
+    # A good disk can fail on a busy machine, so there the advice is another one.
     if busy:
         raise _busy_machine(gate.tier, misses, busy)
     raise _another_disk(gate.tier, misses)

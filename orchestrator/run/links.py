@@ -96,6 +96,7 @@ def require(rate: int, links: Mapping[str, TokenBuckets]) -> None:
         for device, bucket in devices.items():
             if bucket:
                 limits[device] = bucket["bytes_per_s"]
+        # A container without any device is refused too, as nothing limits it.
         if set(limits.values()) != {rate}:
             raise _other_link(container, rate, limits)
 
@@ -135,6 +136,7 @@ def _transfer(server: str, client: str, host: str, world: World) -> dict[str, fl
     # The server waits for its client, so it is begun on a thread of its own.
     serving = at_once.begun(partial(_link, server, ("serve", *words), world))
     seen = _link(client, ("measure", host, *words), world)
+    # Raises what failed on the server's side.
     serving.result()
     return seen
 

@@ -95,6 +95,7 @@ class _Before:
     ) -> Iterator[None]:
         """In the block the loader works. If this program ends there, the next one goes on with the
         load."""
+        # Noted beforehand, because a program that is killed writes nothing more.
         if generator.abilities.loading_goes_on:
             self.keep(addresses, _ENDED)
         try:
@@ -186,6 +187,7 @@ def _carried_out(
     try:
         return _on_nodes(data, before, parts, world)
     except BaseException as error:
+        # Of an interrupt too, because half a data set must not be taken for a whole one.
         if before.was_ended and isinstance(error, RunError):
             before.forget()
         before.discard(data, world)

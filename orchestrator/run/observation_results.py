@@ -160,6 +160,7 @@ def _hours(demand: Demand) -> pd.DataFrame:
     steps = pd.DataFrame(demand.amounts.T, columns=list(QUANTITIES))
     steps.insert(0, "read_s", demand.step_s)
     hour_s = demand.begin_s // HOUR_S * HOUR_S
+    # Without `min_count` the sum of nothing known would be 0.
     return steps.groupby(hour_s).sum(min_count=1)
 
 

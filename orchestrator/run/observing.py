@@ -51,6 +51,7 @@ def of_disks(nodes: Iterable[Node], device: str) -> Iterator[Node]:
         if not disks:
             raise _no_device_to_read(name)
         for disk in disks:
+            # Each of its disks is a node here, so that of the log would be read twice.
             disk_node = replace(node, name=f"{name} {disk}", wal_device=None)
             if url:
                 sources = {NODE_EXPORTER: url, DISK_DEVICE: disk}

@@ -39,6 +39,7 @@ def carry_out(here: RunContext) -> None:
     here.begin_phase("prepare")
     with here.spending(paces.GATES):
         draft.gate = here.gates.of(profile.tier)
+        # Before anything starts, because figures of another disk say nothing of the tier.
         require_passed(draft.gate)
     with (
         _started(here, snapshots) as started,
@@ -54,6 +55,7 @@ def carry_out(here: RunContext) -> None:
             measure(here, started.disks, started.cluster, clients)
             recording.done(here)
         finally:
+            # Of a run that failed too: else the phase in which it failed would seem to go on.
             here.begin_phase("teardown")
 
 
@@ -85,6 +87,7 @@ def _started(
             # Any other error would come on empty disks too.
             if place is None or place in here.forgone:
                 raise
+            # Frees disks and network, which the second start needs.
             up.close()
             here.world.progress.warn(
                 f"nodes do not start from the copied data: {error.what}"

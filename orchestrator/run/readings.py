@@ -156,6 +156,7 @@ class Readings:
         """Removes the files: the run's own table has all of them."""
         with self._lock:
             if self._folder is not None:
+                # What cannot be removed costs room and nothing else.
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def facts(self) -> dict[str, Any]:

@@ -47,6 +47,7 @@ def recorded(here: RunContext) -> Iterator[None]:
         with at_once.kept_errors() as here.draft.thread_errors:
             yield
     except (KeyboardInterrupt, InterruptedByUser, SystemExit):
+        # A run that is done has its record, which must not become that of an interrupted one.
         if here.draft.outcome != "done":
             # The interrupt is passed on whatever else fails.
             with contextlib.suppress(Exception):
@@ -116,6 +117,7 @@ def _fail(here: RunContext, error: Exception) -> None:
     files.keep(here.raw / "failure.txt", _evidence(error))
     try:
         _save(here)
+    # A disk that is full takes no smaller record either.
     except OSError:
         raise
     except Exception:  # a table that cannot be made may be the failure

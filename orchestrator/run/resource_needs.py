@@ -90,12 +90,15 @@ def needs(
             disk_loads.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
+        # Its disks are none of this program's making: those of others' clusters need no room
+        # here.
         if mechanism.abilities.places is None:
             continue
         # All workloads on a database are alike: what counts is the disks' size.
         if database_loads:
             yield from _disks(profile, database_loads[0], mechanism, world)
             yield from _memory(profile, world)
+        # Beside the space of disks that are files: those in memory take memory instead.
         for workload in database_loads:
             if as_used(profile, workload).tier.disk.in_memory:
                 yield from _in_memory(profile, workload, world)

@@ -258,6 +258,7 @@ def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
     attempts = gathered((replace(run, number=0), run) for run in plan.runs)
     again: list[Run] = []
     for runs in attempts.values():
+        # The first attempt is no retry: as many attempts as retries leave one more.
         if len(runs) <= most and runs[-1].number in failed:
             again.append(runs[-1])
     return again
@@ -277,6 +278,7 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
             continue
         done = repetitions(plan, decision.workload)
         progress.note(_open_in_words(decision, done, most))
+        # Each look has its share of the error, fixed beforehand. Beyond the last there is none.
         if done < most:
             more.append(decision.workload)
     if not more:

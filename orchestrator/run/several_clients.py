@@ -133,6 +133,7 @@ def read(
         elif split_load is not None:
             result = _read_of_all(split_load, workload, out, window_s, notes)
         else:
+            # Without a record of each transaction there is one client: `check` refuses more.
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             facts = merged_facts.one_of({name: result.facts}, notes)
@@ -186,6 +187,7 @@ def _read_of_all(
 
 def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
+    # Only while all of them measure is the whole load on the database.
     begun_s = max(notes["began_s"] for notes in notes_of_all)
     start_s = max(notes["measured_from_s"] for notes in notes_of_all)
     end_s = min(notes["measured_to_s"] for notes in notes_of_all)

@@ -41,10 +41,12 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
     if parts.tiers[tier.disk.enforcement].abilities.limits is None:
         yield "the limits of this tier's disks cannot be changed, only emulated ones"
     generator = parts.load_generators[workload.generator]
+    # Figures before the slow time, in it and behind it are made of single transactions.
     if generator.abilities.split_load is None:
         yield "its load keeps no record of each transaction"
     if boxed_work.ends_with_work(workload):
         yield "it ends when its work is done, so its window has no known end"
+    # What either changed could not be told from what the other did.
     if workload.confirm_s > 0:
         yield "`--confirm` changes limits too"
     if workload.lost_after_s is not None:

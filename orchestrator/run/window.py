@@ -114,6 +114,7 @@ def followed(
         world.window_begins(time_s)
         if threads:
             return  # only the first call counts
+        # A daemon, so that a server that never answers does not keep the program alive.
         thread = threading.Thread(target=follow, args=(time_s,), name=name, daemon=True)
         threads.append(thread)
         thread.start()

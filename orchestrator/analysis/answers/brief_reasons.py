@@ -67,6 +67,7 @@ def _nearest_to(decision: Decision, objective: str) -> Offer | None:
     # Only among tiers that all miss it, by figures of all, is one the nearest.
     if len(values) < len(decision.offers):
         return None
+    # A clause with "<" is an upper limit: there the least figure comes nearest.
     best = max(values.values())
     if "<" in objective:
         best = min(values.values())
@@ -175,6 +176,7 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     where = ""
     if plan.weights:
         where = " by the weighted mean"
+    # Enough means proven within the margin of the best, so no tier is faster by more.
     yield f"{dearer.tier} is at most {margin} faster{where} for {times} times the price"
 
 
@@ -309,6 +311,7 @@ def _advantages(
             others_mean = asked.figures.cell(other, load.name, metric)
             if mean is None or others_mean is None:
                 continue
+            # A figure of zero has no ratio.
             if mean.mean <= 0 or others_mean.mean <= 0:
                 continue
             times = mean.mean / others_mean.mean

@@ -71,6 +71,7 @@ def _opening(asked: Asked, text: str) -> str:
 
 def _brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
+    # Where something was varied there is no headline, only a sentence.
     what = answer.sureness.headline or answer.sureness.text
     if answer.is_example:
         what = f"as an example: {one_profile.headline(asked, answer.parts)}"
@@ -134,6 +135,7 @@ def _what(asked: Asked, answer: Answer) -> str:
         return _named(asked, answer, purchase)
     parts = answer.parts
     missed = _met_by_none(asked, answer)
+    # That none meets the SLO is proven, so it must not read as something still open.
     if missed:
         return missed
     if answer.together is not None:
@@ -170,14 +172,17 @@ def _named(asked: Asked, answer: Answer, purchase: DisksToBuy) -> str:
     price = _for_price(purchase.price)
     if answer.is_example:
         return f"as an example, buy {purchase.tier}{price}"
+    # Figures that were read, or that a program for tests gave, carry no purchase.
     if _is_untested(answer, "any measurement") or _is_untested(answer, "real cluster"):
         return f"{purchase.tier} is named, but do not buy by it{price}"
     # What bounds the answer most stands in its place; only what nothing bounds says "buy".
     word = answer.sureness.word
+    # A latency that nobody measured may be wrong, and the tier hangs on it.
     if word == MOOT["assumed latency"]:
         return f"not decided: {purchase.tier} is enough if the assumed latency is right{price}"
     if word in MOOT.values():
         return f"{purchase.tier} is enough {word}{price}"
+    # Enough is proven of the tier. That it is the cheapest cannot be, without comparable prices.
     if purchase.price is None or _is_price_open(asked):
         return f"{purchase.tier} is enough; whether it is the cheapest is open"
     cheaper = units.listed(_cheaper_open(answer))
@@ -250,6 +255,7 @@ def _what_settles_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
 def _unsettled(asked: Asked, answer: Answer, proof: ProofWord) -> list[str]:
     subjects: list[str] = []
     for part in answer.parts:
+        # That no tier meets the SLO is settled, although the part names none.
         if part.proof == proof and not asked.is_met_by_none(part.subject):
             subjects.append(part.subject)
     return subjects
@@ -268,6 +274,7 @@ def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     proven: list[str] = []
     for part in parts:
         is_missed = asked.is_met_by_none(part.subject)
+        # That every tier misses the SLO is a proof too.
         if is_missed or part.proof.startswith("proven"):
             proven.append(part.subject)
     if not proven:
@@ -309,9 +316,11 @@ def _next(asked: Asked, answer: Answer) -> str:
     """Where something is open and a further campaign would tell it; else empty."""
     if answer.is_example:
         return ""
+    # Single runs have no interval, so nothing else can be settled before.
     if is_of_single_runs(asked, answer):
         return _REPEAT
     for part in answer.parts:
+        # More repetitions do not help where every tier is proven to miss.
         if asked.is_met_by_none(part.subject):
             return _BEYOND
     for part in answer.parts:

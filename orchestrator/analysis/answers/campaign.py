@@ -200,5 +200,6 @@ def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierL
 def _repetitions(parts: Sequence[PartAnswer]) -> Iterator[NextStep]:
     """More of what is open. Which command adds them is not known yet."""
     for part in parts:
+        # What is "not decided" would not be by more repetitions either.
         if part.proof in ("open", "proven, cheaper open"):
             yield NextStep("repeat", part.subject, None)

@@ -50,6 +50,7 @@ def _about_values(
             figure = f"{figure} per node"
         law_text = _law_in_words(varied, law)
         yield f"{tier.tier}: {figure} {law_text}"
+    # Single changes are told only where no law sums them up. A sweep tells its load instead.
     if not tier.laws and not is_sweep:
         yield from _about_changes(varied, tier)
     yield from _about_causes(varied, tier)
@@ -79,6 +80,7 @@ def _cause_in_words(tier: TierValues, workload: str) -> str:
 
 def _law_in_words(varied: VariedWorkload, law: Law) -> str:
     factor = factor_in_words(varied)
+    # One power over a knee would be wrong on both sides of it.
     if law.knee is not None:
         before = varied.values[law.knee]
         behind = varied.values[law.knee + 1]
@@ -196,6 +198,7 @@ def _figure(tier: TierValues, workload: str, metric: str, asked: Asked) -> str:
 def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
     if step.verdict == "inconclusive":
         return f"no difference is proven, so whether the {stage} was the limit is open"
+    # Same or worse without the stage: taking it away has freed nothing.
     if step.verdict != "better":
         return f"the {stage} was not the limit"
     # Only a proven change of the rate says that. At a rate that is served anyway the average
@@ -208,6 +211,7 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
 def _cause_with_all(tier: TierValues, full: str) -> str:
     """What was named where no stage was taken away."""
     cause = _cause_in_words(tier, full)
+    # That no cause was found speaks neither for the stage nor against it.
     if not cause or cause == "unattributed":
         return ""
     return f"; with all stages {cause} was named"

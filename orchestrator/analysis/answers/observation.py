@@ -110,6 +110,7 @@ def _sureness(observed: AnsweredObservation, seconds_command: str) -> Sureness:
     advice = _advice(observed, seconds_command)
     if not advice:
         return Sureness("observed", text, tolerance_share=share, details=(allowed,))
+    # Also of seconds, where the disk seems to have been at its limit while they were read.
     word: SurenessWord = "cannot be told from these readings"
     if observed.apart_s >= _MINUTE_S:
         word = "cannot be told from minutes"
@@ -164,6 +165,7 @@ def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
         name = disk_in_words(candidate)
         price = _price(candidate.purchase.tier.price)
         outlooks.append(DiskOutlook(name, price, word=candidate.word))
+        # Candidates stand from cheap to dear, so the first that carries it is the cheapest.
         if purchase is None and candidate.word == CARRIES:
             purchase = DisksToBuy(name, price)
     names = units.listed([outlook.tier for outlook in outlooks])
@@ -173,6 +175,8 @@ def _part(provider: str, candidates: Sequence[CandidateAnswer]) -> PartAnswer:
         about="provider",
         purchase=purchase,
         why=(*why, f"Worth measuring: {names}."),
+        # Counters bound what a disk would have done. They prove nothing of one that nobody
+        # touched.
         proof="bounded",
         worth_measuring=tuple(outlooks),
     )
@@ -378,6 +382,7 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
 def _worst_hour(candidate: CandidateAnswer) -> str:
     hours = candidate.on.hours
     hour = hours.iloc[int(hours["upper"].argmax())]
+    # Where not even the bound is above zero, no hour is the worst.
     if not hour["upper"]:
         return ""
     begin = units.format_moment(hour["begin_s"])
@@ -386,6 +391,7 @@ def _worst_hour(candidate: CandidateAnswer) -> str:
 
 def _without_credit(candidate: CandidateAnswer) -> str:
     empty_s = candidate.on.empty_s
+    # None: credit is not followed. A most of zero: it never ran out.
     if empty_s is None or not empty_s[1]:
         return ""
     time = band_in_words(empty_s, candidate.at_least, units.format_seconds)

@@ -142,6 +142,7 @@ def _clause_in_words(asked: Asked, part: PartAnswer, clause: SloClause) -> str:
     text = f"{_VERBS[clause.word]} {clause.objective}"
     for result in _results(asked, part.subject):
         if result.objective == clause.objective:
+            # The interval stands behind the mean, and a headline has no room for it.
             mean, _, _ = result.measured.partition(" (")
             return f"{text} ({mean})"
     return text
@@ -168,6 +169,7 @@ def limits_in_words(asked: Asked) -> Iterator[str]:
 
 
 def _limit_in_words(cause: BottleneckCause) -> str:
+    # Else a reader would take this machine's limit for the tier's.
     if cause in HARNESS_CAUSES:
         return NOT_BY_THE_DISK
     limit = limit_in_words(cause)
@@ -188,6 +190,7 @@ NOT_BY_THE_DISK = (
 def _what_it_did(
     asked: Asked, subject: str, measured: ProfileFigures | None
 ) -> Iterator[str]:
+    # A sweep has no one figure: the load that the tier takes stands for it.
     for sweep in asked.verdict.sweeps:
         if sweep.workload == subject:
             yield asked.opening(sweeps.load_taken(sweep, sweep.tiers[0]))
@@ -195,6 +198,7 @@ def _what_it_did(
     if measured is not None:
         yield figures_in_words(measured)
         return
+    # Without any figure the answer is why its runs left none.
     runs: list[Run] = []
     for run in asked.campaign.plan.runs:
         if (run.profile, run.workload) == (asked.verdict.baseline, subject):
@@ -258,6 +262,7 @@ def figures_in_words(figures: ProfileFigures) -> str:
     text = f"{figures.profile} did {figure_in_words(rate)}"
     if latencies:
         whose = "latency"
+        # The latency of one type is another figure than that of all transactions.
         if _is_of_new_order(figures):
             whose = "New-Order latency"
         text += f"; {whose} {', '.join(latencies)}"

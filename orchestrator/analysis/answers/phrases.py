@@ -100,6 +100,7 @@ def price_in_words(price: MonthlyPrice | None) -> str:
     words = f"{monthly(price)} for the {price.covers}"
     if price.nodes is not None:
         words += f" of your {units.counted(price.nodes, 'node')}"
+    # None means that nobody said, which is no reason to doubt a price.
     if price.verified is False:
         words += f" (list price, {NOT_VERIFIED})"
     return words
@@ -164,6 +165,7 @@ def step_in_words(step: NeighbourTier, word: str, currency: str | None) -> str:
 
 def first_sentence(text: str) -> str:
     """What stands before the first full stop that more follows, without it; else the whole text."""
+    # A point within a number or a name has no space behind it.
     first, _, _ = text.partition(". ")
     return first
 
@@ -193,6 +195,7 @@ def ranges(numbers: Iterable[int]) -> str:
     """`1, 2, 3, 7` → `1–3, 7`."""
     spans: list[list[int]] = []
     for number in sorted(numbers):
+        # Numbers are in order, so only the last span can go on.
         if spans and number == spans[-1][1] + 1:
             spans[-1][1] = number
         else:

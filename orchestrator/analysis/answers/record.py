@@ -410,6 +410,7 @@ class Answer:
     @property
     def is_for_all(self) -> bool:
         """Whether its first part says what to buy for everything that was asked."""
+        # One of several parts is not the whole answer: each may name another tier.
         return len(self.all_parts) == 1 or self.together is not None
 
     @property

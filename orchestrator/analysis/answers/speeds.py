@@ -155,6 +155,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
     others: list[SpeedComparison] = []
     for comparison in comparisons:
         is_throughput = comparison.metric not in _LATENCY_NAMES
+        # Times of a rate and times of a latency must not stand in one list.
         if comparison.word == "faster" and is_throughput and comparison.times:
             faster.append(comparison)
         elif comparison.word == "alike":
@@ -168,6 +169,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
             verb = "are"
         yield f"{units.listed(alike)} {verb} as fast as {comparisons[0].baseline}"
     for comparison in others:
+        # The picture beside it has the interval.
         claim, _, _ = in_words(replace(comparison, times_low=None)).partition(": ")
         yield claim
 

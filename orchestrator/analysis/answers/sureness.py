@@ -39,6 +39,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
         return Sureness("one tier", f"{text}{lost}", tally, details=(text,))
     if not asked.contenders:
         return _sureness_of_one_profile(asked, parts, tally)
+    # A proven miss is an answer, so it comes before "no workload has an answer".
     if all(asked.is_met_by_none(subject) for subject in asked.subjects):
         return Sureness("SLO missed", f"No tier meets the SLO.{lost}", tally)
     if not tally.workloads_answered:
@@ -102,6 +103,7 @@ def _word(asked: Asked, tally: Tally) -> SurenessWord:
         return moot
     if tally.runs_lost or _none_for_all(asked):
         return "partly conclusive"
+    # Enough is proven of the tier, but not that nothing cheaper is.
     if _without_prices(asked):
         return "enough; price open"
     if _is_cheaper_open(asked):

@@ -66,6 +66,7 @@ class Entry:
 
         None means any. A broken folder matches unless it is too old.
         """
+        # What began at an unknown moment cannot be said to be recent.
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
         # What it has cannot be known, and who looks for it must learn that it is broken.
@@ -168,6 +169,7 @@ def _kind(plan: Plan) -> EntryKind:
             return "published figures"
     if all(disk_matrix.planned(load.options) for load in plan.workloads):
         return "disk matrix"
+    # Before the number of tiers: an SLO is held against one profile alone too.
     if any(load.slo for load in plan.workloads):
         return "SLO"
     if len(plan.tiers) == 1:

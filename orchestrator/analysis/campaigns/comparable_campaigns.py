@@ -144,6 +144,7 @@ def unlike_machines(
     for fact in facts:
         left = _kinds(machines_before, fact)
         right = _kinds(machines_after, fact)
+        # What one side has not recorded cannot be called different.
         if left and right and left != right:
             yield f"{fact.title} {_listed(left)} against {_listed(right)}"
     yield from _unlike_memory(machines_before, machines_after)
@@ -195,6 +196,7 @@ def _kinds(machines: Sequence[Mapping[str, Any]], fact: _MachineFact) -> list[An
     # Where one of them does not say it, the others are not all of the campaign.
     if not all(values):
         return []
+    # Values are numbers or texts, which do not sort together.
     return sorted(values, key=str)
 
 

@@ -80,6 +80,7 @@ def compare(
         if cell in cells_after:
             figures += _figures(before, after, cell, across, earlier)
     profiles: list[str] = []
+    # Else another disk is an obstacle, and is told as one.
     if "tiers" in across:
         profiles = [figure.profile for figure in figures]
     return CampaignComparison(
@@ -281,6 +282,7 @@ def _past(
         return like_after
     # Where the disk was changed in between, days before it and after it are of two disks.
     like_before = _alike(history, before, cell, same_disk)
+    # The disk with more days, as they say more of what days differ by. Of as many, the newer.
     return max(like_after, like_before, key=len)
 
 

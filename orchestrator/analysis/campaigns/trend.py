@@ -147,6 +147,7 @@ def _series(days: Sequence[_Day], newest: Results) -> _LevelSeries:
     points = tuple(_points(days, borders))
     levels = tuple(_levels(points, logs, borders, newest.plan.margin_pct))
     question = _NOT_ITSELF
+    # A newest campaign without whole figures is left out: then the last day is an older one.
     if days and days[-1].campaign is newest:
         question = open_question(logs[borders[-2] :])
     return _LevelSeries(points, levels, question)
@@ -197,6 +198,7 @@ def _points(days: Sequence[_Day], borders: Sequence[int]) -> Iterator[Point]:
             mean=mean.mean,
             ci_low=mean.ci_low,
             ci_high=mean.ci_high,
+            # As many levels have begun as have a border at or before this place.
             level=sum(border <= place for border in borders[:-1]),
             revision=comparable_campaigns.revision(day.campaign),
         )
@@ -222,6 +224,7 @@ def _levels(
         change_pct: float | None = None
         word: VerdictWord | None = None
         if before is not None:
+            # The difference of two logarithms is the logarithm of their ratio.
             change_pct = 100 * math.expm1(level - before)
             word = _word(change_pct, margin_pct)
         yield Level(
@@ -237,6 +240,7 @@ def _levels(
 
 def _word(change_pct: float, margin_pct: float) -> VerdictWord:
     """The verdict on a proven change of a rate. More is better."""
+    # A proven change may still be too small to matter.
     if abs(change_pct) <= margin_pct:
         return "same"
     if change_pct > 0:

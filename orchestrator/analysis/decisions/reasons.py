@@ -177,6 +177,7 @@ def _none_enough(contest: Contest) -> str:
         return f"no tier meets the SLO: {'; '.join(misses)}"
     proofs = [_refusal(loser, None, contest).text for loser in contest.candidates]
     worse = "; ".join(proofs)
+    # A tier whose transactions fail need not be worse than another one.
     if any(test.missed for test in contest.proof.failing.values()):
         return f"no tier is enough: {worse}"
     best = within_margins(contest, contest.criteria)

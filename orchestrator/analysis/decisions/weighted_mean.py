@@ -45,6 +45,7 @@ class WeighedFigures:
     @property
     def shares(self) -> list[float]:
         """The weight of each workload; their sum is 1."""
+        # Workloads without this criterion take no part, so shares are of those that have it.
         total = sum(part.weight for part in self.parts)
         return [part.weight / total for part in self.parts]
 

@@ -26,6 +26,7 @@ def few_checkpoints(run: RunData, values: Totals) -> Doubts:
         return
     window_s = results.measured_s(run.record)
     is_ours = not results.is_existing(run.record)
+    # What was seen outranks what settings let expect.
     completed = _completed(run)
     if completed is not None:
         if completed < AT_LEAST:
@@ -72,6 +73,7 @@ def _flushes(run: RunData) -> int | None:
 def _by_the_settings(run: RunData, window_s: float, is_ours: bool) -> Doubts:
     settings = results.database(run.record).settings or {}
     try:
+        # A database without that setting has no interval that could be too long.
         interval_s = parse_seconds(settings.get("checkpoint_timeout", "0s"))
     except ValueError:
         # A setting that is no time says nothing.

@@ -72,6 +72,7 @@ def _clocks(run: RunData) -> Doubts:
             yield _clock_not_read(name)
             continue
         moved_s = abs(after_s - before_s)
+        # While readings leave so much open, a move of the clock cannot be told from it.
         if unknown_s > CLOCK_UNKNOWN_S:
             yield _clock_not_known(name, unknown_s)
         elif moved_s > CLOCK_MOVED_S + unknown_s:

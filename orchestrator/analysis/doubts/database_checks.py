@@ -69,6 +69,7 @@ def not_checked(run: RunData, _: Totals) -> Doubts:
     """A doubt for each consistency condition that could not be evaluated after the run."""
     checked = run.record.facts.get("checked") or {}
     conditions = checked.get("consistency", ())
+    # Several conditions may have one problem, which is told once.
     names: list[str] = []
     problems: dict[str, None] = {}
     for condition in conditions:
@@ -99,6 +100,7 @@ def whole_tables(run: RunData, _: Totals) -> Doubts:
 
 def _reads_ranges(load: Workload) -> bool:
     """Whether its script reads ranges of keys, of tables that are not ordered by them."""
+    # This script does nothing but read ranges.
     if load.script == "select_random_ranges":
         return True
     if load.script not in ("oltp_read_only", "oltp_read_write"):
@@ -127,6 +129,7 @@ def _others_shares(facts: DatabaseFacts) -> Iterator[str]:
         what = name.removeprefix(OTHERS)
         others_count = facts.counter(name)
         total_count = facts.counter(what)
+        # A counter that was not read, or did not grow, has no share.
         if not others_count or not total_count:
             continue
         share_pct = 100 * others_count / total_count

@@ -46,6 +46,7 @@ def host_cache(run: RunData, _: Totals) -> Doubts:
         return
     disks = group(gate.device, "disks")
     for path in disks:
+        # No disk reads faster than its cap; what does is a cache in front of it.
         if group(disks, path).get("host_cache") == "shows":
             yield _host_cache(path)
 
@@ -107,6 +108,7 @@ def shared(run: RunData, _: Totals) -> Doubts:
 
 def _with_several_nodes(run: RunData) -> Iterator[_Shared]:
     for disk, nodes in results.by_disk(run.record.nodes).items():
+        # Counters are of the whole disk, so what each node did on it is not known.
         if len(nodes) > 1:
             names = ", ".join([node.name for node in nodes])
             yield _Shared(names, disk[-1], "each node")

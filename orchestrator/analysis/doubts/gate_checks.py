@@ -64,6 +64,7 @@ def _lacks_gate(run: RunData) -> bool:
     if gate is None:
         return True
     disk = run.record.profile.tier.disk
+    # A disk without limits, or none at all, has nothing to check.
     return not gate.checks and not isinstance(disk, (Unlimited, NoDisk))
 
 
@@ -129,6 +130,7 @@ def _has_failed(gate: Gate) -> bool:
 def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
     first, _ = sorted((low, high), key=_by_time)
     most_pct = _ALLOWED_PCT[first.check.quantity or ""]
+    # A change in % needs a first reading above zero.
     if first.measured <= 0:
         return False
     if high.measured <= (1 + most_pct / 100) * low.measured:
@@ -140,6 +142,7 @@ def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
 
 def _drift(tier: str, first: _GateReading, then: _GateReading) -> Doubt:
     change_pct = 100 * (then.measured / first.measured - 1)
+    # Only where a tier has several disks does a check name its own.
     disk = first.check.disk or tier
     figures = f"{first.words}, {then.words}"
     return _gate_drift(disk, first.check.limit, figures, change_pct)
@@ -159,6 +162,7 @@ def gates_afterwards(campaign: Results) -> Doubts:
     for tier, gates in _by_tier(campaign).items():
         windows = list(_windows(campaign, tier))
         for before, after in pairwise(gates):
+            # No run begins behind a failed check, so only those behind a passed one are in doubt.
             if before.passed and not after.passed:
                 yield from _failed_between(tier, before, after, windows)
         # An emulated disk is ours, and does not change behind our back.

@@ -99,6 +99,7 @@ def find(campaign: results.Results) -> tuple[Doubt, ...]:
     cpus = results.machine_cpus(campaign)
     for run in sorted(campaign.runs, key=_number):
         doubts += run.record.doubts
+        # A run that failed has no figures to doubt, only what was noted in it.
         if run.record.outcome == "done":
             totals = all_nodes.total(run, cpus)
             doubts += of_run(run, totals)

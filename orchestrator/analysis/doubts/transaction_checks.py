@@ -27,6 +27,7 @@ def transactions(run: RunData, _: Totals) -> Doubts:
         yield _failures(failed or 0.0, done or 0.0)
     if retried and 100 * retried >= RETRIES_PCT * (done or 0.0):
         yield _retries(retried, done or 0.0)
+    # Ten transactions must lie beyond a percentile (docs/METHOD.md).
     needed = stats.percentile_min_count(99)
     if done is not None and done < needed:
         yield _few_transactions(done, needed)

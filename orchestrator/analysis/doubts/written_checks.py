@@ -85,6 +85,7 @@ def _written_per_s(run: RunData, nodes: Sequence[Node]) -> Iterator[float]:
     if not growth:
         return
     for node in nodes:
+        # A node's log may have a disk of its own.
         for metric in (WRITTEN_BYTES, WAL_WRITTEN_BYTES):
             per_s = growth.per_s(node.name, metric)
             if per_s:

@@ -57,6 +57,7 @@ class Steps:
 
     def within(self, start_s: float, end_s: float) -> Array:
         """Growth per second of the steps that end in a window."""
+        # By its end alone, so that windows side by side share no step.
         ends_within = (self.end_s > start_s) & (self.end_s <= end_s)
         return self.per_s[ends_within]
 
@@ -94,6 +95,7 @@ def _in_order(
 
 def _stretches(numbers: np.ndarray[Any, np.dtype[np.int_]]) -> Iterator[slice]:
     """The rows of each number, of those that stand in order."""
+    # Another number before the first one makes the first row a begin too.
     begins = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1)).tolist()
     ends = [*begins[1:], len(numbers)]
     for begin, end in zip(begins, ends, strict=True):
@@ -105,6 +107,7 @@ def rates(series: Mapping[Key, SampledSeries]) -> dict[Key, Steps]:
     steps: dict[Key, Steps] = {}
     for key, readings in series.items():
         _node, metric = key
+        # Gauges rise and fall, so that they have no growth.
         if metric.endswith("_total"):
             steps[key] = _steps(readings)
     return steps

@@ -42,6 +42,7 @@ class DiskRates:
 
     @property
     def await_s(self) -> float | None:
+        # Seconds of waiting a second, over I/Os a second, is the time of one I/O.
         return quotient(self.took, self.iops)
 
     @property
@@ -63,6 +64,7 @@ def disk_rates(growth: Growth, node: str) -> DiskRates:
         bytes_per_s=growth.per_s(
             node, counter_names.READ_BYTES, counter_names.WRITTEN_BYTES
         ),
+        # Seconds of I/Os in flight, a second, is how many were in flight on average.
         queue_depth=growth.per_s(node, counter_names.QUEUE_SECONDS),
         reads_took=growth.per_s(node, counter_names.READ_SECONDS),
         took=growth.per_s(
@@ -137,6 +139,7 @@ class ContainerRates:
 
     @property
     def throttled_pct(self) -> float | None:
+        # A container without a CPU quota has no periods, and so no share.
         return share_pct(self.throttled_periods, self.periods)
 
     @property
@@ -171,7 +174,9 @@ def machine_rates(growth: Growth, host: str) -> MachineRates:
     return MachineRates(
         busy=growth.per_s(host, counter_names.HOST_CPU_SECONDS),
         busy_low_priority=growth.per_s(host, "cpu_low_priority_seconds_total"),
+        # What the hypervisor gave to other guests while this machine had work to do.
         stolen=growth.per_s(host, "cpu_steal_seconds_total"),
+        # Linux's pressure "some": at least one task waited.
         waited_for_memory=growth.per_s(host, "pressure_memory_some_seconds_total"),
     )
 

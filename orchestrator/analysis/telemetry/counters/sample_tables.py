@@ -63,6 +63,7 @@ class Samples:
             total += count
             # A node is never split, because steps of a counter need the sample before.
             groups.setdefault(total // self.at_once, []).append(node)
+        # Reading all parts again costs time; holding them all would cost memory.
         for names in groups.values():
             yield joined(_rows_of_nodes(part, names) for part in self.parts())
 
