@@ -81,6 +81,7 @@ def summary_of_document(document: Document) -> str:
 def _summary(title: str, notice: str, answer: Brief) -> str:
     lines = [title, answer.what]
     if notice:
+        # A message is copied alone, and must say that its figures are of no real cluster.
         lines.insert(0, f"{notice}.")
     for label, text in answer.lines:
         lines.append(f"{label}: {text}")
@@ -101,6 +102,7 @@ def console_of(document: Document) -> Iterator[RenderableType]:
     if document.notice:
         yield terminal.notice(document.notice)
     yield from terminal.brief(document.brief)
+    # The first line may be the very words of the status.
     if document.status_text and document.shows_status:
         yield f"{document.status}: {document.status_text}"
     elif document.status_text:
@@ -119,6 +121,7 @@ def console(campaign: Results, verdict: Verdict) -> tuple[RenderableType, ...]:
     index = ReportIndex(campaign, verdict)
     labels = stamps(index)
     screen = [*_first_screen(index, labels)]
+    # Tables of made-up figures would be taken for measured ones.
     if index.answer.is_example:
         return tuple(screen)
     for title, table in _tables_below(index):

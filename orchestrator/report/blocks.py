@@ -68,7 +68,9 @@ def table_of(
         titles = list(named[0])
     columns: list[Column] = []
     for title in titles:
+        # A column of gaps takes the width that the others need.
         if not _is_unmeasured({row[title] for row in named}):
+            # Figures stand on the right, so that their digits are below each other.
             columns.append(Column(title, numeric=title not in words))
     drawn = tuple(_drawn(row, columns) for row in all_rows)
     return Table(tuple(columns), drawn, remarks)
@@ -83,6 +85,7 @@ def _is_unmeasured(contents: Collection[Cell | str]) -> bool:
 
 
 def _drawn(row: Row, columns: Iterable[Column]) -> tuple[Cell, ...]:
+    # A row of one cell is a heading to all that draw tables.
     if isinstance(row, str):
         return (Cell(row, strong=True),)
     if isinstance(row, Cell):
@@ -152,6 +155,7 @@ class Chart:
         if len(self.name.encode()) <= _LONGEST_NAME:
             return f"charts/{self.name}.svg"
         # It begins with a workload's name; what is drawn stands last.
+        # The last 24 characters take 96 bytes at most, so the whole stays below 255.
         begin = shortened(self.name, 150)
         return f"charts/{begin}{self.name[-24:]}.svg"
 
@@ -218,6 +222,7 @@ class ShownAnswer:
     @property
     def in_sight(self) -> tuple[str, ...]:
         """What is shown below the headline."""
+        # A picture shows the figures, so no sentence need stand beside it.
         if self.lines or self.picture is not None:
             return self.lines
         return (self.first_sentence,)
@@ -237,6 +242,7 @@ class ShownAnswer:
     def first_sentence(self) -> str:
         """What is shown of the text until a reader asks for all of it."""
         first = phrases.first_sentence(self.text)
+        # A text of one sentence has its full stop; a first sentence lost it when it was cut.
         if first == self.text:
             return first
         return f"{first}."

@@ -21,6 +21,7 @@ def campaign_list(entries: Sequence[Entry]) -> Table:
     for entry in entries:
         # The folder and its begin are a heading, because they are long.
         rows.append(_heading(entry))
+        # Of a folder that cannot be read the heading says all that is known.
         if not entry.fault:
             rows.append(_listed(entry))
     return table_of(rows, {*_LISTED} - {"Runs done"}, titles=_LISTED)
@@ -51,6 +52,7 @@ def _listed(entry: Entry) -> Row:
         times = f"{entry.repetitions} times"
         row["Runs done"] = Cell(f"{entry.done}/{entry.planned}", detail=times)
     row["Answer"] = entry.answer
+    # An empty answer would look like a campaign that named no tier.
     if not entry.answer:
         row["Answer"] = Cell(NOT_JUDGED, missing=True)
     return row
@@ -108,6 +110,7 @@ def _about(history: Trend) -> Iterator[str]:
     yield f"{metric}, {history.profile} × {history.workload}: {bars}"
     points = len(history.points)
     comparable = units.counted(points, "comparable campaign")
+    # Silence would be read as "nothing changed", which so few campaigns cannot prove.
     if points < across_days.FEWEST:
         yield (
             f"No change of level can be proven with {comparable}: "
@@ -130,6 +133,7 @@ def sparkline(values: Sequence[float]) -> str:
     """One bar for each value, from the lowest to the highest."""
     low = min(values, default=0.0)
     high = max(values, default=0.0)
+    # All values are alike, so there is no range to divide by.
     if high <= low:
         return units.bar(0.0) * len(values)
     bars = ""

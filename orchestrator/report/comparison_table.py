@@ -27,6 +27,7 @@ def _title(change: over_time.ProfileDelta) -> str:
 def _change_row(change: over_time.ProfileDelta) -> Row:
     delta = change.delta
     metric = METRICS[delta.metric].title
+    # Latencies of several types of transactions would else have one name.
     if delta.scope != "all":
         metric += f" ({delta.scope})"
     verdict = Cell("", word=delta.verdict)
@@ -43,6 +44,7 @@ def _remarks(pair: over_time.CampaignComparison) -> Iterator[str]:
     margins = wording.margins(pair.margin_pct, pair.p99_margin_pct)
     yield f"Changes from {pair.before} to {pair.after}, with their 95 % interval."
     yield _what_intervals_hold(pair)
+    # Two one-sided tests at 5 % are one interval of 90 %.
     yield f"Changes whose 90 % interval lies within {margins} count as the same."
     yield from _inconclusive(pair)
     yield from _only_in(pair.before, pair.only_before)

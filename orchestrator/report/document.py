@@ -57,6 +57,7 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
 
 def _sections(index: ReportIndex) -> Iterator[Section]:
     """The sections in the order of the page: what was found, with what, and how."""
+    # First what to buy, and why: a reader in a hurry goes no further.
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)
@@ -64,18 +65,22 @@ def _sections(index: ReportIndex) -> Iterator[Section]:
     for owned in family("sections", dict[str, str]()).values():
         sections = ObjectPlace(owned.entry, owned.origin).imported()
         yield from sections(index)
+    # Then the figures that the answer rests on, and what failed on the way.
     yield measured.section(index)
     yield from failures.section(index)
     yield from disk_matrix.sections(index)
     yield deltas.section(index)
+    # Then why a tier was as fast as it was.
     yield resources.bottlenecks(index)
     yield from nodes.section(index)
     yield from resources.storage_engine(index)
     yield from statements.section(index)
     yield from waits.section(index)
     yield from resources.conservation(index)
+    # The distributions and curves behind the means.
     yield from latency.section(index)
     yield over_time.section(index)
+    # Last the conditions, by which others can check and repeat all of it.
     yield disks.section(index)
     yield cache.section(index)
     yield conditions.environment(index)

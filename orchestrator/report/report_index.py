@@ -109,6 +109,7 @@ class ReportIndex:
         for tier, workload in cells:
             average = self.cell(tier, workload, headline_figures.LATENCY_AVG)
             p99 = self.cell(tier, workload, headline_figures.LATENCY_P99)
+            # One tier's average beside another's p99 would be no comparison.
             if average is not None and p99 is None:
                 return False
         return True
@@ -117,6 +118,7 @@ class ReportIndex:
         """The transaction types that were counted apart; none if there is only one type."""
         types: list[str] = []
         for cell in self.verdict.cells:
+            # Each type that was counted apart has this figure, and no node has it.
             is_count = (cell.workload, cell.metric) == (workload, "transactions")
             if is_count and cell.scope not in ("all", *types):
                 types.append(cell.scope)
@@ -157,6 +159,7 @@ class ReportIndex:
 
         If there is none, the cell says whether finished runs did not measure it or runs were lost.
         """
+        # A gap says why it is one: an empty cell could be taken for zero.
         if summary is None:
             return blocks.Cell(self.absence(profile, workload), missing=True)
         return blocks.Cell(words(summary), detail=wording.spread(summary))
@@ -170,6 +173,7 @@ class ReportIndex:
 
     def absence(self, profile: str, workload: str) -> str:
         """What stands in the place of a value that is not there."""
+        # "Missing" is a loss; "not measured" is no fault of the run.
         if not self.finished(profile, workload):
             return "missing"
         return "not measured"
@@ -234,6 +238,7 @@ class ReportIndex:
         return tuple(footnotes)
 
     def _footnote(self, number: int, doubts: Sequence[Doubt]) -> blocks.Footnote:
+        # One sentence with the range of its numbers is read, and not twenty alike.
         texts = spanning([sentence(doubt.text.strip()) for doubt in doubts])
         runs = frozenset(doubt.run for doubt in doubts if doubt.run is not None)
         return blocks.Footnote(
@@ -245,6 +250,7 @@ class ReportIndex:
         )
 
     def _runs_in_words(self, runs: frozenset[int]) -> str:
+        # Of one run alone "every finished run" would sound like more than there is.
         if runs >= self._finished_runs and len(self._finished_runs) > 1:
             return "every finished run"
         if len(runs) == 1:

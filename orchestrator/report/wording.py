@@ -47,6 +47,7 @@ def declared(limit: float | None, unit: str) -> str:
 
 def spread(cell: CellSummary) -> str:
     """Half the width of the interval of the mean, relative to the mean: `± 1.6 %`."""
+    # The spread is relative, and nothing is relative to zero.
     if cell.n < 2 or cell.ci_low is None or cell.ci_high is None or not cell.mean:
         return ""
     width = cell.ci_high - cell.ci_low
@@ -121,6 +122,7 @@ _BEFORE_UNIT = re.compile(
 
 def unbroken(text: str) -> str:
     """The text with unbreakable spaces between a number and its sign or unit."""
+    # A line that ends behind a number would part it from its unit.
     joined = text.replace("± ", "±\u00a0").replace("n = ", "n\u00a0=\u00a0")
     return _BEFORE_UNIT.sub("\u00a0", joined)
 
@@ -130,6 +132,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 
 def spanning(texts: Sequence[str]) -> tuple[str, ...]:
     """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
+    # Only texts that differ in nothing but numbers have the same form with `#` in their place.
     alike = units.gathered((_NUMBER.sub("#", text), text) for text in texts)
     return tuple(_span(group) for group in alike.values())
 
@@ -146,6 +149,7 @@ def _span(texts: Sequence[str]) -> str:
 
 
 def _range(numbers: Sequence[str]) -> str:
+    # By their size: as texts, 97 would be above 104.
     low = min(numbers, key=_size)
     high = max(numbers, key=_size)
     if low == high:
@@ -154,6 +158,7 @@ def _range(numbers: Sequence[str]) -> str:
 
 
 def _size(number: str) -> float:
+    # Numbers have commas between their thousands.
     return float(number.replace(",", ""))
 
 

@@ -125,6 +125,7 @@ def _run(index: ReportIndex, figures: RunFigures) -> _Case:
         return _Case("runs", name, "passed", "", count, took_s)
     # An error, not a failure: the test could not be carried out, and nothing is proven of the tier.
     outcome: _Outcome = "error"
+    # A run that was never begun did not fail: CI shows it as skipped.
     if figures.outcome == MISSING:
         outcome = "skipped"
     return _Case("runs", name, outcome, figures.outcome, loss, took_s)
@@ -156,6 +157,7 @@ def _change(delta: conclusions.Delta) -> str:
 
 def _decision(decision: conclusions.Decision) -> _Case:
     name = "which tier"
+    # That no tier is named is no failure of one: it may take more repetitions.
     if decision.tier is None:
         return _Case("decision", name, "skipped", "no decision", decision.reason)
     why = f"{decision.tier}: {decision.reason}"

@@ -88,6 +88,7 @@ def text(campaign: results.Results, verdict: Verdict) -> str:
     samples = list(_run_samples(campaign, last_s))
     samples += _verdict_samples(verdict, last_s)
     samples += _doubts_of_runs(campaign, verdict, last_s)
+    # The writer asks for `collect` alone, so no registry of live metrics is needed.
     registry = _Registry(_families(samples, campaign.name))
     written: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
     return written.decode("utf-8")
@@ -108,6 +109,7 @@ def _families(samples: Sequence[_Sample], campaign: str) -> list[Metric]:
 
 def _family(name: str, samples: Sequence[_Sample], campaign: str) -> Metric:
     unit = _unit(name)
+    # The standard wants the name to end in the unit as it is spelt there.
     full_name = f"tierbench_{name.removesuffix(unit.ending)}"
     if unit.name:
         full_name += f"_{unit.name}"
@@ -167,6 +169,7 @@ def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_S
         labels = _labels_of_run(figures)
         # A run that did not begin has no time of its own.
         yield _Sample("run_outcome", labels, figures.outcome, ended_s or last_s)
+        # What reads this averages all that it is given, so figures that do not count stay out.
         if figures.excluded:
             continue
         for figure in results.sound(figures.figures).values():
@@ -198,6 +201,7 @@ def _verdict_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample
     for delta in verdict.deltas:
         labels = _labels_of_delta(delta)
         for name, value in _changes(delta).items():
+            # Without repetitions there is no interval, and no end of it.
             if value is not None:
                 yield _Sample(name, labels, value, last_s)
         yield _Sample("verdict", labels, delta.verdict, last_s)
@@ -207,6 +211,7 @@ def _verdict_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample
 def _whole_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample]:
     """Tiers to buy, and doubts."""
     for decision in verdict.decisions:
+        # An empty tier is kept: that no tier could be named is an answer as well.
         labels = {"workload": decision.workload, "tier": decision.tier or ""}
         yield _Sample("decision", labels, 1.0, last_s)
     # A doubt about one run is no reason to distrust every figure.

@@ -47,6 +47,7 @@ def _figures(data: results.RunData, cpus: float | None) -> tuple[Measurement, ..
     """One figure of each metric and scope. What the record says goes before telemetry."""
     figures: dict[tuple[str, str], Measurement] = {}
     for figure in data.record.measurements:
+        # The first of two stays, so the order of these loops is the rule.
         figures.setdefault((figure.metric, figure.scope), figure)
     for figure in telemetry_metrics.telemetry_of(data, cpus):
         figures.setdefault((figure.metric, figure.scope), figure)
@@ -83,6 +84,7 @@ def as_csv(campaign: results.Results, verdict: conclusions.Verdict) -> str:
     semicolons between them; numbers have all their digits, and no text is a formula."""
     disks = _kinds_of_disks(campaign)
     page = io.StringIO()
+    # Tools of Unix take the `\r` of the module's own ending for part of the last column.
     writer = csv.DictWriter(page, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for run_figures in runs(campaign):
@@ -132,5 +134,6 @@ def _rows(figures: Sequence[Measurement]) -> Iterator[dict[str, object]]:
     """Column → value; an empty row of a run without figures."""
     for figure in figures:
         yield {name: getattr(figure, name) for name in _OF_FIGURE}
+    # A run without a row would seem never to have been planned.
     if not figures:
         yield {}

@@ -20,6 +20,7 @@ from orchestrator.report.charts.rates import drawn_rate
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import factors
 
+# Cells hold seconds, and a latency is read in milliseconds: hence the factor.
 _LATENCIES = {
     "latency_avg_s": Measure("latency_avg_s", "tiers", "average latency", "ms", 1e3),
     "latency_p99_s": Measure("latency_p99_s", "tiers", "p99 latency", "ms", 1e3),
@@ -33,9 +34,11 @@ def answers(index: ReportIndex, *, with_pictures: bool) -> tuple[ShownAnswer, ..
     what = index.answer.brief.what
     shown: list[ShownAnswer] = []
     for answer in factors.answers(index):
+        # The brief's line has no full stop, so the text would not be found with one.
         if answer.text.removesuffix(".") not in what:
             shown.append(answer)
     for part in index.answer.parts:
+        # A terminal has no pictures, so the intervals then stand in the card's lines.
         drawn: Chart | None = None
         if with_pictures:
             drawn = picture(index, part.subject)
@@ -83,6 +86,7 @@ def _lines(
     """The claim, with what would settle it, and how many times as fast tiers are; of a disk matrix
     what each disk gives at most."""
     ceilings = _ceilings(index, part.subject)
+    # No tier was chosen and none is faster: of disks alone the ceilings are the whole answer.
     if ceilings:
         yield ceilings
         return
@@ -105,6 +109,7 @@ def _lines(
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
     brief_text = _brief_text(index)
+    # What follows the colon is the proof, which stands in the full text of the card.
     claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
     # Its headline is the tier's name.
     claim = claim.removeprefix(f"{part.tier} is ")
@@ -113,6 +118,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
         claim = ""
     texts: list[str] = []
     for statement in claim.removesuffix(".").split("; "):
+        # The brief stands right above the card, where the same words would be read twice.
         if statement and statement not in brief_text:
             texts.append(statement)
     takes = _settled_by(index, part.subject)
@@ -141,6 +147,7 @@ def _settled_by(index: ReportIndex, subject: str) -> str:
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
     for comparison in _comparisons(index, workload):
+        # What follows the colon is why nothing is proven, which the tables say.
         claim, _, _ = speeds.in_words(comparison).partition(": ")
         yield claim
 
@@ -155,6 +162,7 @@ def _measured_once(index: ReportIndex, workload: str) -> str:
             texts.append(f"{tier} {wording.value_with_unit(cell)}")
     if not texts:
         return ""
+    # "Each" would promise a second tier.
     if len(index.tiers) == 1:
         return f"One run: {texts[0]}."
     return f"One run each: {', '.join(texts)}."
@@ -181,11 +189,14 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
 
         cells = disk_matrix.planned(load.options)
         return disk_picture.picture(index, load, cells)
+    # A sweep is decided under its own name, which no single load has. It ends below without a
+    # chart.
     decision = _decision(index, workload)
     if load is None or decision is None:
         return None
     measure = _measure(index, load, decision)
     rows = list(_rows(index, load, decision, measure))
+    # The margin below is taken from the best figure, so there must be one.
     if not rows:
         return None
     enough = _enough(index, load, decision, measure, rows)
@@ -214,6 +225,7 @@ def _drawn(
         shaded.append(enough)
         remark = enough["words"]
     labels = [row["label"] for row in rows]
+    # The axis begins at 0, so that twice the figure is twice as far.
     spec = charts.drawing(
         "tiers", tiers, value=axis, labels=labels, reach=[0, reach * _ROOM]
     )
@@ -246,13 +258,16 @@ def _decision(index: ReportIndex, workload: str) -> Decision | None:
 
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     """What decided: a latency where the criterion is one, else the rate."""
+    # Without an SLO the criterion is a title, `p99 latency`; a clause reads `p99 < 50 ms`.
     words = decision.criterion.split()
     if "latency" in words and words[0] == "p99":
         return _LATENCIES["latency_p99_s"]
     if "latency" in words:
         return _LATENCIES["latency_avg_s"]
+    # NOPM could not be held against a limit in transactions/s.
     if _is_asked_in_transactions(load):
         return drawn_rate("throughput_per_s")
+    # A limit is drawn only beside the figure that it limits: of the same type of transactions.
     for clause in load.slo:
         is_clause = format_objective(clause) == decision.criterion
         if (
@@ -272,11 +287,13 @@ def _is_asked_in_transactions(load: Workload) -> bool:
 
 def _stands_for(index: ReportIndex, load: Workload, clause: Objective) -> bool:
     """Whether the clause is about the transactions whose latency stands for the workload."""
+    # The limit of another type, drawn beside New-Order's latency, would seem met or missed by it.
     return clause.scope == index.latency_scope(load.name)
 
 
 def _axis(index: ReportIndex, load: Workload, measure: Measure) -> str:
     """`NOPM`, `transactions/s`, `New-Order p99 latency, ms`."""
+    # A rate's unit names it already: `NOPM, NOPM` would say it twice.
     if measure.metric not in _LATENCIES:
         return measure.unit
     title = measure.title
@@ -289,6 +306,7 @@ def _rows(
     index: ReportIndex, load: Workload, decision: Decision, measure: Measure
 ) -> Iterator[dict[str, Any]]:
     """The rows of the chart from cheap to dear, as the decision offers the tiers."""
+    # A tier without figures has no dot, because zero would be read as measured.
     for offer in decision.offers:
         cell = index.cell(offer.tier, load.name, measure.metric)
         if cell is not None:
@@ -306,6 +324,7 @@ def _row(offer: Offer, cell: CellSummary, measure: Measure) -> dict[str, Any]:
     row["value"] = cell.mean * measure.factor
     row["low"] = low * measure.factor
     row["high"] = high * measure.factor
+    # The words choose their own unit, so they take the figure without the factor.
     row["told"] = wording.value_with_unit(cell)
     return row
 
@@ -326,14 +345,17 @@ def _enough(
     margin_pct = _margin_pct(index, measure)
     words = f"Shaded: within {units.format_quantity(margin_pct, '%')} of the best."
     if measure.metric in _LATENCIES:
+        # The best latency is the lowest, so the margin reaches upwards.
         best = min(values)
         return {"from": best, "to": best * (1 + margin_pct / 100), "words": words}
+    # The best rate is the highest, so the margin reaches downwards.
     best = max(values)
     return {"from": best * (1 - margin_pct / 100), "to": best, "words": words}
 
 
 def _margin_pct(index: ReportIndex, measure: Measure) -> float:
     plan = index.campaign.plan
+    # A p99 varies more than a mean, so it has a wider margin.
     if measure.metric == "latency_p99_s":
         return plan.p99_margin_pct
     return plan.margin_pct
@@ -351,6 +373,7 @@ def _asked_for(
             continue
         limit = clause.limit * measure.factor
         words = f"Shaded: {format_objective(clause)}."
+        # Every latency below the limit is enough, down to none at all.
         if measure.metric in _LATENCIES:
             return {"from": 0.0, "to": limit, "words": words}
         # It is seen too where no tier comes up to it.

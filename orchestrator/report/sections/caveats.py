@@ -67,6 +67,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     for stamp in note_stamps:
         if stamp.label in _FIRST:
             shown.append(stamp)
+    # Before the doubts, because figures of a stand-in are of no database at all.
     if is_stand_in(index.campaign):
         label = "Stand-in, not a real cluster"
         shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))
@@ -90,6 +91,7 @@ def _doubts(index: ReportIndex) -> Iterator[Stamp]:
     """Doubts about no run in particular, one stamp for each kind."""
     by_kind: dict[str, list[Doubt]] = {}
     for doubt in index.verdict.doubts:
+        # Doubts about single runs are footnotes of their figures.
         if doubt.run is None:
             by_kind.setdefault(doubt.kind, []).append(doubt)
     for kind, doubts in by_kind.items():
@@ -115,6 +117,7 @@ def _notes(index: ReportIndex) -> Iterator[Stamp]:
     about_files = frozenset(results.left_out(index.campaign))
     doubted = {doubt.kind for doubt in index.verdict.doubts}
     for note in notes:
+        # Files have one stamp together: there may be as many as the campaign has.
         if note.text not in about_files and not _is_said_elsewhere(note, doubted):
             label = _LABELS_OF_NOTES.get(note.kind, _LABEL_OF_OTHER_NOTES)
             text = _shared(index, [str(note)])
@@ -144,6 +147,7 @@ def _shared(index: ReportIndex, texts: Iterable[str]) -> str:
     sentences: list[str] = []
     for text, tiers in _tiers_by_text(index, texts).items():
         if tiers:
+            # The name of a tier keeps its letters: `Premium` would be another tier.
             sentences.append(closed(f"{listed(tiers)}: {text}"))
         else:
             sentences.append(index.opening(text))
@@ -169,6 +173,7 @@ def _tiers_by_text(index: ReportIndex, texts: Iterable[str]) -> dict[str, list[s
 def _nodes(index: ReportIndex) -> Iterator[Stamp]:
     """A stamp if there are fewer database nodes than the study has, unless a doubt says it."""
     clusters = [profile.cluster for profile in index.profiles]
+    # A disk alone and the store of others have no database nodes.
     if all(cluster.member in ("none", STORE) for cluster in clusters):
         return
     nodes = max(cluster.nodes for cluster in clusters)
@@ -275,6 +280,7 @@ def _knowledge(profile: Profile, record: Record) -> Iterator[_Property]:
     yield from _told_by_database(results.database(record))
     yield _size_known(profile, nodes)
     limits = profile.tier.limits
+    # No fio runs on disks of others, so their limits are declared at best.
     if limits.iops or limits.bytes_per_s:
         yield _Property("limits of the disks", _DECLARED)
     else:

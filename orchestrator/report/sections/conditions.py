@@ -79,6 +79,7 @@ def _number(name: str, value: float) -> str:
         return units.format_bytes_per_s(value)
     if name.endswith("bytes"):
         return units.format_bytes(value)
+    # Else a float may show seventeen digits.
     if isinstance(value, float):
         return f"{value:.6g}"
     return str(value)
@@ -220,6 +221,7 @@ def _read_back(index: ReportIndex) -> Block:
             by_tier[tier] = facts
     if not by_tier:
         return Paragraph("Nothing: no finished run recorded any.")
+    # A dict keeps the order in which facts were recorded; a set would not.
     names: dict[str, None] = {}
     for facts in by_tier.values():
         names |= dict.fromkeys(facts)
@@ -230,6 +232,7 @@ def _value_of_all_tiers(by_tier: Mapping[str, Mapping[str, str]], name: str) -> 
     """Its value, or that of each tier if they differ."""
     values: dict[str, str] = {}
     for tier, facts in by_tier.items():
+        # A tier that did not tell it must not pass for one that agrees.
         values[tier] = facts.get(name, "not recorded")
     different = set(values.values())
     if len(different) == 1:

@@ -36,6 +36,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     """Empty where tiers were not compared."""
     parts: list[Part] = []
     for decision in index.verdict.decisions:
+        # A sweep has no offers: its section compares tiers load by load.
         if decision.offers:
             shown = table(index, decision)
             drawn = price_charts(index, decision)
@@ -55,6 +56,7 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("worst proven slowdown", offers, margins))
+    # With an SLO its clauses alone decide, and the margin plays no part.
     if decision.slo:
         rows += _slo_rows(offers)
     else:
@@ -116,6 +118,7 @@ def _monthly_cost(index: ReportIndex, offer: Offer, decision: Decision) -> Cell:
     """The monthly cost, with its place on the Pareto front if that is known, and whether it is
     verified."""
     details: list[str] = []
+    # Where no place is known, "not proven" below each price would say nothing.
     if any(other.on_front is not None for other in decision.offers):
         details.append(wording.FRONT[offer.on_front])
     if priced_nodes.is_unverified(index, offer.tier):
@@ -211,6 +214,7 @@ def _about_values(index: ReportIndex, decision: Decision) -> Iterator[str]:
         yield f"Each change compares a tier with its strongest rival, {bounds}."
         return
     yield f"SLO: {', '.join(decision.slo)}. Values are means {bounds}."
+    # Delivery is 4 % of the mix and ten times slower, so it would be the p99.
     for load in index.campaign.plan.workloads:
         is_decided_on = factors.subject(load) == decision.workload
         if is_decided_on and load.dataset.family.startswith("tpcc"):
@@ -233,6 +237,7 @@ def _sources_of_prices(index: ReportIndex, decision: Decision) -> Iterator[str]:
 
 def _names_by_list(index: ReportIndex, decision: Decision) -> dict[str, list[str]]:
     names_by_list: dict[str, list[str]] = {}
+    # Several tiers may need one type of machine, which is named once.
     for name, price in dict.fromkeys(_prices(index, decision)):
         names_by_list.setdefault(wording.place(price), []).append(name)
     return names_by_list
@@ -244,6 +249,7 @@ def _prices(index: ReportIndex, decision: Decision) -> Iterator[tuple[str, Price
     for profile in profiles:
         if profile.tier.price:
             yield profile.name, profile.tier.price
+    # Machines count only where tiers are on unlike ones: else they cost the same for each.
     if not decision.with_vms:
         return
     for profile in profiles:

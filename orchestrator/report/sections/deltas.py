@@ -63,6 +63,7 @@ def section(index: ReportIndex) -> Section:
 
 def _parts(index: ReportIndex) -> Iterator[Part]:
     latencies = [_AVERAGE]
+    # Short runs have too few transactions for a p99, and its rows would be gaps.
     if index.has("latency_p99_s"):
         latencies.append(_P99)
     yield Part("Latency (negative is better)", (_table(index, latencies),))
@@ -131,6 +132,7 @@ def _inconclusive_by_reason(index: ReportIndex) -> dict[str, list[Delta]]:
 def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
     """`ultra, insert (throughput, p99 latency)`, and so on; `all` if no comparison lacks."""
     metrics_of = _metrics_by_comparison(deltas)
+    # Such a reason is one of the campaign, as that nothing was repeated.
     if metrics_of.keys() == {_comparison(delta) for delta in index.verdict.deltas}:
         return "all"
     texts: list[str] = []
@@ -223,6 +225,7 @@ def _chart(
 def _spec(
     index: ReportIndex, drawn: _ChangesDrawn, rows: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
+    # Throughput and average latency are drawn, which have the usual margin; p99 has its own.
     margin_pct = index.campaign.plan.margin_pct
     workloads = list(dict.fromkeys(row["workload"] for row in rows))
     # "nice" would widen the axis to round numbers, and undo the cut.
@@ -267,6 +270,7 @@ def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]
     lowest = min(row["low"] for row in rows)
     # Nothing falls by more than 100 %.
     low = max(lowest, -reach, -100.0)
+    # The shaded margin stays in sight, also where all changes are small.
     low = min(low, -margin_pct)
     high = min(max(row["high"] for row in rows), reach)
     high = max(high, margin_pct)

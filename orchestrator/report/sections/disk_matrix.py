@@ -60,12 +60,14 @@ def _parts(index: ReportIndex, workload: Workload, cells: Cells) -> Iterator[Par
         yield Part("", (Paragraph("No run of this workload left figures."),))
         return
     yield Part("", (Paragraph(_about(workload, cells)),))
+    # The highest of a part of the cells may lie below the ceiling, so they give none.
     if measured:
         yield Part("Ceilings found", (_ceilings(index, measured),))
         yield Part("Latency against depth", tuple(_depth(index, workload, measured)))
         yield Part("What a larger block costs", (_steps(measured),))
     shown = {**measured, **begun}
     for tier, rows in shown.items():
+        # All tiers go in, because their maps share one range of colours.
         blocks = tuple(every_cell(shown, tier, workload.name))
         if tier in measured:
             yield Part(f"Every cell of {tier}", blocks)
@@ -117,6 +119,7 @@ def _so_far(index: ReportIndex, tier: str, workload: str, cells: Cells) -> pd.Da
 def _newest_so_far(
     index: ReportIndex, tier: str, workload: str
 ) -> tuple[Measurement, ...]:
+    # Runs stand in the order of their numbers, so the newest is the last.
     for run in reversed(index.planned(tier, workload)):
         measurements = index.campaign.so_far.get(run.number)
         if measurements:
@@ -176,9 +179,11 @@ def _ceiling(
     ceiling: matrix_laws.Ceiling | None, declared: float | None, unit: str
 ) -> Cell:
     """The ceiling with how far it is off what the tier declares, and the cells that it rests on."""
+    # A matrix of reads alone has no ceiling of writes.
     if ceiling is None:
         return Cell("not asked for")
     text = units.format_quantity(ceiling.value, unit)
+    # More in flight might have given more, so it is not held against the declared limit.
     if not ceiling.reached:
         return Cell(_NOT_REACHED, detail=f"highest {text}")
     cells = units.counted(ceiling.cells, "cell")
@@ -247,7 +252,9 @@ def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
 
 def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart:
     """The first series among those with the most depths, with a line for each tier."""
+    # One series for all tiers: latencies of unlike loads cannot be compared.
     longest = _longest_series(measured)
+    # The median, because I/Os that are in flight at the end lengthen a mean.
     drawn = longest.assign(ms=longest["typical_s"] * 1e3)
     points = drawn[["tier", "in_flight", "ms"]].to_dict("records")
     load = load_in_words(longest.iloc[0])
@@ -259,6 +266,7 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
 def _longest_series(measured: ByTier) -> pd.DataFrame:
     """The cells of all tiers, of that pattern, read share and block."""
     cells: pd.DataFrame = pd.concat(measured, names=["tier"]).reset_index("tier")
+    # Over all tiers together, so that each has its line of the same series.
     depths = cells.groupby(matrix_laws.SERIES)["in_flight"].transform("nunique")
     first = cells[depths == depths.max()].iloc[0]
     is_alike = cells[matrix_laws.SERIES] == first[matrix_laws.SERIES]
@@ -284,6 +292,8 @@ def _steps(measured: ByTier) -> Table | Paragraph:
 
 
 def _step_row(tier: str, step: matrix_laws.BlockStep) -> dict[str, Cell | str]:
+    # Both ratios stand in a row. They are equal where bandwidth limits the disk. The latency hardly
+    # grows where IOPS do.
     size_ratio = units.format_number(step.large_bytes / step.small_bytes)
     latency_ratio = units.format_number(step.latency_ratio)
     loads = units.counted(step.cells, "load")

@@ -125,11 +125,13 @@ def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
 
 
 def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
+    # By the data set too, so that the column stays where all runs are lost.
     if metric == "nopm":
         return index.is_tpcc_derived(workload)
     # Of one node it is the payload, which has its column.
     if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
         return False
+    # An empty column of these says that runs are lost, and not that nobody asked.
     if metric in _ALWAYS:
         return True
     cells = [index.cell(tier, workload, metric) for tier in index.tiers]
@@ -139,6 +141,7 @@ def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
 def _disk_columns(index: ReportIndex) -> Iterator[_Column]:
     """Columns of all disks together, and of the busiest one."""
     yield _Column("Disk IOPS", "disk_iops")
+    # A limit is that of one disk, so the sum of several nodes cannot be held against it.
     if _several_nodes(index):
         yield _Column("Busiest disk IOPS", "disk_iops", of_busiest=True)
     yield _Column("Disk bandwidth", "disk_bytes_per_s")
@@ -150,6 +153,7 @@ def _tier_row(
     done = len(index.finished(tier, workload))
     planned = len(index.planned(tier, workload))
     n = f"n = {done}"
+    # Fewer runs than planned must be seen beside the mean that they make.
     if done != planned:
         n = f"n = {done} of {planned}"
     notes = index.notes(workload, tier)
@@ -218,6 +222,7 @@ def _judged(index: ReportIndex, workload: str) -> Mapping[_TypeOfTier, str]:
     words = _words_of_clauses(index, workload)
     judged: dict[_TypeOfTier, str] = {}
     for objective in index.campaign.plan.workload(workload).slo:
+        # Clauses about all transactions stand in the decision's table.
         if objective.scope == "all":
             continue
         text = format_objective(objective)
@@ -241,5 +246,6 @@ def _words_of_clauses(index: ReportIndex, workload: str) -> Mapping[_ClauseOfTie
             continue
         for offer in decision.offers:
             for result in offer.slo:
+                # The decision keeps clauses in words, so they are found by their words.
                 words[_ClauseOfTier(offer.tier, result.objective)] = result.word
     return words

@@ -96,6 +96,7 @@ def _times_by_looks(plan: Plan) -> str:
     for load in plan.workloads:
         times = repetitions(plan, load.name)
         workloads.append(f"{load.name} {times} times")
+    # The keys are numbers of repetitions after which the campaign is judged.
     fewest = min(plan.looks)
     most = max(plan.looks)
     return (
@@ -116,6 +117,7 @@ def _clients(plan: Plan) -> str:
 
 
 def _levels(plan: Plan) -> str:
+    # Each workload may end at another look, and so have another level.
     shares = [share(plan, load.name) for load in plan.workloads]
     levels = wording.confidence(100 * confidence(CONFIDENCE, part) for part in shares)
     if not plan.looks:
@@ -194,6 +196,7 @@ def analyze(campaign: results.Results) -> str:
 
 def _run_row(index: ReportIndex, run: Run) -> dict[str, Cell | str]:
     data = index.campaign.by_number.get(run.number)
+    # `was interrupted` is for a sentence; the cell says `interrupted`.
     loss = index.campaign.lost(run).removeprefix("was ")
     # Relative, so that the link holds wherever the folder is copied to.
     files = Cell("none")

@@ -101,11 +101,13 @@ def _sections(
     disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
     yield Section("all", "Every disk", (disks,))
     blocks = (*_seconds_first(answer), *_next(command))
+    # Without a disk worth it the heading would stand above nothing.
     if blocks:
         yield Section("next", "What to measure next", (Part("", blocks),))
 
 
 def _ticket(observed: AnsweredObservation, answer: Answer, command: str) -> Section:
+    # A ticket is read apart from the page, so it names the time and the disks.
     about = Paragraph(_subtitle(observed), "Observation")
     table = _table(_first_rows(observed), _FIRST_COLUMNS, ())
     commands: list[str] = []
@@ -116,6 +118,7 @@ def _ticket(observed: AnsweredObservation, answer: Answer, command: str) -> Sect
 
 def _subtitle(observed: AnsweredObservation) -> str:
     """When which disks were read, how often, and for how much of the time."""
+    # The worst of all disks counts, so that no gap of one is hidden by the others.
     coverage = min(disk.coverage for disk in observed.disks)
     disks = units.counted(len(observed.disks), "disk")
     interval = _interval_in_words(observed)
@@ -126,6 +129,7 @@ def _subtitle(observed: AnsweredObservation) -> str:
 
 def _interval_in_words(observed: AnsweredObservation) -> str:
     """The interval of the readings in words: that of the disk that was read least often."""
+    # The coarsest readings bound what can be said of the whole cluster.
     resolution_s = max(disk.resolution_s for disk in observed.disks)
     return units.format_seconds(round(resolution_s, 2))
 
@@ -147,12 +151,15 @@ def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
     """The answer as it is shown. If there is one provider, the first line has the disk already."""
     price = ""
     headline = ""
+    # No disk is known to have carried the load, or the readings give bounds only.
     if part.purchase is None:
         lines = [_open(part)]
     else:
         lines = [*_cheaper(part, part.purchase)]
+    # With one provider the brief names the disk and its price, right above the card.
     if part.purchase is not None and len(answer.parts) > 1:
         headline = specified(part.purchase.tier)
+        # The catalog has the price of one node's disk, not of the cluster's.
         price = f"{phrases.monthly(part.purchase.price)} a node"
     return ShownAnswer(
         workload=part.subject,
@@ -167,6 +174,7 @@ def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
 def _cheaper(part: PartAnswer, purchase: DisksToBuy) -> Iterator[str]:
     """What is cheaper and not excluded; else that nothing is."""
     for outlook in part.worth_measuring:
+        # They stand from cheap to expensive: from the named disk on, none is cheaper.
         if outlook.tier == purchase.tier:
             break
         yield _outlook_in_words(outlook)
@@ -177,6 +185,7 @@ def _cheaper(part: PartAnswer, purchase: DisksToBuy) -> Iterator[str]:
 def _open(part: PartAnswer) -> str:
     """The cheapest disk that is not excluded, where none is known to have carried it."""
     for outlook in part.worth_measuring:
+        # A disk that certainly would not have carried it is no open question.
         if outlook.word == "cannot be told":
             return _outlook_in_words(outlook)
     return f"No disk of {part.subject} is known to have carried what was read."
@@ -238,7 +247,9 @@ def _row(candidate: CandidateAnswer) -> dict[str, str]:
     row["Answer"] = candidate.word
     row[_WAITS] = band_in_words(on_disk.waits, at_least)
     row[_QUEUES] = band_in_words(on_disk.queues, at_least)
+    # The answer uses this column, because another disk is not asked for the very same load.
     row[_SLACK] = band_in_words(slack, at_least)
+    # It is empty where the load never comes to a cap.
     row["Cap"] = on_disk.binding or UNKNOWN
     row["Least credit"] = _least_credit(candidate)
     row["Remark"] = candidate.why
@@ -246,7 +257,9 @@ def _row(candidate: CandidateAnswer) -> dict[str, str]:
 
 
 def _least_credit(candidate: CandidateAnswer) -> str:
+    # The lowest hour counts: a mean would hide that the credit ran out.
     credit = percent_in_words(candidate.on.hours["credit"].min())
+    # The observed disk held its load back, so more credit would have been used.
     if candidate.at_least and credit != UNKNOWN:
         return f"at most {credit}"
     return credit
@@ -315,7 +328,9 @@ def _strip(
     shares_before: Sequence[str] = ()
     columns = candidate.on.hours[["begin_s", "upper", "credit", "node", "device"]]
     for begin_s, upper, credit, node, device in columns.itertuples(index=False):
+        # Two digits: finer differences can hardly be seen, and would keep alike hours apart.
         shares = (f"{upper:.2g}", f"{credit:.2g}")
+        # Vega takes times in milliseconds since 1970.
         begin_ms = round(1000 * begin_s)
         end_ms = begin_ms + _HOUR_MS
         hour: _Hour = {
@@ -328,6 +343,7 @@ def _strip(
             "candidate": label,
             **shown,
         }
+        # As texts, because NaN is unlike itself, and hours that were not read join too.
         if may_join and shares == shares_before and _follows(hour, strip[-1]):
             strip[-1]["to"] = end_ms
         else:
@@ -338,6 +354,7 @@ def _strip(
 
 def _follows(hour: _Hour, before: _Hour) -> bool:
     """Whether an hour begins where the one before it ends, and is of the same disk."""
+    # A gap between two hours must stay a gap in the strip.
     is_next = hour["from"] == before["to"]
     is_same_disk = hour["node"] == before["node"] and hour["device"] == before["device"]
     return bool(is_next and is_same_disk)

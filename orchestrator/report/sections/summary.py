@@ -23,6 +23,7 @@ def title(index: ReportIndex) -> str:
     asked = index.campaign.plan.question
     if asked:
         return asked
+    # The twin is the baseline under a second name, and no tier to choose.
     names = [name for name in index.tiers if name != index.twin]
     if len(names) == 1:
         return f"{names[0]}, measured"
@@ -101,6 +102,7 @@ def verdict_table(index: ReportIndex) -> Table:
     """Per workload: the baseline's own values, then each contender's change against them."""
     compared = [*index.contenders]
     if index.twin:
+        # It stands last, because it is no tier to choose: it shows what noise alone does.
         compared.append(index.twin)
     rows: list[Row] = []
     for workload in index.workloads:
@@ -212,6 +214,7 @@ def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str
     runs = _runs_compared(deltas)
     if runs:
         return runs
+    # Nothing was compared, as where the baseline has no figures.
     return str(len(index.finished(contender, workload)))
 
 
@@ -240,6 +243,7 @@ def change_cell(index: ReportIndex, contender: str, workload: str, metric: str) 
 
 def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -> Cell:
     """Why there is none: a value on one side, or on both, is missing."""
+    # The contender's own gap goes first: its row is where a reader looks for it.
     if index.cell(contender, workload, metric) is None:
         return _lacking(index, contender, workload, metric)
     baseline = index.verdict.baseline
@@ -252,6 +256,7 @@ def _no_change(index: ReportIndex, contender: str, workload: str, metric: str) -
 def _lacking(index: ReportIndex, tier: str, workload: str, metric: str) -> Cell:
     """Why a tier has no value of a metric: its runs are lost, or were too short for a p99."""
     average = index.cell(tier, workload, LATENCY_AVG)
+    # There were transactions, but fewer than the 1,000 that a p99 takes.
     if metric == LATENCY_P99 and average is not None:
         return Cell("no p99", "too few transactions", missing=True)
     return Cell(index.absence(tier, workload), missing=True)
