@@ -57,12 +57,14 @@ def _cache_cells(index: ReportIndex, tier: str, workload: str) -> dict[str, Cell
     data_bytes = _first_read(fact.data_bytes for fact in facts)
     cache_bytes = _first_read(fact.cache_bytes for fact in facts)
     cells = {"Data set": _size(data_bytes), "Cache": _size(cache_bytes)}
+    # A size that was not read is no 0, and nothing is divided by a cache of 0.
     if data_bytes is not None and cache_bytes:
         cells["Data : cache"] = Cell(f"{data_bytes / cache_bytes:.1f}")
         cells["What follows"] = Cell(_what_follows(data_bytes, cache_bytes))
         return cells
     cells["Data : cache"] = Cell("")
     absence = "missing: no finished run"
+    # Runs that count may be of a server that does not tell its sizes.
     if facts:
         absence = "not recorded"
     cells["What follows"] = Cell(absence, missing=True)

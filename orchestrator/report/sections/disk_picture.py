@@ -22,6 +22,7 @@ def picture(
     """The chart of a matrix; None where fewer than two disks were measured to their end."""
     rows: list[dict[str, Any]] = []
     labels: list[str] = []
+    # Disks with a part of their cells are left out, as their highest may be yet to come.
     by_tier = disk_ceilings.measured_by_tier(index.asked, workload.name, cells)
     for tier, measured in by_tier.items():
         ceiling = matrix_laws.ceilings(measured, "iops")["all"]

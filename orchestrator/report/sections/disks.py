@@ -64,6 +64,7 @@ def _declared(index: ReportIndex) -> Table:
     for profile in index.profiles:
         tier = profile.tier
         rows.append(_declared_row(profile.name, tier, _held_by(tier)))
+        # The disks of all nodes may let through less together than the sum of theirs.
         if tier.shared:
             together = replace(tier, limits=tier.shared)
             held_by = "emulated limit of all disks together"
@@ -172,6 +173,7 @@ def _widest_change(windows: Iterable[Overhead]) -> str:
             changes_pct.append(window.off_pct)
     if not changes_pct:
         return ""
+    # The worst counts in either direction: requests may also take less time than they should.
     return units.format_change(max(changes_pct, key=abs))
 
 

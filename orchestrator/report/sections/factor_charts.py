@@ -51,6 +51,7 @@ def _latency(index: ReportIndex, varied: VariedWorkload) -> Measure:
     drawn: list[tuple[str, str]] = []
     for tier in index.tiers:
         for workload in varied.workloads:
+            # The latency of an overloaded tier is not drawn, so it need not have a p99.
             if not index.overloaded(tier, workload):
                 drawn.append((tier, workload))
     if index.has_p99(drawn):
@@ -139,17 +140,20 @@ def _scale_across(varied: VariedWorkload, is_sweep: bool) -> dict[str, Any]:
     is_wide = varied.numbers[-1] >= _WIDE * varied.numbers[0]
     if is_sweep and not is_wide:
         return {"zero": False}
+    # "nice" would widen the axis to round numbers.
     return {"type": "log", "base": 2, "nice": False}
 
 
 def _scale_up(is_sweep: bool) -> dict[str, Any]:
     if is_sweep:
+        # From 0, so that twice the rate stands twice as high.
         return {"zero": True}
     # A power is a straight line on it.
     return {"type": "log", "nice": False}
 
 
 def _format_of_marks(varied: VariedWorkload) -> str:
+    # Formats of d3: `s` writes k, M and G, `r` plain digits.
     if varied.numbers[-1] >= _MANY:
         return ".3~s"
     return "~r"

@@ -43,6 +43,7 @@ def sections(index: ReportIndex) -> Iterator[Section]:
         yield Section(anchor, title, tuple(_parts(index, varied)))
     for varied in index.verdict.varied:
         where = f"at several values of {factor_in_words(varied)}"
+        # A stage that is left out is no value of a factor.
         if varied.factor == WITHOUT:
             where = "without a stage"
         anchor = f"factor-{varied.workload}"
@@ -132,6 +133,7 @@ def table(index: ReportIndex, varied: VariedWorkload, tier: TierValues) -> Table
 
 def _value(index: ReportIndex, tier: TierValues, value: str, workload: str) -> Cell:
     behind = ""
+    # Its rate is what it could serve, not what was asked for, so the row says so.
     if index.overloaded(tier.tier, workload):
         behind = "overloaded"
     return Cell(value, detail=behind, notes=index.notes(workload, tier.tier))
@@ -141,11 +143,13 @@ def _titles(index: ReportIndex, varied: VariedWorkload) -> dict[str, str]:
     """Metric → column's title: rates first, then latencies."""
     first = varied.workloads[0]
     titles: dict[str, str] = {}
+    # Only at a rate is what was offered another figure than what was served.
     if varied.factor == RATE_OPTION:
         titles["offered_per_s"] = "Offered"
         titles["served_per_s"] = "Served"
     rate = index.throughput_metric(first)
     titles[rate] = _TITLES_OF_RATES[rate]
+    # New-Orders are a part of all transactions, in which loads are given.
     if rate == "nopm":
         titles["throughput_per_s"] = _TITLES_OF_RATES["throughput_per_s"]
     if index.latency_scope(first) == "all":
@@ -203,6 +207,7 @@ def _share_of_each_node(
     # A rate's unit stands in the title of its column.
     if unit.startswith("1/"):
         unit = ""
+    # A share of 100 % means that throughput grows as the number of nodes does.
     share_pct = 100 * rate / first
     return Cell(units.format_quantity(rate, unit), f"{share_pct:.0f} % of the first")
 
@@ -210,6 +215,7 @@ def _share_of_each_node(
 def _open_changes(changes: _Changes) -> Iterator[str]:
     """Why each that is inconclusive is so."""
     for step in changes.values():
+        # "Inconclusive" in a cell does not say what would settle it, so the reason stands below.
         if step.verdict == "inconclusive":
             metric = wording.METRICS[step.metric]
             yield f"{step.contender}, {metric}: {step.reason}."

@@ -80,6 +80,7 @@ def _asked(load: Workload) -> str:
 def _in_effect(index: ReportIndex, tier: str, load: Workload) -> Cell:
     """The isolation level as servers said it; more than one only if the runs of a cell differ."""
     runs = index.finished(tier, load.name)
+    # A server may carry out another level: YugabyteDB 2.18 runs read committed as repeatable read.
     levels = _levels_told(runs)
     if levels:
         return Cell(", ".join(sorted(levels)))
@@ -133,6 +134,7 @@ def _errors(index: ReportIndex) -> Table | Paragraph:
             }
             for counts in by_class(index.finished(tier, load.name)):
                 rows.append({**head, **counts})
+    # No row is good news, and said: silence could mean that nobody looked.
     if not rows:
         return Paragraph("No errors.")
     about = "Attempts of all finished runs together, warm-up included."
@@ -157,6 +159,7 @@ def _errors_counted(runs: Iterable[results.RunData]) -> Iterator[Any]:
     """sqlstate, kind and count of each error that a load generator wrote down."""
     for run in runs:
         errors = results.generator(run.record).more.get("errors")
+        # Generators that count no single errors leave none.
         if isinstance(errors, list):
             yield from errors
 

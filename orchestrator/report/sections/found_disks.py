@@ -25,6 +25,7 @@ def _cloud_failures(index: ReportIndex) -> Iterator[Paragraph]:
     """Why the cloud told nothing, where it did not."""
     for profile in index.profiles:
         failure = _recorded(index, profile.name, "cloud").get("failure")
+        # Empty cells alone would seem to say that the disks are of no cloud.
         if failure:
             yield Paragraph(str(failure), lead=profile.name)
 
@@ -79,6 +80,7 @@ def _bytes(value: object) -> str:
 
 
 def _yes_or_no(value: object) -> str:
+    # What a machine did not tell is neither yes nor no.
     if value is None:
         return ""
     if value:
@@ -100,6 +102,7 @@ def _told_by_cloud(devices: object) -> Cell:
     # The metadata service has no word of this path.
     if not isinstance(devices, Mapping):
         return Cell("")
+    # Keys of a dict: each word once, in the order of the devices.
     types: dict[str, None] = {}
     caching: dict[str, None] = {}
     for device in devices.values():

@@ -62,6 +62,7 @@ def _telling_gate(runs: Iterable[RunData]) -> Gate | None:
 
 
 def _how_telling(gate: Gate) -> tuple[bool, float]:
+    # `True` stands above `False`, so a failure outranks every later pass.
     return not gate.passed, gate.taken_s
 
 
@@ -78,6 +79,7 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
     """`age_s`: of the gate, when the first run of its profile began."""
     yield f"{name}: {_outcome(gate, age_s)}"
     for disk, checks in groupby(gate.checks, key=attrgetter("disk")):
+        # A tier need not name its disks; then its checks stand right below it.
         if disk:
             yield disk
         for check in checks:
@@ -86,6 +88,7 @@ def _gate_rows(name: str, gate: Gate, age_s: float = 0.0) -> Iterator[Row]:
 
 def _outcome(gate: Gate, age_s: float) -> str:
     outcome = _outcome_word(gate)
+    # The disk may have changed since, so how old the check is stands beside it.
     if gate.reused:
         age = units.format_seconds(age_s)
         outcome = f"{outcome}, {age} before; nothing it depends on changed since"

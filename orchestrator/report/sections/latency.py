@@ -73,9 +73,11 @@ def of_workload(index: ReportIndex, workload: str) -> Iterator[Chart]:
     """A chart of all transactions, and before it one of New-Orders where they are counted apart."""
     titles = {"all": "transactions"}
     if index.latency_scope(workload) == NEW_ORDER:
+        # Delivery is 4 % of the mix and ten times slower, so it would draw the whole tail.
         titles = {NEW_ORDER: "New-Orders", "all": "all transactions but Delivery"}
     by_tier: dict[str, dict[str, Distribution]] = {}
     for tier in index.tiers:
+        # The files of a run are read once for all of its curves, as they may be large.
         by_tier[tier] = of_runs(index.finished(tier, workload), titles)
     for scope, what in titles.items():
         curves = _curves(by_tier, scope)
@@ -181,22 +183,26 @@ def _windows(runs: Iterable[RunData]) -> Iterator[Window]:
             # At a rate a transaction counts by when it was due, not by when it ended.
             is_at_a_rate = value_of(run.record, "offered_per_s") is not None
             window = Window(*span_s, run.record.workload.thinks, is_at_a_rate)
+            # One table at a time: a long run has more transactions than memory holds.
             for table in run.transactions():
                 window.add_latencies(table)
             yield window
 
 
 def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
+    # A run without this type of transactions is not counted among the runs of the curve.
     kept = [latencies for latencies in latencies_of_runs if latencies.total]
     latencies = together(kept)
     count = latencies.total
     # The median must have ten transactions beyond it, else a curve has no point but its begin.
     if count < 2 * MIN_BEYOND:
         return None
+    # Beyond 1 − 10 / count lie ten transactions; as nines that is log10(count / 10).
     nines = _places(math.log10(count / MIN_BEYOND))
     share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
     # A whole p·n must not be rounded up because of its last digit.
     ranks = np.ceil(share * count - 1e-6).astype(int)
+    # At the place 0 the nearest rank would be 0, and ranks count from 1: the least latency.
     ranks = np.maximum(ranks, 1)
     return Distribution(len(kept), count, nines, latencies.at_ranks(ranks))
 

@@ -65,6 +65,7 @@ class _Range(NamedTuple):
 
 
 def _range(shown: ByTier, heat: Measure) -> _Range:
+    # Of all tiers together, so that a colour means one value in every map.
     values = pd.concat(shown.values())[heat.metric] * heat.factor
     return _Range(float(values.min()), float(values.max()))
 
@@ -98,6 +99,7 @@ def _heat_map(shown: ByTier, heat: Measure, tier: str, workload: str) -> Chart:
 def _shades(low: float, high: float) -> dict[str, Any]:
     dark = charts.PALETTE[0]
     top = max(high, low * _EVEN)
+    # Values of a matrix differ by powers of ten, of which a linear scale shows the top alone.
     return {"type": "log", "domain": [low, top], "range": [_PALE, dark]}
 
 
@@ -107,6 +109,7 @@ def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
     threads = int(cell["threads"])
     block_bytes = int(cell["block_bytes"])
     flight = str(depth)
+    # Squares are narrow: one thread is what is taken for granted.
     if threads != 1:
         flight = f"{depth}×{threads}"
     mix = mix_in_words(cell["pattern"], cell["read_pct"])
@@ -135,6 +138,7 @@ def _short(value: float) -> str:
 
 def seconds(value_s: float) -> str:
     """Empty if it was not measured."""
+    # A percentile has no value where fewer than ten I/Os lie beyond it.
     if math.isnan(value_s):
         return ""
     return units.format_seconds(float(value_s))

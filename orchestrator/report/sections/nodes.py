@@ -50,6 +50,7 @@ def _nodes(index: ReportIndex, tier: str, workload: str) -> _Nodes:
     for cell in index.verdict.cells:
         if (cell.profile, cell.workload) != (tier, workload):
             continue
+        # The scopes of other metrics are types of transactions.
         if cell.scope != "all" and cell.metric in _OF_NODE:
             nodes.setdefault(cell.scope, {})[cell.metric] = cell
     return nodes
@@ -78,6 +79,7 @@ def _row_without_nodes(
     index: ReportIndex, tier: str, workload: str, head: Cell
 ) -> dict[str, Cell]:
     lacks = Cell("missing", missing=True)
+    # A cluster of one node has its figures in the table of tiers, so none is missing.
     if index.finished(tier, workload):
         lacks = Cell("")
     return {"Node": head, **dict.fromkeys(_OF_NODE.values(), lacks)}
@@ -110,6 +112,7 @@ def _cells_of_nodes(
     """The busiest node's is strong."""
     values = [node.get(metric) for node in nodes.values()]
     cells = [index.value_cell(tier, workload, value) for value in values]
+    # Caps are those of single nodes, so the busiest is the one that comes to a limit first.
     busiest = _busiest(values, cells)
     if busiest is not None:
         cells[busiest] = replace(cells[busiest], strong=True)

@@ -97,6 +97,7 @@ def _caption(drawn: Sequence[Chart], bin_s: int, are_many: bool) -> str:
 
 def _drawn(index: ReportIndex, runs: Runs, strip: pd.DataFrame) -> Iterator[Chart]:
     for measure, means in _measured(runs):
+        # A run may have left no samples, and then has no lines of disks and CPU.
         if means.table.empty:
             continue
         limits = _limits(index, measure, means)
@@ -174,6 +175,7 @@ def caps(
         # More names would be longer than the chart is wide.
         if len(names) > _NAMES_BESIDE_A_LINE:
             whose = f"{len(names)} tiers"
+        # Tiers of the same cap share a line, whose labels would else lie on each other.
         labels[value] = f"cap of {whose}: {_cap_in_words(value, metric)}"
     return labels
 
@@ -183,6 +185,7 @@ def _in_view(
 ) -> Iterator[tuple[float, str]]:
     """Each limit that a tier came near to, and whose it is."""
     for name, tier in tiers.items():
+        # A tier without figures has no highest one, and so no cap in view.
         most = _CAP_IN_VIEW * highest.get(name, 0.0)
         for whose, value in _declared(name, tier, metric):
             if value is not None and value <= most:
@@ -195,6 +198,7 @@ def _declared(name: str, tier: Tier, metric: str) -> Iterator[tuple[str, float |
     burst = limits.burst
     if metric == "disk_bytes_per_s":
         yield name, limits.bytes_per_s
+        # In a burst a disk goes beyond its cap, which without this line would seem a fault.
         if burst is not None:
             yield f"{name} burst", burst.bytes_per_s
         return

@@ -102,6 +102,7 @@ def _optional_parts(
     series: Series, limits: Caps, tiers: Sequence[str], unit: str
 ) -> _OptionalParts:
     dots: dict[str, Any] | bool = False
+    # A line needs two points, so a bin alone would not be seen.
     if len(series.table) < _FEW_POINTS:
         dots = {"size": 12, "filled": True}
     dashes = None
@@ -165,14 +166,17 @@ def _tables(
     # Seconds count from the begin of the window, so those of the warm-up are negative.
     start_s = min(float(table["seconds"].min()), 0.0)
     warm_up = {"from": start_s, "to": 0.0, "text": ""}
+    # Without a warm-up the word would stand on a stripe that has no width.
     if start_s:
         warm_up["text"] = "warm-up"
     caps: list[dict[Any, Any]] = []
     for value, label in limits.items():
+        # Caps are declared in base units, and drawn in those of the lines.
         caps.append({"cap": value * measure.factor, "text": label})
     tables = {"warm_up": [warm_up], "caps": caps}
     if "low" in table:
         tables["spread"] = _spread(table, measure)
+        # The band has its own table; in the lines' it would be written twice into the page.
         table = table.drop(columns=["low", "high"])
     return {**tables, "runs": table.to_dict("records")}
 

@@ -38,6 +38,7 @@ _NEW_ORDER_P99 = Measure("latency_p99_s", "p99", "New-Order p99", "ms", 1e3)
 def price_charts(index: ReportIndex, decision: Decision) -> tuple[Charts, ...]:
     """Empty unless two tiers or more have prices of one list, and for a sweep's decision, whose
     figures are those of two loads."""
+    # A sweep is decided under its own name, which no single load has.
     if decision.workload not in [workload.name for workload in index.workloads]:
         return ()
     # One dot is no comparison.
@@ -60,6 +61,7 @@ def _caption(index: ReportIndex, decision: Decision) -> str:
     unverified = ""
     for offer in decision.offers:
         if priced_nodes.is_unverified(index, offer.tier):
+            # One price that nobody checked makes every comparison with it doubtful.
             unverified = f", {phrases.NOT_VERIFIED}"
     caption = (
         f"Cost of {nodes}, at list price{unverified}, as in the table. Dots are means, bars their "
@@ -80,6 +82,7 @@ def _price_charts(
     latency = _drawn_latency(index, workload, offers)
     for drawn in (rate, latency):
         rows = _price_rows(index, workload, offers, drawn)
+        # One dot is no comparison.
         if len(rows) > 1:
             yield _price_chart(index, decision, drawn, rows, offers[0].currency)
 
@@ -91,6 +94,7 @@ def _drawn_latency(
     index: ReportIndex, workload: str, offers: Sequence[Offer]
 ) -> _Drawn:
     """The latency that the SLO is about, else the farthest percentile that all tiers have."""
+    # The first latency of the SLO is drawn: it is what the tiers are asked for.
     for clause in index.campaign.plan.workload(workload).slo:
         if metrics.METRICS[clause.metric].unit == "s":
             return _Drawn(_measure_of(clause), clause.scope)
@@ -134,6 +138,7 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
     row["value"] = cell.mean * factor
     row["low"] = low * factor
     row["high"] = high * factor
+    # Not proven is hollow too: a filled dot is a claim.
     row["filled"] = float(offer.on_front is True)
     row["front"] = wording.FRONT[offer.on_front]
     row["told"] = wording.value_with_unit(cell)
@@ -143,6 +148,7 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
 
 
 def _interval(cell: CellSummary) -> str:
+    # Both ends would be the mean, and look like an interval without any noise.
     if cell.ci_low is None:
         return "none: not repeated"
     low, high = wording.ends(cell)
@@ -200,6 +206,7 @@ def _limits(slo: Sequence[Objective], drawn: _Drawn) -> list[dict[str, Any]]:
     """Lines of the SLO across the chart."""
     lines: list[dict[str, Any]] = []
     for clause in slo:
+        # The limit of one type of transactions says nothing about the latency of another.
         is_drawn_type = drawn.transaction_type in ("", clause.scope)
         if clause.metric == drawn.measure.metric and is_drawn_type:
             value = clause.limit * drawn.measure.factor

@@ -58,6 +58,7 @@ def bottlenecks(index: ReportIndex) -> Section:
 
 def _row_without_cause(index: ReportIndex, tier: str, workload: str) -> Row:
     why = "missing: no finished run"
+    # A run that counts and has no cause is unlike one that is lost.
     if index.finished(tier, workload):
         why = "could not be told"
     head = Cell(tier, tier=tier)
@@ -78,6 +79,7 @@ def _row_with_cause(tier: str, bottleneck: Bottleneck) -> Row:
 
 def _cause_in_words(bottleneck: Bottleneck) -> str:
     """`IOPS cap`."""
+    # A cause has the name that verdict.json gives it, with underscores.
     words = bottleneck.cause.replace("_", " ")
     return words.replace("iops", "IOPS").replace("cpu", "CPU")
 
@@ -177,11 +179,13 @@ def _counted(
 
     `slowest`: the title for which the worst node is named.
     """
+    # A section of nothing but gaps would say nothing.
     if not any(index.has(metric) for metric in titles):
         return []
 
     def row(tier: str, workload: str) -> Row:
         cells = index.metric_cells(tier, workload, titles)
+        # The mean of all nodes hides one whose syncs are slow.
         node = index.busiest(tier, workload, slowest)
         if node is not None and index.cell(tier, workload, slowest) is not None:
             where = f"{node.scope} {wording.value(node)}"

@@ -41,6 +41,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
         for tier in index.tiers:
             records = _records(index, tier, load.name)
             rows += _statement_rows(f"{load.name}, {tier}", records)
+            # Most tiers have the same reason, which is said once.
             reasons |= dict.fromkeys(_reasons(records))
     return _statement_sections(rows, reasons)
 
@@ -55,6 +56,7 @@ def _statement_sections(
     blocks: list[Block] = []
     if rows:
         blocks.append(_statement_table(rows))
+    # A missing table without a reason would seem to say that no statement took time.
     blocks += [_not_counted(reason) for reason in reasons]
     if not blocks:
         return ()
@@ -112,8 +114,10 @@ def _statement_row(query: str, values: pd.Series) -> Row:
 
 def _means_of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
     """Means of a call, with calls a second and the share of all time in percent."""
+    # Sums over all calls become means of one.
     means = table.div(table["calls"], axis=0)
     calls_per_s = table["calls"] / window_s
+    # Of the statements that records keep: of each run the fifty that took most time.
     share_pct = 100 * table["ms"] / table["ms"].sum()
     return means.assign(calls=calls_per_s, share=share_pct)[list(_OF_STATEMENT)]
 

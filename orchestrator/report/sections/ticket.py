@@ -98,6 +98,7 @@ def _why(index: ReportIndex) -> Iterator[Paragraph]:
     """The reason of each part; that of the whole comes first."""
     for place, part in enumerate(index.answer.all_parts):
         lead = f"{part.subject}, {phrases.part_headline(part)}"
+        # With one answer for all, its reason need not name a workload.
         if place == 0 and index.answer.is_for_all:
             lead = "Reason"
         yield Paragraph(" ".join(part.why), lead)
@@ -127,6 +128,7 @@ def _standings(index: ReportIndex) -> Iterator[Part]:
     for offer in offers.values():
         rows.append(_standings_row(index, offer))
     words = list(rows[0])
+    # Every column is of words but the price.
     words.remove("A month")
     yield Part("", (table_of(rows, words),))
 
@@ -153,6 +155,7 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
     """Workload → whether the tier is enough for it."""
     cells: dict[str, Cell] = {}
     for decision in index.verdict.decisions:
+        # Until an offer is found: an empty cell would seem forgotten.
         cells[decision.workload] = Cell("no figures")
         for offer in decision.offers:
             if offer.tier == tier:
@@ -196,6 +199,7 @@ def _checks(index: ReportIndex) -> Iterator[Part]:
     checksum = index.campaign.checksum
     if checksum:
         fingerprints = "fingerprint.json"
+        # Where there is none, the shell would leave the pattern as it is, and `cat` would fail.
         if any(index.campaign.later_fingerprints):
             fingerprints += " fingerprint-*.json"
         # As `store.checksum` reads them, so that anybody can hold the folder against the ticket.

@@ -45,6 +45,7 @@ def _blocks(index: ReportIndex) -> Iterator[Block]:
     for title, sampled in _sampled(index).items():
         rows += _rows(title, sampled)
         shorter += _shorter(title, sampled)
+        # Most tiers have the same reason, which is said once.
         reasons |= dict.fromkeys(_reasons(sampled))
     if rows:
         yield table_of(rows, (_EVENT,), (_ABOUT,))
@@ -78,6 +79,7 @@ def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Parag
         return
     # YugabyteDB keeps sessions in a ring of a fixed size: a busy server overwrites sooner.
     shortest = min(parts, key=lambda waits: float(waits["covered_s"]))
+    # The shortest of all runs, so that "at least" is true of each.
     covered_s = shortest["covered_s"]
     window_s = shortest["window_s"]
     text = (
