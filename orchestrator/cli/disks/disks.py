@@ -55,6 +55,7 @@ def up(
     size_bytes = None
     if size:
         size_bytes = _size(parse_bytes(size), bought.title, bought_bytes)
+    # A disk that is sold smaller than the default has the size in which it is sold.
     default_bytes = min(_SIZE_BYTES, bought_bytes or _SIZE_BYTES)
     _require_root("mount", app)
     world = app.world()
@@ -74,6 +75,7 @@ def up(
     app.out.print(f"`tierbench disk down {wanted.name}` takes it down")
     if measured is not None:
         app.out.print(TableView(gate_table(measured)))
+        # The disk stays up all the same; the exit code says that it is not what its tier declares.
         if not measured.passed:
             raise typer.Exit(errors.EXIT_INCONCLUSIVE)
 
@@ -83,6 +85,7 @@ def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | 
     emulated one."""
     from orchestrator.planning import profiles, project_files
 
+    # At any scale: only the cluster of a profile depends on it, and this is a disk alone.
     tier, bought_bytes = project_files.tier(
         app.root, name, changes, profiles.ANY_SCALE, app.disk_kinds()
     )
@@ -207,6 +210,7 @@ def record(
     effort = recording.RecordingEffort()
     if quick:
         effort = recording.QUICK
+    # Without minutes there is no lasting load, and no burst is looked for.
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
     # A campaign on the same machine would slow the disk, or be slowed by the load.
@@ -286,7 +290,9 @@ def print_limits(
 ) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
+        # How full a bucket was set holds for a moment: the disk has no such limit to tell.
         enforced_value = enforced.get(limit, value)
+        # A float is exact to 15 digits. With fewer, bytes per second would get an exponent.
         app.out.print(f"{limit} = {enforced_value:.15g}")
 
 

@@ -41,6 +41,7 @@ def values(
     text = f"# {read.tier.title}, at the scale {scale}.\n"
     for remark in chart.remarks(cluster, wanted):
         text += f"# {remark}\n"
+    # `out.out`, because `print` would break lines and colour what goes into a file.
     app.out.out(text + written(content), end="")
 
 
@@ -57,6 +58,7 @@ def storage_class(
             f"{read.name} names the StorageClass {wanted.name!r}, which exists already",
             "name a row of the catalog as `type` and no `storage_class`",
         )
+    # Classes are made for whole GiB, so nothing is cut off.
     size = (wanted.size_bytes or 0) // 2**30
     manifest = storage_classes.manifest(wanted)
     app.out.out(f"# Claims must ask for {size}Gi.\n{manifest}", end="")

@@ -39,11 +39,13 @@ def put_up(
         # In a burst fio would measure how full the bucket is, and not the limit.
         base = server_limits.limits_of(tier.without_burst())
     burst = {key: limits[key] for key in limits if key not in base}
+    # If the check cannot be made all is taken down again; a disk that fails it stays.
     with standing.put_up(disk, base, world, tier.latency.model) as disks:
         if not gate:
             return None
         measured = _measured_in_folder(disk, disks, partial(take, tier), world)
         if burst:
+            # Only now, so that fio has spent none of the credit.
             limit_changes.change(disk.container, burst, world)
     return measured
 
@@ -153,4 +155,5 @@ def _rates(limits: RecordedLimits) -> Iterator[str]:
 def _latency(way: str, quantiles_s: Quantiles) -> str:
     median = format_seconds(quantile_s(quantiles_s, 0.5))
     p99 = format_seconds(quantile_s(quantiles_s, 0.99))
+    # Of one request at a time: behind others it would hold the wait for them.
     return f"{way} latency at queue depth 1: median {median}, p99 {p99}"

@@ -43,12 +43,14 @@ def _is_of_run(app: CampaignApp, text: str, results: Path) -> bool:
     campaign, or nothing that there is."""
     if "/" not in text.rstrip("/"):
         return False
+    # What has a plan is a campaign, however many slashes its path has.
     for place in (Path(text), results / text):
         if plain_files.kind_of(place / "plan.json") != "nothing":
             return False
     try:
         app.folder(results, campaign_and_run(text).campaign)
     except errors.UsageError:
+        # It is then refused as a campaign, which says what there is.
         return False
     return True
 
@@ -90,6 +92,7 @@ def export(
     loaded, verdict = concluding.judged(app.folder(results, folder), slo)
     text = units.printable(FORMATS[form](loaded, verdict))
     if file is None:
+        # Other programs read it, so it is UTF-8 whatever the locale says.
         streams.write_utf_8(text)
     else:
         _write(text, file)

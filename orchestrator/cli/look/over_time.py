@@ -80,6 +80,7 @@ def history(
     app.out.show(rates, TableView(campaign_tables.trend(rates)))
     if fail_if_worse and rates.worse:
         raise typer.Exit(EXIT_WORSE)
+    # The newest campaign alone is far off: one more campaign answers it.
     if fail_if_worse and rates.open:
         raise typer.Exit(EXIT_INCONCLUSIVE)
 
@@ -90,6 +91,7 @@ def _entries(app: App, results: Path) -> Sequence[Entry]:
 
     observed = stored_answers.observation_folders(results)
     folders = stored_campaigns.folders(results)
+    # An observation has a time in its name too, and would pass for a broken campaign.
     folders = tuple(folder for folder in folders if folder not in observed)
     if not folders and not observed:
         raise UsageError(
@@ -126,6 +128,7 @@ def _trend(
     for entry in entries:
         # `history` without --trend lists those that cannot be read, with why.
         if not entry.fault and entry.kind not in _WITHOUT_RUNS:
+            # Records alone: of a campaign only its mean counts, and reading tables takes long.
             campaigns.append(store.load(results / entry.folder, tables=False))
     allowed: frozenset[str] = frozenset()
     if across:
@@ -147,6 +150,7 @@ def _since(text: str | None, now_s: float) -> float | None:
     if days != text and days.isdigit():
         return now_s - timedelta(days=int(days)).total_seconds()
     try:
+        # Folders are named by times in UTC, so its days are meant.
         day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
         return day.timestamp()
     except ValueError as error:
@@ -202,6 +206,7 @@ def compare_results(
         )
     table = comparison_table.comparison(compared)
     if app.out.form == forms.MARKDOWN:
+        # `out.out`, because `show` would break lines and read brackets as styles.
         app.out.out(markdown.table(table))
     else:
         app.out.show(compared, TableView(table))

@@ -99,9 +99,11 @@ def _check_run(run: results.RunData, folder: Path) -> Check:
     window = results.measured_window(run.record)
     try:
         if window is None:
+            # One of UNREADABLE, so it is said below as of a file that was cut.
             raise ValueError("record.json has no measured window")
         read = _read_again(run.record, folder / where / "raw", window)
     except NotInstalledError as error:
+        # What cannot be counted again is not verified, so it counts as a difference.
         return Check(where, "not counted again", [error.what])
     except (TierbenchError, OSError, RecursionError, *UNREADABLE) as error:
         wrong = f"raw/ is missing or cut: {error}"
@@ -118,6 +120,7 @@ def _compared(
     again = _by_key(read.measurements)
     checked = f"{counted(len(again), 'figure')} counted again from raw/"
     unlike = list(_unlike("record.json", stored, "raw/", again))
+    # Some generators keep no record of each transaction: only their figures are compared.
     if read.latencies is None:
         return checked, unlike
     count = sum(len(table) for table in read.latencies)
@@ -142,6 +145,7 @@ def _by_key(measurements: Iterable[Measurement]) -> Figures:
 
 def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator[str]:
     """The figures that are not the same, but for the rounding of a sum in another order."""
+    # Of both sides: a figure that one of them lacks becomes NaN, which is close to no number.
     for key in dict.fromkeys((*stored, *again)):
         in_file = stored.get(key, math.nan)
         anew = again.get(key, math.nan)
@@ -190,9 +194,11 @@ class _Counts:
 
     def add(self, table: pd.DataFrame) -> None:
         self.rows += len(table)
+        # Failed transactions are counted apart, and are no throughput.
         good = table[table["outcome"] != FAILED]
         ended = self._within(good, good["start_s"] + good["latency_s"])
         self._served += len(ended)
+        # NOPM counts commits alone: the specification has one New-Order in a hundred roll back.
         is_order = (ended["type"] == NEW_ORDER) & (ended["outcome"] == COMMITTED)
         self._new_orders += int(is_order.sum())
         timed = ended
@@ -209,6 +215,7 @@ class _Counts:
         figures: dict[tuple[str, str], float] = {}
         figures["throughput_per_s", "all"] = self._served / window_s
         figures["nopm", "all"] = self._new_orders / window_s * 60
+        # Without transactions the sum is 0 as well.
         figures["latency_avg_s", "all"] = self._latencies_s / max(self._timed, 1)
         return figures
 
@@ -235,6 +242,7 @@ class _Counts:
     def _rank(self, latencies_s: Any) -> None:
         self.ranked += len(latencies_s)
         for name, value in self.percentiles.items():
+            # The transaction that is the percentile may differ from it in the last digit.
             below = latencies_s < value * (1 - _ROUNDING)
             not_above = latencies_s <= value * (1 + _ROUNDING)
             self.faster[name] += int(below.sum())
@@ -266,6 +274,7 @@ def _unlike_transactions(
 def _misplaced_percentiles(counts: _Counts) -> Iterator[str]:
     """The percentiles of the record that have another rank among the transactions."""
     for name, value in counts.percentiles.items():
+        # No transactions have no rank. With one there, none is as fast, which is a difference.
         rank = stats.rank(max(counts.ranked, 1), PERCENTILES[name])
         faster = counts.faster[name]
         as_fast = counts.as_fast[name]

@@ -106,6 +106,8 @@ def _observe(request: _ObserveRequest) -> None:
     # Before anything is written: a full disk must not hide a week's answer.
     _show(request, observed, page)
     if judged.not_kept is not None:
+        # The answer has been shown. What follows is written beside the readings, which are not
+        # there.
         raise judged.not_kept
     texts = {**following.texts, **report.files_of(page, request.app.cache)}
     observation_results.write(
@@ -215,6 +217,7 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
     if not options.reads_live:
         stamp = clock.stamp(now_s)
         return observation_folders.new(results, f"{stamp}-observed")
+    # What decides which readings are taken. By what they are judged may differ from call to call.
     asked = (
         options.exporter,
         options.device,
@@ -224,6 +227,7 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
     )
     places: Sequence[str] = ()
     if options.profile:
+        # A profile of the same name may name other disks by the next call.
         places = declaration.disk_places(platform_choice.placed(app, options.profile))
     name = observation_folders.name_of(asked, places)
     length_s = units.parse_seconds(options.last)

@@ -65,6 +65,7 @@ def _machines(
     """The machines of the nodes, which are yet to be named. UsageError if they are others'
     and elsewhere."""
     if profile.cluster.existing and _platform(profile) == PLATFORM:
+        # On other hosts nothing of ours runs that could read /proc.
         if _is_here(declared):
             return Watched((), [LocalMachine()])
         raise UsageError(
@@ -73,6 +74,7 @@ def _machines(
         )
     world = _world(app, profile)
     machines = world.platform.machines_of_nodes()
+    # This program reads /proc of its machine itself: no agent, and nobody to keep off.
     if all(isinstance(machine, LocalMachine) for machine in machines):
         return Watched((), machines)
     _bring_agent(app, world, up)

@@ -43,10 +43,12 @@ class ObservedReadings:
 def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
     """The readings of devices whose whole name matches the pattern; all if it is empty."""
     named = re.compile(pattern or ".*")
+    # The whole name, else `sda` would take its partitions with it.
     names = [name for name in readings.devices if named.fullmatch(name)]
     chosen: list[pd.DataFrame] = []
     for table in readings.tables:
         is_named = table["device"].isin(names)
+        # A table of which all is wanted is not copied.
         if not is_named.all():
             table = table[is_named]
         chosen.append(table)
@@ -95,6 +97,7 @@ def read(app: App, options: Read, folder: Path) -> ObservedReadings:
     misses: list[str] = []
     if options.reads_live:
         misses = _read_live(app, options, folder, length_s, pieces)
+        # A first reading that fails ends the observation at once, and nothing is in its folder.
         if not observation_files.live(folder):
             raise _nothing_read(misses)
         tables.append(histories.read(folder))

@@ -30,6 +30,7 @@ def summed(demands: Sequence[Demand], device: str) -> list[Demand]:
 def _refuse_partitions(node: str, names: Sequence[str]) -> None:
     for name in names:
         match = _PARTITION.fullmatch(name)
+        # Linux counts an I/O of a partition for its disk too.
         if match and match[1] in names:
             raise _twice(f"{name} of {node} is part of {match[1]}")
 

@@ -97,6 +97,7 @@ class Collected:
                 "see the lines of the checklist above",
             )
         entries = support.entries(self.cluster, self.answers, checked, _today())
+        # The findings were shown as JSON already; a second document behind them could not be read.
         if not self.app.out.as_json:
             self.app.out.show(None, *_listing(file, entries))
         _written(self.app, file, entries, checked)
@@ -172,6 +173,7 @@ def _cluster(declared: declaration.Existing) -> Cluster:
 def _endpoints(declared: declaration.Existing) -> Iterator[Endpoint]:
     for server in declared.servers:
         endpoint = declaration.endpoint(declared, server)
+        # The database of a benchmark is made by a campaign, and need not be there yet.
         yield replace(endpoint, database=declared.maintenance_database)
 
 
@@ -185,6 +187,7 @@ def _require_yugabytedb(declared: declaration.Existing, connect: sql.Connect) ->
             with connect(address, _SQL_S) as session:
                 is_yugabytedb = support.is_yugabytedb(session)
         except errors.RunError:
+            # A server that is down does not say what the others are.
             continue
         if not is_yugabytedb:
             raise errors.UsageError(

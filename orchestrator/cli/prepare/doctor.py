@@ -30,6 +30,7 @@ def show(app: App, platform: str | None, placing: model.Placing | None) -> int:
         text = escape(f"{finding.subject}: {finding.text}")
         lines.append(f"{marks[finding.ok]} {text}")
     app.out.show(findings, *lines)
+    # None is open: only a campaign can tell, so nothing is missing yet.
     missing = any(finding.ok is False for finding in findings)
     if missing:
         return errors.EXIT_UNAVAILABLE
@@ -46,6 +47,7 @@ def show_first_run(
     """Goes through YugabyteDB's checklist, printing each finding; returns the exit code. What the
     servers answered meanwhile is written to `bundle_file`, if it is given."""
     if bundle_file is not None:
+        # Before nodes are started, and not when they have answered.
         files.require_absent(bundle_file)
     collected = bundle.Collected(app)
     marks = {
@@ -59,6 +61,7 @@ def show_first_run(
     ):
         app.progress.done()
         findings.append(finding)
+        # JSON is shown as a whole at the end.
         if app.out.as_json:
             continue
         name = finding.name
@@ -105,6 +108,7 @@ def _image(tag: str, platform: powers.Platform) -> Finding:
     """Whether an image of ours is there; open where a campaign brings it by itself."""
     subject = f"image {tag}"
     if platform.images.present(tag):
+        # It may be built for processors of another architecture, on which it does not start.
         wrong = platform.images.mismatch(tag)
         return Finding(subject, not wrong, wrong or "there")
     if isinstance(platform, DockerMachines):
@@ -152,6 +156,7 @@ def _machine_findings(app: App) -> Iterator[Finding]:
     facts = machine.facts()
     free = format_bytes(machine.free_bytes(str(app.cache)))
     pressure = "sampled"
+    # A kernel may have it built in and switched off, until it boots with psi=1.
     if not machine.exists("/proc/pressure/io"):
         pressure = (
             "this kernel does not have it (psi=1 turns it on): runs do not record it"

@@ -102,6 +102,7 @@ def init(
     for file in texts:
         app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
     command = f"run --profile {profile_place} --workload {workload_place}"
+    # On a real disk `auto` lets no PostgreSQL stand in. An existing cluster has its database.
     if not options.hosts:
         command += " --db yugabytedb"
     if is_like_shipped:
@@ -150,6 +151,7 @@ class _Places:
             return ""
         if kind == "campaign":
             return path
+        # Profiles and workloads lie one folder further down.
         return f"../{path}"
 
 
@@ -193,6 +195,7 @@ def _profile(
     profile = profiles.read_profile(
         name, text, clusters, _READ_AT, catalog, mechanisms=app.disk_kinds()
     )
+    # Only such a profile runs on the machines of the shipped ones, and can be compared with them.
     is_emulated_here = isinstance(profile.tier.disk, Emulated) and not engines
     return text, is_emulated_here
 
@@ -202,6 +205,7 @@ def _cluster(wanted: Wanted, clusters: Mapping[str, str]) -> str:
     that of a file which is not there."""
     # `azure` of `azure/P30`: each cloud has machines of its own.
     provider, _, _ = (wanted.vm or wanted.tier or "").partition("/")
+    # A disk of no provider, such as a path, gets the machines of the shipped profiles.
     cluster = wanted.cluster or CLUSTERS.get(provider, CLUSTERS["azure"])
     if wanted.vm and cluster not in clusters:
         raise UsageError(
@@ -257,4 +261,5 @@ def _write(texts: Mapping[Path, str]) -> None:
             )
     for file, text in texts.items():
         files.make_folder(file.parent)
+        # What has got this name since is refused here too.
         files.write_new(file, text, private=False)

@@ -56,6 +56,7 @@ def update(
             f"the price service knows no disk or machine of {region} in {currency}",
             f"name the region as {provider} does, such as {service.REGION}",
         )
+    # Prices change, so the list says on which day they were read.
     today = datetime.fromtimestamp(app.clock.now(), UTC).date().isoformat()
     text = price_lists.format_list(components, currency, region, today, service.SOURCE)
     folder = (app.user_files or app.root) / project_files.PRICES
@@ -111,6 +112,7 @@ def pages(
 ) -> Iterator[Mapping[str, Any]]:
     """The items of all pages of one answer. OSError, KeyError or TypeError if it is none."""
     answer = get(url, question)
+    # An answer that always names a next page would be read for ever.
     for _ in range(MAX_PAGES):
         yield from answer["Items"]
         further = str(answer.get("NextPageLink") or "")

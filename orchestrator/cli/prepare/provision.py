@@ -135,6 +135,7 @@ def provide_base(platform: DockerPlatform, app: App) -> None:
     progress.step(f"making {own_images.BASE}", 30)
     files.make_folder(cache)
     tarball = cache / "trixie.tar"
+    # minbase is what is essential, and apt, by which our images install all else.
     bootstrap = ("mmdebstrap", "--variant=minbase", "trixie", str(tarball))
     done = app.shell.run(bootstrap, timeout_s=_APT_S)
     if done.exit_code != 0:

@@ -41,6 +41,7 @@ class _ListingByDefault(TyperGroup):
     """`tiers` alone, or with options or words, lists; only a command's name is a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        # A group takes its first word for a command, so `tiers premium` would be refused.
         if args and (args[0] in self.commands or args[0] == "--help"):
             return super().parse_args(ctx, args)
         return super().parse_args(ctx, ["list", *args])
@@ -71,6 +72,7 @@ def show(
 
     rows = project_files.catalog(app.root)
     if machines:
+        # --provider, --min-iops and words select machines too; these three do not.
         limits_of_disks = (min_throughput, max_latency, burst)
         if any(limit is not None for limit in limits_of_disks):
             raise UsageError(
@@ -79,6 +81,7 @@ def show(
             )
         _show_vms(app, tier_catalog.vms(rows, provider, min_iops, text))
         return
+    # The options were checked as they were read, and stayed texts.
     least_bytes_per_s = None
     if min_throughput:
         least_bytes_per_s = units.parse_bytes_per_s(min_throughput)
@@ -139,6 +142,7 @@ def set_limits(
 
     # A run that has ended has its limits in its record, which nothing may change.
     folder = store.unfinished_run(results, run)
+    # A run's folder is CAMPAIGN/runs/RUN.
     campaign = store.load(folder.parent.parent, tables=False).plan
     world = app.world(campaign.platform, campaign.placing)
     # The guard of a campaign stands on the platform, wherever that was started.
@@ -257,6 +261,7 @@ def _shared(texts: Iterable[_RowText]) -> Iterator[Text]:
     """Makes a line for each text, with the rows that share it."""
     by_text = units.gathered([(entry.text, entry.row) for entry in texts])
     for text, rows in by_text.items():
+        # A machine with other caps for each kind of disk has several rows, and is named once.
         names = ", ".join(dict.fromkeys(rows))
         yield Text.assemble((names, "dim"), f": {text}")
 
@@ -312,6 +317,7 @@ _VM_COLUMNS = (
 def _vm_cells(row: VmRow) -> Iterator[str]:
     """The cells of `_VM_COLUMNS`."""
     yield row.name
+    # Where all kinds of disks have the same caps, the row is for any.
     yield row.disk_type or _ANY
     yield _figure(row.size.vcpus)
     yield _figure(row.size.max_disks)

@@ -100,6 +100,7 @@ def read(app: App, file: Path) -> tuple[str, list[Mistake]]:
 def _mistakes(app: App, given: _GivenFile) -> Iterator[Mistake]:
     from orchestrator.planning import project_files
 
+    # A command reads one scale alone, and a mistake may be in any.
     for scale in _scales(given.content, project_files.clusters(app.root)):
         yield from _mistakes_at(app, given, scale)
     yield from _mistakes_of_existing(given.where, given.content)
@@ -135,6 +136,7 @@ def _mistakes_of_existing(where: str, content: Mapping[str, Any]) -> list[Mistak
 
 def _kind(file: Path, content: Mapping[str, Any]) -> str:
     """The kind of file of which this one has most keys; the first of two with equally many."""
+    # Any option may be a key in it, so only its name tells what it is.
     if file.name == defaults.FILE.name:
         return "file of defaults"
     likeliest = ""
@@ -170,6 +172,7 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
         project_files.read(app.root, [path], [], scale, kinds)
     elif given.kind == "workload":
         _, (load,) = project_files.read(app.root, [], [path], scale, kinds)
+        # Bound too, because its generator may refuse what the schema allows.
         bind(load, None)
     elif given.kind == "cluster":
         content = strict_yaml.parse(given.where, given.text)
@@ -203,6 +206,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
     try:
         program.loaded("compare").main(words, obj=reading, standalone_mode=False)
     except typer.BadParameter as error:
+        # typer names a parameter of Python; in the file it is a key with hyphens.
         option = str(getattr(error.param, "name", ""))
         key = option.replace("_", "-")
         why = option_values.why_refused(error)
@@ -223,4 +227,5 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
         sizes = content.get("scales")
     if isinstance(sizes, Mapping) and sizes:
         return [str(scale) for scale in sizes]
+    # Without scales nothing depends on one: it is read once.
     return [""]
