@@ -143,6 +143,7 @@ def _product(line: str) -> Iterator[MatrixCell]:
 
 
 def _values_of_axes(text: str) -> dict[str, list[int]]:
+    # Threads may be left out: then one thread asks.
     texts = {"threads": "1", **dict(_AXIS.findall(text))}
     # What is left beside names and values is a mistake, such as a value with a space in it.
     if texts.keys() != _AXES.keys() or _AXIS.sub("", text).strip():

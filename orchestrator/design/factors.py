@@ -339,6 +339,7 @@ def at(workload: Workload, value: Varied) -> Workload:
     """The workload at one value. With cold caches what it reads first is in the window."""
     words = in_words(value)
     plain = words.replace(",", "").replace("/s", " per s")
+    # Folders are named by a workload, so only plain signs are left.
     slug = re.sub(r"[^A-Za-z0-9._]+", "-", plain)
     title = words.replace("/s", " transactions/s asked for")
     load = replace(

@@ -51,6 +51,7 @@ def monthly(profile: Profile, with_vms: bool) -> float | None:
     if with_vms:
         vm = profile.cluster.vm_price
         price = profile.tier.price
+        # Amounts of two currencies cannot be added.
         if vm is None or price is None or vm.currency != price.currency:
             return None
         amount += vm.monthly * profile.cluster.nodes_to_buy

@@ -59,6 +59,7 @@ def mistakes(disks: Sequence[SlowDisk], measure_s: float) -> Iterator[str]:
             )
         if part.begin_s < end_by_node.get(node, 0.0):
             yield f"{node} would be slow twice at the same time"
+        # Parts are in the order of their begins, so no later one can fill this gap.
         if slow_until_s is not None and part.begin_s > slow_until_s:
             gap = format_seconds(part.begin_s - slow_until_s)
             yield f"no disk would be slow for {gap} in between: let one follow the other"

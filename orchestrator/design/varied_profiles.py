@@ -46,6 +46,7 @@ def taken_away(profile: Profile, stage: Stage) -> Profile:
     elif stage == "disk":
         name = f"{tier.name}, without disk"
         title = f"memory instead of {tier.title}"
+        # No limits either: whatever such a run takes is not the disk's.
         tier = Tier(name, title, Limits(), Emulated(in_memory=True))
     return replace(profile, tier=tier, cluster=cluster)
 

@@ -34,6 +34,7 @@ class Server:
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
+            # All names below `localhost` are of the computer itself (RFC 6761).
             return self.host == "localhost" or self.host.endswith(".localhost")
 
     def __str__(self) -> str:
@@ -51,6 +52,7 @@ class Hosts:
 
     servers: tuple[Server, ...] = ()
     # libpq's keywords (`user`, `password`, `dbname`, `sslmode` …) that it gives for all servers.
+    # `repr` leaves them out, because a password may be among them.
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     # What could not be read, without any password.
     wrong: tuple[str, ...] = ()

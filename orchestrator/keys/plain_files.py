@@ -71,6 +71,7 @@ def reading(path: Path) -> Iterator[None]:
     """What the block may not read of a file or folder is a NotReadableError."""
     try:
         yield
+    # It has named its place already.
     except NotReadableError:
         raise
     except PermissionError as error:

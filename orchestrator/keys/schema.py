@@ -138,6 +138,7 @@ class RatesYaml(Strict):
 
 class BurstYaml(RatesYaml):
     duration_s: Annotated[Seconds, Field(gt=0)] = Field(alias="duration")
+    # Full, unlike the bucket of a catalog row, which begins empty (`tier_catalog/buying`).
     start_pct: Annotated[float, BeforeValidator(bucket_pct)] = Field(
         100.0, alias="start"
     )
@@ -212,6 +213,7 @@ class TierYaml(AnyTierYaml):
             raise ValueError(
                 "`storage-class` needs a `storage_class`, or a catalog row as `type`, to make one"
             )
+        # The device splits requests at the unit, and itself takes 4 KiB to 1 MiB.
         if kind == "emulated" and not 4096 <= self.io_unit <= 2**20:
             raise ValueError("`io_unit` of an emulated tier is 4 KiB to 1 MiB")
 
@@ -234,6 +236,7 @@ class TierYaml(AnyTierYaml):
     def build(self, name: str, title: str) -> tier.Tier:
         wanted = None
         if self.storage_class:
+            # Some providers' limits follow from the size of the claim alone.
             wanted = tier.ClassWanted(self.storage_class, size_bytes=self.size)
         limits = tier.Limits(
             self.iops, self.throughput, burst=self.burst, io_unit_bytes=self.io_unit

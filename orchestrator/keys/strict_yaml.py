@@ -27,6 +27,7 @@ _Place = tuple[int | str, ...]
 class Strict(BaseModel):
     """What a file says: an unknown key and an infinite number are refused."""
 
+    # A misspelt key would silently leave its limit out, and NaN compares with nothing.
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
@@ -68,6 +69,7 @@ class _Loader(yaml.SafeLoader):
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             value = super().construct_object(node, deep)
+        # PyYAML takes 2026-02-31 for a date by its form, and Python then refuses the day.
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             _, _, kind = node.tag.rpartition(":")
             raise _at(node, f"this is no {kind}: {short(node.value)}") from error
@@ -162,10 +164,12 @@ def _parsed(where: str, text: str) -> dict[str, Any]:
         raise refused(
             [Mistake(where, "lists or mappings are nested too deeply")]
         ) from error
+    # PyYAML hands an escape such as `\UFFFFFFFF` to `chr`, which refuses it.
     except (ValueError, OverflowError) as error:
         problem = "an escape that stands for no character"
         raise refused([Mistake(_point(where, loader.get_mark()), problem)]) from error
     if node is None:
+        # A file of comments alone has no node either.
         raise refused([Mistake(where, "the file is empty")])
     if not isinstance(content, dict):
         raise refused([Mistake(where, "expected a mapping of keys to values")])
@@ -303,6 +307,7 @@ class _Entry(NamedTuple):
 def _entry(node: yaml.Node | None, part: str) -> _Entry | None:
     """The entry of that number or key, if there is one."""
     if isinstance(node, yaml.SequenceNode) and part.isdigit():
+        # At most one turn, and none where the list is not that long.
         for item in node.value[int(part) :]:
             return _Entry(item, item)
     if isinstance(node, yaml.MappingNode):

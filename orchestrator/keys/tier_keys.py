@@ -18,6 +18,7 @@ from orchestrator.tier import DiskKind, NodeDisks, Snapshots
 NUMBER = "{node}"
 PATTERN = f"node-{NUMBER}"
 
+# All but `none` and `dry`, of whose disks nothing is declared.
 _DECLARED: tuple[DiskKind, ...] = (
     "emulated",
     "mounted",
@@ -87,6 +88,7 @@ def _by_node(value: object) -> object:
     """A pattern as the disks of PATTERN; a mapping of nodes as it is."""
     if isinstance(value, str):
         return {PATTERN: value}
+    # No node is called so: these are the keys of the pattern itself.
     if isinstance(value, dict) and {"data", "wal"} & set(value):
         return {PATTERN: value}
     return value
@@ -129,6 +131,7 @@ class SnapshotsYaml(Strict):
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
+        # A snapshot that nothing brings back would serve no run.
         if bool(self.save) != bool(self.restore):
             raise ValueError("`save` and `restore` belong together")
         ways = [way for way in (self.way, self.path, self.save) if way]

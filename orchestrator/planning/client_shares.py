@@ -16,6 +16,7 @@ def shares(workload: Workload, count: int) -> Iterator[Workload]:
         if number < workload.threads % count:
             threads += 1
         options = dict(workload.options)
+        # The rate follows the threads: an equal share would ask more of a client with fewer.
         rate = float(options.get(RATE, 0))
         if rate:
             options[RATE] = rate * threads / workload.threads

@@ -48,6 +48,7 @@ def bytes_on_node(profile: Profile, load: Workload) -> PlannedBytes:
     cluster = profile.cluster
     all_bytes = data_bytes(load)
     if all_bytes is not None:
+        # All copies of all rows are spread over the nodes alike.
         on_node = all_bytes * cluster.replication_factor / max(1, cluster.nodes)
         return PlannedBytes(on_node, on_node)
     if cluster.node is None:

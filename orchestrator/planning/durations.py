@@ -317,6 +317,7 @@ def _gates_of_a_disk(plan: Plan, tier: Tier, pace: Pace) -> Span:
 def _gates_before(runs: int, plan: Plan, tier: Tier) -> int:
     if not plan.gate_every or not tier.disk.is_real:
         return 1
+    # One before the first run, and one between runs after each `gate_every` of them.
     return 1 + (runs - 1) // plan.gate_every
 
 

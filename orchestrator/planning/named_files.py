@@ -44,6 +44,7 @@ def _unprintable(kind: str, file: Path) -> Mistake:
     what = (
         f"the name of this {kind} file is no line of UTF-8 text: give the file another"
     )
+    # The name is good UTF-8, so only the locale cannot show it.
     if units.is_printable(os.fsencode(file.stem).decode("utf-8", "surrogateescape")):
         what = f"this locale has no letters for the name of this {kind} file: set LC_ALL=C.UTF-8"
     return Mistake(str(file), what)
@@ -103,6 +104,7 @@ def read_text(file: Path, root: Path) -> tuple[str, str]:
 def text_of(file: Path, root: Path) -> str:
     """UsageError if it cannot be read, is no plain file, too large, or not UTF-8."""
     try:
+        # Its user has named the file or its folder, so it may be a link.
         content = plain_files.read(
             file, plain_files.MOST_WRITTEN_BYTES, through_links=True
         )

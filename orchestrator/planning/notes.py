@@ -137,6 +137,7 @@ def _rules(
     alone = _reasons(workloads, _alone)
     existing = _reasons(profiles, _why_existing)
     yield _Rule("database", "--db", alone)
+    # Two rules: it is refused where all clusters are others', and noted of disks alone.
     yield _Rule("nodes", "--nodes", existing, is_refused=True)
     yield _Rule("nodes", "--nodes", alone)
     yield _Rule("node_size", "--node-size", existing, is_refused=True)

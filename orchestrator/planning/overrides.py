@@ -277,6 +277,7 @@ def _rows(workload: Workload) -> float:
         size = workload.dataset.parameters.get(name)
         if isinstance(size, int):
             rows *= float(size)
+    # A load may begin with empty tables, and no ratio can be taken to none.
     return rows or 1.0
 
 

@@ -27,6 +27,7 @@ def check_owners(
     members that take no rows.
     """
     alone = [load.name for load in workloads if load.database is not None]
+    # One profile with nodes of ours is enough for `--db` to change something.
     if database not in ("auto", EXISTING) and not _started(profiles):
         raise _not_started_here(profiles[0].name, database)
     for profile in profiles:
@@ -36,6 +37,7 @@ def check_owners(
         # What measures a disk alone needs the disk on a machine of ours.
         if is_others and alone:
             raise _disks_elsewhere(alone, profile.name)
+        # A cluster of others stays what it is, whatever `--db` says.
         runs_on = database
         if is_others or database == "auto":
             runs_on = profile.cluster.member

@@ -68,6 +68,7 @@ def _pace_of_times(shipped_pace: Mapping[str, Any]) -> Pace:
 
 
 def _pace_of_bytes(shipped_pace: Mapping[str, Any]) -> Pace:
+    # The highest rate is the shortest time, so least and most change places.
     span = Span(1 / shipped_pace["most_per_s"], 1 / shipped_pace["least_per_s"])
     return Pace(span, shipped_pace["source"])
 

@@ -161,6 +161,7 @@ def _second(profiles: Sequence[Profile], baseline: str) -> Profile:
     name = f"{baseline}-again"
     if name in by_name:
         raise _name_of_the_second(name, baseline)
+    # Runs are told apart by the names of their profiles, so a copy needs another one.
     return replace(by_name[baseline], name=name)
 
 

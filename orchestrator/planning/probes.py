@@ -30,6 +30,7 @@ def for_workloads(
     probes: dict[str, Workload] = {}
     for load in whole:
         probe = _probe(load)
+        # Loads of a sweep have one plain name, and so come to one probe.
         probes[probe.name] = probe
     return tuple(probes.values())
 
@@ -56,6 +57,7 @@ def _probe(load: Workload) -> Workload:
     )
     warmup_s = min(load.warmup_s, PROBE_S)
     timed = replace(probe, warmup_s=warmup_s, warmup_most_s=None, measure_s=PROBE_S)
+    # No verdict is made of it, so it has neither SLO nor proof by trial.
     return replace(timed, threads=1, options=options, slo=(), confirm_s=0.0, slow=())
 
 

@@ -208,6 +208,7 @@ def _whole(
     """The content with the changes of its tier, and with the cluster that it names."""
     if changes:
         tier = content.get("tier")
+        # A named row becomes a mapping, so that other keys can stand beside it.
         keys: dict[str, object] = {"type": tier}
         if isinstance(tier, dict):
             keys = tier

@@ -90,6 +90,7 @@ def read(
         before = FilesRead()
     changes = tier_changes or {}
     reader = _Reader(root, scale, mechanisms, price_list, changes, given, before)
+    # Profiles name their clusters, so these are read first.
     reader.read_clusters()
     mistakes: list[Mistake] = []
     profiles: list[model.Profile] = []
@@ -100,8 +101,10 @@ def read(
             profiles.append(reader.profile(file))
     for file in files_named(root / "workloads", "workload", workload_names, mistakes):
         with collecting(mistakes):
+            # Its keys count for `--set` even if a value in the file is wrong.
             contents[file.stem] = reader.content(file)
             workloads.append(reader.workload(file))
+    # Only now: a key has to fit one of all workloads, and not each.
     if given is not None:
         with collecting(mistakes):
             given.check(contents)

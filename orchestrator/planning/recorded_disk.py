@@ -52,6 +52,7 @@ def _table(value: object) -> Quantiles:
 
 
 def _by_probability(table: Quantiles) -> dict[str, float]:
+    # fio tells nanoseconds, and nothing finer.
     return {f"{p:.12g}": round(latency_s, 9) for p, latency_s in table}
 
 
@@ -104,6 +105,7 @@ def read(where: str, text: str) -> RecordedDisk:
     """Reads the file `where`. UsageError with every mistake."""
     try:
         content = json.loads(text)
+    # Python's reader gives up on lists that are nested too deeply.
     except (ValueError, RecursionError) as error:
         raise refused([Mistake(where, f"this is no JSON: {error}")]) from error
     return validate(RecordedDisk, f"{where}: ", content)
@@ -148,6 +150,7 @@ def _latencies(disk: RecordedDisk) -> Latencies:
         as_of=disk.as_of,
         slow_epochs=epochs,
     )
+    # Where one figure stands for the table, it is the median.
     read_s = latency_quantiles.quantile_s(model.read, 0.5)
     write_s = latency_quantiles.quantile_s(model.write, 0.5)
     return Latencies(read_s, write_s, model=model)
@@ -161,4 +164,5 @@ def _burst(limits: Limits, disk: RecordedDisk) -> Burst | None:
     # A peak below the tier's base would slow it down.
     if burst is None or not limits.iops or burst.iops <= limits.iops:
         return None
+    # Empty, as of a catalog row: a disk at work has spent its credit.
     return Burst(round(burst.iops), None, burst.duration_s, start_pct=0.0)

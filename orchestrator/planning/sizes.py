@@ -39,6 +39,7 @@ def node_size(text: str) -> NodeSize:
     memory = parse_size(words[1])
     disk = parse_size(words[2])
     are_positive = cpus > 0 and memory > 0 and disk > 0
+    # Python reads `inf` as a number too.
     if not are_positive or not math.isfinite(cpus):
         raise ValueError(f"each part of a node's size is above zero: got {text!r}")
     return NodeSize(cpus, memory, disk)
@@ -195,9 +196,11 @@ def in_time(
         plan = plans(loads, REPETITIONS)
         if costs.most_s(plan) > budget_s:
             continue
+        # With the next longer windows five repetitions took too long: little time is left.
         if share < 1:
             return plan
         return _most_repeated(budget_s, loads, plans)
+    # `loads` have the shortest windows now. A single repetition would have no interval.
     for repetitions in range(REPETITIONS - 1, 1, -1):
         plan = plans(loads, repetitions)
         if costs.most_s(plan) <= budget_s:
@@ -211,6 +214,7 @@ def _most_repeated(
     plans: Callable[[Sequence[Workload], int], Plan],
 ) -> Plan:
     """The plan with more repetitions than a decision needs, as far as time allows."""
+    # From the most down, so the first that ends in time is the answer.
     for repetitions in range(MOST_REPETITIONS, REPETITIONS, -1):
         plan = plans(loads, repetitions)
         if costs.most_s(plan) <= budget_s:

@@ -115,6 +115,7 @@ def _price_mistakes(price: Price | None) -> Iterator[str]:
 
 def _limit_mistakes(limits: Limits) -> Iterator[str]:
     for limit in (limits.iops, limits.bytes_per_s, limits.write_iops):
+        # Use is told as a share of the limit, and so divided by it.
         if limit is not None and limit < 1:
             yield f"{limit} is no limit of a disk"
 
@@ -122,5 +123,6 @@ def _limit_mistakes(limits: Limits) -> Iterator[str]:
 def _workload_mistakes(workload: Workload) -> Iterator[str]:
     if workload.threads < 1:
         yield f"{workload.threads} threads"
+    # NaN is neither, and so it is refused too.
     if not workload.measure_s >= 0 or not workload.warmup_s >= 0:
         yield "a time is less than nothing"

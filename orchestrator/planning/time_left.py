@@ -9,6 +9,7 @@ from orchestrator.model import Plan, Run, Workload
 
 def run_s(workload: Workload) -> float:
     """The windows of one run, at least."""
+    # A matrix warms up and measures once for each of its cells.
     each_s = workload.warmup_s + workload.measure_s + workload.confirm_s
     return each_s * disk_matrix.stretches(workload.options)
 

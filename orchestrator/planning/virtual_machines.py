@@ -15,6 +15,7 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
     one."""
     if cluster.vm is None or cluster.vm_price is not None:
         return cluster
+    # A disk can only be attached to a machine of its region.
     region: str | None = None
     if tier.price:
         region = tier.price.region
@@ -44,6 +45,7 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     if tier.wal is not None:
         log_limits = tier.wal.limits
         tier = replace(tier, wal=_log_on_vm(tier.wal, size, vm))
+    # What both meet together is only told: each keeps the limits that it has alone.
     both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
     caps = list(both.warnings())
     if not tier.disk.is_real:

@@ -78,12 +78,14 @@ class Limits:
     bytes_per_s: int | None = None
     write_iops: int | None = None
     burst: Burst | None = None
+    # 256 KiB: the largest I/O that AWS and Azure count as one.
     io_unit_bytes: int = 262_144
 
     def plus(self, other: Limits) -> Limits:
         """The base limits of both disks together; not limited where either is not."""
         iops = _sum(self.total_iops, other.total_iops)
         rate = _sum(self.bytes_per_s, other.bytes_per_s)
+        # Bursts are left out: two buckets need not be empty at the same time.
         return Limits(iops, rate, io_unit_bytes=self.io_unit_bytes)
 
     @property
@@ -293,6 +295,7 @@ class GateCheck:
 
     @property
     def passed(self) -> bool:
+        # What was not judged, as a limit out of reach, is no failure.
         return self.verdict not in (
             "slow",
             "faster than declared (cache or burst)",

@@ -156,6 +156,7 @@ class OthersDisks(Disk):
     kind: Literal["existing"] = "existing"
     enforcement: str = "existing"
     is_real: ClassVar[bool] = True
+    # Its limits are only declared, and held against nothing here.
     has_gate: ClassVar[bool] = False
 
 
@@ -165,6 +166,7 @@ class Unlimited(Disk):
 
     kind: Literal["none"] = "none"
     enforcement: str = "none"
+    # No limit is declared that a measurement could be held against.
     has_gate: ClassVar[bool] = False
 
 

@@ -84,6 +84,7 @@ class EmulatedTier:
 
     def kept_gate(self, machine: Machine, world: World) -> Mapping[str, Any]:
         """The image of the disk, the fio jobs, and the disk on which its files lie."""
+        # Another disk, image or job could give other figures: then the gate is taken anew.
         cache = world.platform.folder(world.cache)
         return {
             "mechanism": self.name,
@@ -120,6 +121,7 @@ class EmulatedTier:
 
     def lift(self, tier: Tier, disks: Disks, world: World) -> None:
         for served in log_disks.data_and_logs(tier, disks):
+            # For the server 0 is no limit.
             none = dict.fromkeys(server_limits.liftable(served.tier), 0)
             limit_changes.set_all(served.containers, none, world)
 
@@ -181,6 +183,7 @@ class EmulatedTier:
         return limit_changes.change(_server_of(node, disks), settings, world)
 
     def gate(self, tier: Tier, world: World, thorough: bool = False) -> Gate:
+        # Disks that are made on one machine are alike, so the first node's stands for all.
         return self.gate_on("node-1", tier, world, thorough)
 
     def gate_on(

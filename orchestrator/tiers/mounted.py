@@ -62,6 +62,7 @@ class MountedTier:
         own_images.need(world.root, "disk", world.platform)
         for share in node_places.shares(tier, list(tier.disk.of_nodes), world):
             with share.naming():
+                # Space for the quick disk check; a thorough one asks for more (`gate`).
                 disks = _disks(tier, share, QUICK_GATE_BYTES)
                 kept_copies.check(tier, list(disks.values()), share.world)
                 answer = self._about(tier, share.world, disks)

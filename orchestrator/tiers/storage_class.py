@@ -57,6 +57,7 @@ class StorageClassTier:
             if named.retains:
                 what = f"StorageClass {named.name!r} keeps its volumes"
                 raise _retained(tier, what, "reclaimPolicy")
+        # Copies are claims again, and take no class of snapshots.
         if tier.disk.snapshots is not None:
             return
         shots = platform.snapshot_class(driver)
@@ -116,6 +117,7 @@ class StorageClassTier:
     @contextmanager
     def attached(self, tier: Tier, data: NodesData, world: World) -> Iterator[Disks]:
         sources: list[VolumeSource | None] = [_source(note) for note in data.snapshots]
+        # Without kept data each volume begins empty, and the run loads.
         sources = sources or [None] * len(data.sizes_bytes)
         names = [f"{world.scope}-{node}" for node in node_names(len(sources))]
         with volume_claims.rented(tier, names, sources, world) as rented:

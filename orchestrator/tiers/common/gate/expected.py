@@ -179,6 +179,7 @@ def tail_window_s(tier: Tier, thorough: bool) -> float:
         return 0.0
     latency_s = (mean_s(model.read) + mean_s(model.write)) / 2
     request_s = pause_s(tier) + latency_s
+    # Twice, because reads and writes take turns in one job.
     return min(_MOST_S, _RESERVE * 2 * FEWEST_TIMED * request_s)
 
 

@@ -35,9 +35,11 @@ class FioContainer:
 
     def verified(self, settings: Mapping[str, str]) -> bool:
         """Tells if every block read back as written."""
+        # fio ends with an error where a block reads back otherwise.
         return bool(self._run("verify", settings).exit_code == 0)
 
     def _run(self, job: str, settings: Mapping[str, str]) -> Any:
+        # `json+` also has the histogram of latencies, which `disk record` reads.
         return self.container.exec(
             ("fio", "--output-format=json+", f"--output={_OUTPUT}", f"/fio/{job}.fio"),
             env={"DIR": "/tier", **settings},

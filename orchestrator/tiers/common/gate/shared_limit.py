@@ -30,6 +30,7 @@ def checks(
     with ExitStack() as up:
         fios: list[fio_jobs.FioContainer] = []
         for number, volume in enumerate(disks.volumes, start=1):
+            # Each fio runs in a container, and two cannot have one name.
             apart = replace(world, scope=f"{world.scope}-{number}")
             fios.append(up.enter_context(start(volume, apart)))
         at_once.each(lambda fio: fio.run("prepare", _SETTINGS), fios)

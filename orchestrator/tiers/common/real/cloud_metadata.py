@@ -62,6 +62,7 @@ def recorded(answers: Sequence[MetadataAnswer]) -> dict[str, Any]:
         disks |= answer.disks
         differences += answer.differences
     facts: dict[str, Any] = {"provider": cloud}
+    # Several machines of one size are told once.
     machine = _distinct(", ", [answer.machine for answer in answers])
     if machine:
         facts["machine"] = machine
@@ -236,6 +237,7 @@ def _otherwise(tier: Tier, answer: Answer, alone: bool) -> Iterator[str]:
 def _provisioned_otherwise(
     provisioned: int | None, declared: int | None, unit: str
 ) -> Iterator[str]:
+    # Azure, for one, tells figures of Ultra Disks alone.
     if not provisioned or not declared:
         return
     off_pct = abs(provisioned / declared - 1) * 100

@@ -88,6 +88,7 @@ def places_of(tier: Tier, nodes: Sequence[str]) -> tuple[DiskPath, ...]:
     for node in nodes:
         # A tier with one `path` for all names no disks of nodes.
         place = tier.disk.of_nodes.get(node, NodeDisks(tier.disk.path or ""))
+        # One path on two machines is two disks.
         uses.setdefault((place.machine, place.data), []).append(Use(node))
         if place.wal:
             uses.setdefault((place.machine, place.wal), []).append(Use(node, wal=True))

@@ -57,6 +57,7 @@ def disks_at(
     if not failures:
         return disks
     first = next(iter(failures.values()))
+    # A single failure keeps its kind, which says whether the input or the machine is at fault.
     if len(failures) == 1:
         raise first
     mistakes: list[Mistake] = []
@@ -84,6 +85,7 @@ def attached(
     """
     places = places_of(tier, list(sizes_bytes))
 
+    # Several nodes may share a disk, which must then hold the data of all.
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[node] for node in place.nodes)
 
@@ -210,6 +212,7 @@ def believable(
 
 def _require_own_disk(path: Path, disk: mounts.RealDisk, machine: Machine) -> None:
     """UsageError unless a disk is mounted at just this path that is not the system's."""
+    # Where a disk is not mounted, its path is an empty folder of the system's own disk.
     if disk.mount.path != machine.real_path(str(path)):
         raise UsageError(
             f"{path} is not a mount point: it is a directory of "

@@ -64,6 +64,7 @@ def fio_at(
     is. Raises as `real_disk.believable` does."""
     where = str(path)
     disk_at = RealDisks(path=where, allow_root_disk=allow_root_disk)
+    # Nothing is declared of it, so there is nothing to hold it against.
     tier = Tier("recorded", where, Limits(), disk_at)
     node_places.require_one_machine(tier, world)
     machine = world.machine
@@ -106,6 +107,7 @@ def record(
     return RecordedDisk(
         schema_version=1,
         source=f"`tierbench disk record` of {what} at {path}",
+        # A stamp begins with the eight digits of its day.
         as_of=f"{day[:4]}-{day[4:6]}-{day[6:8]}",
         limits=limits,
         latency=recorded_disk.RecordedLatency(
@@ -125,6 +127,7 @@ def _limits(
         "RAMP": _RAMP,
         "RUNTIME": in_ms(effort.rate_s),
     }
+    # The job reads, writes and does both, one after the other.
     world.progress.step("how many requests a second", 3 * effort.rate_s)
     small = fio.run("iops", {**settings, "IODEPTH": str(_DEPTH)})
     read, write, mixed = (_iops(job) for job in small)
@@ -188,6 +191,7 @@ def _timed(job: Mapping[str, Any], way: str) -> _Timed:
     latencies = job[way]["lat_ns"]
     counts: dict[float, int] = {}
     for ns, count in latencies.get("bins", {}).items():
+        # fio names its bins by nanoseconds.
         counts[int(ns) / 1e9] = int(count)
     try:
         quantiles_s = latency_quantiles.of_histogram(counts)
@@ -219,6 +223,7 @@ def burst_in(rates: Sequence[tuple[float, float]]) -> RecordedBurst | None:
     """The burst in (seconds since the load began, IOPS): where the rate falls and stays low."""
     if len(rates) <= _FIRST_STEPS:
         return None
+    # A median, because a single disturbed step would raise or hide the peak.
     peak = statistics.median(rate for _, rate in rates[:_FIRST_STEPS])
     low = len(rates)
     # From the end: a rate that fell and rose again was no burst that ended.

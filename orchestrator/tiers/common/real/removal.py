@@ -92,6 +92,7 @@ def _forget_on_engines(
 ) -> tuple[MarkedFolder, ...]:
     folders: list[MarkedFolder] = []
     for node in node_names(len(world.platform.machines_of_nodes())):
+        # An engine sees the disks of its own machine alone.
         engine = world.on(node)
         for folder in forget(data, engine, only_list):
             folders.append(replace(folder, machine=engine.machine.name))

@@ -72,6 +72,7 @@ def places(
 def check(tier: Tier, disks: Sequence[mounts.RealDisk], world: World) -> None:
     """UsageError or UnavailableError if snapshots cannot be kept in the way that is asked for."""
     way = chosen(tier)
+    # They run on this computer, and the disk may be on another.
     if way.save or way.restore:
         node_places.require_here(
             f"{tier.name}: `snapshots` runs the profile's commands", world
@@ -222,6 +223,7 @@ def by_command(
         "TIERBENCH_PATH": str(at),
         "TIERBENCH_DATA": str(at / node_places.FOLDER),
         "TIERBENCH_NODES": " ".join(nodes),
+        # The data set's folder has another name for each data set and path.
         "TIERBENCH_SNAPSHOT": taken[0].parent.name,
     }
     done = run_of_profile(verb, command, str(at), env, "docs/TIERS.md", world)

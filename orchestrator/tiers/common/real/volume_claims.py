@@ -45,6 +45,7 @@ def wanted_by(tier: Tier) -> ClassWanted:
 
 
 def size_bytes(tier: Tier) -> int:
+    # Where nothing says how large it must be, it holds the file of the disk check.
     return wanted_by(tier).size_bytes or disk_files.GATE_BYTES
 
 
@@ -118,6 +119,7 @@ def keep_snapshots(tier: Tier, names: Sequence[str], world: World) -> None:
     platform = claims_of(tier.name, world)
     for name in names:
         world.progress.step(f"keeping a snapshot of {name}")
+        # The block begins once the snapshot is whole, and leaves it there.
         with platform.snapshot(name, name, _COPY_S, stays=True):
             pass
 
@@ -201,6 +203,7 @@ def _differences(
     # Drivers note the parameters' names in other upper and lower case than the class has them.
     noted = {name.lower(): value for name, value in volume.attributes.items()}
     for name, asked in storage_class.parameters.items():
+        # A parameter that the driver does not note is believed to be as asked.
         value = noted.get(name.lower(), asked)
         if value.lower() != asked.lower():
             yield (
