@@ -111,8 +111,7 @@ def by_gate(
     for name, bucket in buckets.items():
         last = _last_check(disk.checks, _OF_BUCKET[name])
         if last is not None:
-            # A gate without that time bounds nothing: it seems so long ago that the bucket may be
-            # full.
+            # A gate that does not tell that time bounds nothing: the bucket may be full again.
             since_s = gate.taken_s - disk.checked_s.get(last.quantity, 0.0)
             judged[name] = _by_check(bucket, last, max(0.0, since_s))
     return judged

@@ -97,6 +97,7 @@ def execute(
             # Asked now, because a plan may have grown after what was its last run.
             if run is not schedule.plan.runs[-1]:
                 after_run(folder)
+        # The program may have been ended between its last run and the last gate.
         if begun is not None:
             gates.complete(begun.ended_s)
     return folder

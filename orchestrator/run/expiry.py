@@ -14,6 +14,7 @@ from orchestrator.units import format_moment
 
 def warnings(plan: Plan, parts: Parts, world: World) -> Iterator[str]:
     """One for each certificate that ends before the plan's longest time, counted from now."""
+    # The longest time, as the plan may grow while it goes on.
     latest_s = world.clock.now() + costs.most_s(plan)
     for certificate in _used(plan, parts, world):
         end_s = certificates.end_s(certificate)

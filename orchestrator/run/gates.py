@@ -126,6 +126,7 @@ class Gates:
         between it and the last run: `ended_s` is when that of each profile ended."""
         if self._schedule is None:
             return
+        # Gates stand in the order of time, so that the last of each tier counts.
         newest = {gate.tier: gate for gate in self._all}
         for profile in self._schedule.plan.profiles:
             tier = profile.tier
@@ -218,6 +219,7 @@ class Gates:
             return self._nodes
         nodes: list[int] = []
         for profile in self._schedule.plan.profiles:
+            # The tier of a value has the profile's name, and the value behind it.
             if tier.name.startswith(profile.tier.name):
                 nodes.append(profile.cluster.nodes)
         return max(nodes)

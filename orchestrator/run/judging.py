@@ -73,6 +73,7 @@ def keep(
     judged: dict[str, JudgedRun] = {}
     for run in campaign.runs:
         slug = run.record.run.slug
+        # What was judged from the same files is not read again.
         if kept.of_run(slug, basis, cpus) is None:
             judged[slug] = judged_run(run, campaign)
     decided: tuple[str, ...] = ()

@@ -54,6 +54,7 @@ def planned(
 
 def _key_of(identity: dict[str, Any]) -> str:
     """What folders of the data set are called by: another loader or image is another data set."""
+    # Sorted, because the same data must have the same key however a file orders its words.
     written = json.dumps(identity, sort_keys=True).encode()
     return hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
 

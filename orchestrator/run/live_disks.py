@@ -69,6 +69,7 @@ class RecentDisks:
         series: dict[Key, SampledSeries] = {}
         for key, samples in list(self._samples.items()):
             pairs = np.array(samples, dtype=float)
+            # The last minute counts, whichever phases it is of.
             without_phase = np.full(len(pairs), "", dtype=object)
             series[key] = SampledSeries(pairs[:, 0], pairs[:, 1], without_phase)
         return series

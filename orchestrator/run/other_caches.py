@@ -46,6 +46,7 @@ class OtherCache:
 def found(cache: Path) -> Iterator[OtherCache]:
     """Other caches beside the `cache` of this machine that hold something."""
     shared = cache
+    # The first machine owns the folder itself, and each later one has a part in it.
     if cache.parent.name == machine_caches.PARTS:
         shared = cache.parent.parent
     for folder in machine_caches.parts(shared):
@@ -66,6 +67,7 @@ def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
             # Its machine may be at work, and remove a file meanwhile.
             with suppress(OSError):
                 status = file.lstat()
+                # By blocks, as images have holes and are longer than what they take.
                 size_bytes += status.st_blocks * datasets.BLOCK_BYTES
                 changes_s.append(status.st_mtime)
     if not changes_s:

@@ -82,6 +82,7 @@ def losing(
 
     with followed(lose_and_rebuild, "rebuild", follower, world) as load_world:
         yield replace(cluster, nodes=cluster.nodes[:-1]), load_world
+    # It is written last, so it is there only if the node was back.
     if not (here.raw / rebuilt.FILE).is_file():
         why: Exception = RunError("its rebuild was not over")
         if failures:

@@ -90,8 +90,7 @@ def needs(
             disk_loads.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
-        # Its disks are none of this program's making: those of others' clusters need no room
-        # here.
+        # Where its disks lie is not known here, so no space can be held against them.
         if mechanism.abilities.places is None:
             continue
         # All workloads on a database are alike: what counts is the disks' size.

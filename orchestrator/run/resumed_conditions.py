@@ -129,6 +129,7 @@ def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
         if tag not in now:
             unlike.append(f"{tag} against {new or 'none'}")
     for tag, identity in before.items():
+        # An id that one side could not look up is no difference.
         if identity and now.get(tag) and identity != now[tag]:
             unlike.append(f"{tag} {identity} against {now[tag]}")
     return unlike

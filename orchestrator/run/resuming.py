@@ -176,6 +176,7 @@ class Resumption:
                 _read_afterwards(folder, left.get(run.number), parts)
             except (TierbenchError, OSError) as error:
                 aside = store.put_aside(self.folder, run)
+                # The run had left nothing, so there is nothing to tell of it.
                 if aside is None:
                     continue
                 points = self._points_kept(run, aside, parts)

@@ -25,6 +25,7 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
     share_pct = first.latency_at_pct
     if share_pct is None:
         return None
+    # It is asked after each part: the second must not be planned again.
     if any(factors.asks(load, "same rate") for load in first.workloads):
         return None
     cells: list[tuple[Workload, list[Profile]]] = []

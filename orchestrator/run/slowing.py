@@ -176,6 +176,7 @@ class _Changes:
         tier = self.here.profile.tier
         restored = self.limits.restore(tier, self.disks, disk.node, world)
         part = self._slow.pop(disk.node)
+        # Behind the read-back: until then the disk may have been slow.
         self.kept.append(
             {**part, "back_s": world.clock.now(), "restored": dict(restored)}
         )

@@ -14,6 +14,7 @@ def prove_start(clusters: Iterable[ClusterSpec], parts: Parts, world: World) -> 
     """Starts each cluster once on this machine's own disk and stops it. Raises what that raises."""
     proven: list[ClusterSpec] = []
     for spec in clusters:
+        # Several profiles may have one kind of cluster, and a start takes long.
         if spec not in proven:
             _prove_one(spec, parts, world)
             proven.append(spec)

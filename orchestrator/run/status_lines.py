@@ -31,6 +31,7 @@ def _line(outline: RunOutline, found: Sequence[str], runs: int) -> str:
     """`found`: what was judged of a run that finished."""
     run = outline.run
     title = f"run {run.number} of {runs}, {run.profile} × {run.workload}"
+    # A run that failed has no figures, only why.
     if outline.outcome != "done":
         return f"{title}: {outline.outcome}: {outline.failure}"
     return f"{title}: {', '.join([*outline.figures, *found])}"

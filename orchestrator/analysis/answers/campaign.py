@@ -190,6 +190,7 @@ def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
 def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierLimit]:
     """What limited the tier to buy under each workload, if one tier is for all that was asked."""
     purchase = answer.purchase
+    # Where each workload has a tier of its own, no one tier's limits can be told.
     if purchase is None:
         return
     for cell in bottlenecks:

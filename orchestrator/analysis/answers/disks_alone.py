@@ -67,6 +67,7 @@ class _MeasuredDisk:
         price = self.profile.tier.price
         if price is None or self.iops.value <= 0:
             return ""
+        # Per 1,000 IOPS, as that of a single one is too small a figure to read.
         amount = phrases.money(price.monthly / self.iops.value * 1000, price.currency)
         bound = ""
         # There may be more IOPS than were reached, so the price of each is at most that.
@@ -79,6 +80,7 @@ class _MeasuredDisk:
     @property
     def latency_alone(self) -> str:
         """`1.20 ms on premium-v2`."""
+        # The point nearest to a single small read: with more in flight the wait would be in it.
         latency_s = float(matrix_laws.lightest(self.rows)["typical_s"])
         return f"{units.format_seconds(latency_s)} on {self.profile.name}"
 
@@ -90,6 +92,7 @@ def disks_answer(asked: Asked, untested: Sequence[Untested]) -> Answer | None:
     for workload in asked.campaign.plan.workloads:
         disks += _measured_disks(asked, workload)
         parts.append(_part(asked, workload.name))
+    # Then the answer is the usual one, which says why runs left no figures.
     if not disks:
         return None
     command = f"tierbench compare --profiles {','.join(asked.tiers)}"
@@ -140,6 +143,7 @@ def _brief(
     return Brief(
         "; ".join(limits),
         f"fio found these limits; the lightest I/O took {units.listed(latencies)}.",
+        # No surer than of the disk that was measured the fewest times.
         _how_sure(asked, min(disk.runs for disk in disks)),
         _not_tested(asked, untested),
         phrases.closed("; ".join(filter(None, prices))),
@@ -162,6 +166,7 @@ def _how_sure(asked: Asked, runs: int) -> str:
         times = "once"
     text = f"Measured {times} by fio."
     of_campaign = sureness.sureness_of_disks_alone(asked)
+    # First, because figures of the cache or of this machine are not the disks'.
     if of_campaign.word in sureness.MOOT.values():
         text = f"{phrases.sentence(of_campaign.word)} {text}"
     tally = of_campaign.tally

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.facts import BottleneckCause
 
+# All but `unattributed`, of which nothing can be said to be the limit.
 _LIMITS: Mapping[BottleneckCause, str] = {
     "iops_cap": "the disk's IOPS",
     "bandwidth_cap": "the disk's bandwidth",

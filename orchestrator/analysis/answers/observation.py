@@ -203,6 +203,7 @@ def _price(listed: Price | None) -> MonthlyPrice | None:
 def _cautions(
     observed: AnsweredObservation, misses: Sequence[str], remarks: Sequence[str]
 ) -> Iterator[Caution]:
+    # Where no second is known it does not matter in how many pieces they were read.
     if observed.refused:
         yield Caution(
             "seconds unknown",

@@ -117,6 +117,7 @@ def _at_its_limit(observed: AnsweredObservation) -> str:
             "By its provider's own word the observed disk was at its limit "
             f"in {share} of the time."
         )
+    # So short a time at a limit is allowed, and is no reason for anything.
     if observed.held_back <= observed.tolerance:
         return ""
     share = percent_in_words(observed.held_back)

@@ -70,6 +70,7 @@ def count_in_words(purchase: DisksToBuy) -> str:
     parts = [units.counted(purchase.disks, "disk")]
     if purchase.striped > 1:
         parts.append(f"{purchase.striped} of them striped to one")
+    # Disks for logs of the same kind are counted among the others already.
     if purchase.log_title is not None:
         parts.append(f"and {purchase.log_disks} of {purchase.log_title} for the WAL")
     parts.append(f"for {units.counted(purchase.nodes, 'node')}")

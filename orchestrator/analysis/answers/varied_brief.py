@@ -31,6 +31,7 @@ def with_findings(asked: Asked, answer: Answer, lines: Brief) -> Brief:
         what = horizons[0]
     how_sure = lines.how_sure
     word = answer.sureness.word
+    # The first line would have told it, and how far tiers are enough took its place.
     if word in MOOT.values():
         how_sure = f"{sentence(word)} {how_sure}"
     return replace(
@@ -55,6 +56,7 @@ def _prices(answer: Answer) -> str:
         price = part.purchase.price
         amount = money(price.amount, price.currency)
         amounts[part.purchase.tier] = f"{part.purchase.tier} {amount}"
+        # What the price is for is said once, behind the last amount.
         behind = price_in_words(price).removeprefix(amount)
     return closed(f"{', '.join(amounts.values())}{behind}")
 
@@ -67,6 +69,7 @@ def _why_of_varied(asked: Asked, answer: Answer) -> Iterator[str]:
     for workload in asked.verdict.varied:
         last_values[workload.workloads[-1]] = workload.values[-1]
     for part in answer.parts:
+        # A workload at a value has the name of the varied one, and more behind it.
         is_varied = any(part.subject.startswith(name) for name in varied)
         if part.tier is not None and not is_varied:
             yield f"{part.tier} is enough for {part.subject}"

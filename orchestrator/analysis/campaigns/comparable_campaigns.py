@@ -132,6 +132,7 @@ def unlike_machines(
     campaign that was gone on with; `across`: of any name."""
     facts = list(_HARDWARE)
     if not across:
+        # Two machines of one kind may differ, and that would be in every difference.
         facts.insert(0, _NAME)
     machines_before = _first_machines(before)
     machines_after = _first_machines(after)

@@ -36,6 +36,7 @@ def decide_cluster(
     sentences = [why, *judged.notes]
     sentences += [str(answer) for answer in without]
     if tier is not None:
+        # Of each workload, as a mean of several has neither scale nor ceiling.
         sentences += cluster_words.limits(contests)
     confidence = cluster_words.confidence(contests, SHOWN)
     decision = ClusterDecision(

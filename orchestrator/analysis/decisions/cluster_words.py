@@ -29,6 +29,7 @@ def why(
 ) -> str:
     """Why that tier, or none, and not a cheaper one. `count`: of workloads."""
     workloads = f"all {counted(count, 'workload')} together"
+    # With weights all of them may be one contest, which has a name of its own.
     if len(contests) == 1:
         workloads = contests[0].workload
     if len(contests) > MOST_WORKLOADS:
@@ -73,6 +74,7 @@ def _why_not(tier: str, contests: Sequence[Contest]) -> str:
     unsure = with_standing(tier, contests, "open")
     if unsure:
         return f"whether {tier} is enough for {listed(unsure)} is open"
+    # Each claim may hold alone, but those of all tiers share one level.
     return f"{tier} is proven enough for each, and not yet for all at one level"
 
 
@@ -115,6 +117,7 @@ def _limited_by(contests: Sequence[Contest]) -> str:
         for tier_doubts in contest.doubts.values():
             doubts += tier_doubts
         scale = f"scale {contest.scale}"
+        # All workloads mostly have one scale, which is told once.
         if contest.scale and scale not in limits:
             limits.append(scale)
     return remarks.limits_in_words([*limits, *kinds.limiting(doubts)])

@@ -31,6 +31,7 @@ class RepetitionEffort:
     def of_campaign(cls, campaign: Results, loads: Sequence[Workload]) -> Self:
         """The effort, by the median time from the begin of one run to the begin of the next."""
         plan = campaign.plan
+        # One more repetition is made on every tier, under each of these loads.
         runs = len(plan.profiles) * len(loads)
         return cls(
             repetition_s=runs * _run_s(campaign),

@@ -149,6 +149,7 @@ class _MeasuredContest(ABC):
         """The latencies to compare, without p99 if an emulated disk has a constant latency."""
         if not self.constant_latency:
             return self.latencies
+        # The p99 of a constant latency is no disk's.
         return tuple(latency for latency in self.latencies if not latency.is_tail)
 
     @property
@@ -199,6 +200,7 @@ class _MeasuredContest(ABC):
         """The directions in which the profile's sessions waited for the disk."""
         bottleneck = self.bottlenecks.get((profile.name, self.highest.name))
         if bottleneck is None:
+            # What nobody saw is not taken for no waiting.
             return WAYS
         return awaited_ways(bottleneck.evidence)
 
@@ -321,6 +323,7 @@ class SweptContest(_MeasuredContest):
 
     @property
     def overload(self) -> Overload:
+        # `load_sweeps` looks for it at each load.
         return NO_RATE
 
     @property

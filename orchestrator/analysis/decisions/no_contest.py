@@ -60,6 +60,7 @@ def of_one_repetition(contest: Contest) -> list[str]:
     names: list[str] = []
     for candidate in contest.candidates:
         counts = [len(figures) for figures in candidate.values.values()]
+        # A tier without any figure lacks no interval of one.
         if min(counts, default=2) < 2:
             names.append(candidate.name)
     return names

@@ -128,6 +128,7 @@ def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
 def _measured_share(candidate: Candidate) -> float:
     """Which share of the nodes to buy was measured; the throughput is that of this share."""
     cluster = candidate.profile.cluster
+    # Then all nodes of the profile were measured.
     if cluster.profile_nodes is None:
         return 1.0
     return cluster.nodes / cluster.nodes_to_buy
@@ -143,6 +144,7 @@ def _worst(candidate: Candidate, contest: Contest) -> tuple[Change, ...]:
     for criterion in contest.criteria:
         rivals = [pair for pair in comparisons if pair.criterion is criterion]
         if rivals:
+            # The highest p-value is that of the comparison furthest from a proof.
             changes.append(max(rivals, key=attrgetter("p_value")).change)
     return tuple(changes)
 

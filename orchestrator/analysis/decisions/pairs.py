@@ -95,6 +95,7 @@ def _figures_of_the_same_two(
     figures: list[list[float]] = []
     for tier in tiers:
         by_repetition = tier.by_repetition(criterion)
+        # Blocks are whole: every tier has a figure in both.
         if by_repetition.keys() != numbers:
             return []
         if tier is candidate or tier is other:

@@ -35,6 +35,7 @@ def why_none(contest: Contest) -> str:
     """Why no tier is named: what is open of the first that would be preferred, or else how each is
     proven not to be enough."""
     unproven = contest.standing("open")
+    # Before those that are refused: an open tier would be bought if it were enough.
     if unproven:
         return _why_open(unproven[0], contest)
     return _none_enough(contest)
@@ -54,6 +55,7 @@ def _why_within_margins(candidate: Candidate, contest: Contest) -> Reason:
     losers = offers.passed_over(candidate, contest, "not enough")
     proofs = [_refusal(loser, candidate, contest) for loser in losers]
     criterion = _criterion_of_the_last(proofs)
+    # Tiers that do not serve the rate are no candidates, so that no comparison refuses them.
     if contest.overload.always and not proofs:
         criterion = SERVED
     text = _named(candidate, contest)
@@ -166,6 +168,7 @@ def _refusal(loser: Candidate, winner: Candidate | None, contest: Contest) -> Re
 
 def _missed(loser: Candidate, contest: Contest) -> Reason:
     """In which figure a tier is proven not to be enough: the first objective that it misses."""
+    # The clauses of the SLO first, because they are what was asked for.
     tests = (*contest.proof.objectives[loser.name], contest.proof.failing[loser.name])
     missed = next(test for test in tests if test.missed)
     return Reason(format_objective(missed.objective), f"{loser.name} misses {missed}")
@@ -228,6 +231,7 @@ _HELD_BACK = "this machine was the limit, so what the disk could do was not meas
 
 def settled_by(candidate: Candidate, contest: Contest) -> str:
     """What would settle an open tier, and what is at stake; empty if repetitions do not."""
+    # What bars a tier stays, however often its runs are repeated.
     if contest.barred(candidate):
         return ""
     # However often this machine is the limit, the disk's part in it stays unknown.
@@ -248,6 +252,7 @@ def _furthest_clause(candidate: Candidate, contest: Contest) -> str:
     tests = contest.proof.objectives[candidate.name]
     if any(test.is_lacking for test in tests):
         return "measure for longer, so that every run has the figure"
+    # All clauses must hold, so the furthest from a proof tells what it takes.
     worst = max(tests, key=attrgetter("p_value"))
     return what_it_takes.of_objective(worst, candidate, contest)
 

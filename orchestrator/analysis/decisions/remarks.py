@@ -57,6 +57,7 @@ def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
     names = [tier.name for tier in cheaper]
     rest = [tier.name for tier in passed_over if tier.name not in names]
     why = "is cheaper"
+    # Then tiers stand in the order of their declared limits.
     if contest.no_prices:
         why = "declares less"
     open_cheaper = _open(names, why)
@@ -118,6 +119,7 @@ def _at_ceiling(contest: Contest) -> str:
 
 
 def _same_rate(contest: Contest) -> str:
+    # Where only one tier serves the rate nothing is ranked.
     if not contest.overload.asked or len(contest.candidates) < 2:
         return ""
     return "All tiers are asked for the same rate, so latency ranks"
@@ -273,6 +275,7 @@ def runs_in_words(contest: Contest) -> str:
     for tier in contest.candidates:
         tiers.setdefault(_repetitions(tier), []).append(tier.name)
     runs = list(tiers)
+    # A tier that has lost a run has other repetitions than the rest, so tiers are named.
     if len(tiers) > 1:
         runs = [f"{text} of {listed(names)}" for text, names in tiers.items()]
     windows = ""

@@ -28,6 +28,7 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(format_objective(clause) for clause in loads.slo)
+    # Before any tier is tested: what may not be compared proves nothing of any.
     if contest.obstacle or not contest.candidates:
         obstacle = contest.obstacle or reasons.NO_FIGURES
         return Decision(loads.name, None, obstacle, slo=slo)
@@ -69,6 +70,7 @@ def _enough(
         return False
     last = len(loads.loads) - 1
     place = _highest_load(loads, tier)
+    # Without a clause on the rate nobody says how much load is needed: then all of it.
     if place is None or not loads.rates:
         return place == last
     tests = objective_tests(loads, tier, place, loads.rates)
@@ -117,6 +119,7 @@ def _doubted(loads: Loads, tier: str, contest: contests.Contest) -> str:
     place = loads.usable[tier].place
     if place is None:
         return ""
+    # A doubt about runs at another load says nothing of this one.
     numbers = {run.record.run.number for run in loads.runs(tier)[place]}
     doubts = contest.doubts.get(tier, ())
     doubt = kinds.forbidding(doubt for doubt in doubts if doubt.run in numbers)

@@ -97,6 +97,7 @@ class Values:
         for place, runs in enumerate(self.runs(tier)):
             values = [results.value_of(run.record, metric) for run in runs]
             figures = [value for value in values if value is not None]
+            # A value without figures has no place here: its absence is no zero.
             if figures:
                 means[place] = fmean(figures)
         return means

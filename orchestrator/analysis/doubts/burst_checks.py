@@ -17,6 +17,7 @@ def credit_left(run: RunData, _: Totals) -> Doubts:
     if run.record.profile.tier.limits.burst is None:
         return
     disks = run.telemetry.against_caps.values()
+    # A disk that stayed at its base rate did nothing by credit, however much it has.
     drawn = [disk for disk in disks if (disk.time_above_base_pct or 0.0) > 0]
     left_pct = max([disk.burst_credit_left_pct or 0.0 for disk in drawn], default=0.0)
     # Credit that was used up shows both levels; with some left only the burst was measured.

@@ -52,6 +52,7 @@ def not_the_real_disk(campaign: Results) -> Doubts:
     profiles = campaign.plan.tiers
     by_kind = gathered((profile.tier.disk.kind, profile) for profile in profiles)
     for disk, profiles_of_kind in by_kind.items():
+        # A real disk is what it is taken for.
         doubt = _NOT_THE_REAL_DISK.get(disk)
         if doubt:
             names = ", ".join([profile.name for profile in profiles_of_kind])
@@ -104,6 +105,7 @@ def comparable(campaign: Results) -> Doubts:
         if cell.finished:
             runs_of.setdefault(cell.workload.name, []).extend(cell.finished)
     for workload, runs in runs_of.items():
+        # All runs of a workload, as its tiers are compared with each other.
         unlike = comparability.among(runs)
         if unlike:
             yield _unlike_runs(workload, differences.in_words(unlike))

@@ -17,6 +17,7 @@ def this_machine(
     for cell in bottlenecks:
         if cell.cause not in HARNESS_CAUSES:
             continue
+        # A cause is of all repetitions of a cell, so each of its runs has the doubt.
         runs = results.finished(campaign, cell.profile, cell.workload)
         for run in runs:
             yield _limited_by_this_machine(cell, run.record.run.number)

@@ -57,6 +57,7 @@ def _gaps(run: RunData) -> Iterator[str]:
     if record.workload.lost_after_s is not None:
         lost_node = f"node-{record.profile.cluster.nodes}"
     for node, times_s in measured.groupby("node", observed=True)["time_s"]:
+        # One sample alone has no step: NaN, which is above nothing.
         longest_s = float(times_s.diff().max())
         if str(node) != lost_node and longest_s > LOST_S:
             yield f"{format_seconds(longest_s)} of {node}"

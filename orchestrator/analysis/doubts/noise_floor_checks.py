@@ -38,6 +38,7 @@ def _is_within(delta: Delta, equal: Delta) -> bool:
     """Whether a change that counts is no larger than that of one tier under two names."""
     if not _tells_apart(delta):
         return False
+    # The noise of one figure says nothing of another one.
     figure = (delta.workload, delta.metric, delta.scope)
     if figure != (equal.workload, equal.metric, equal.scope):
         return False

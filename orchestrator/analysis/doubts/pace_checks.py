@@ -95,6 +95,7 @@ def ceiling(run: RunData, _: Totals) -> Doubts:
     share_pct = load_and_sessions.of_ceiling_pct(run.record)
     if not ceiling_nopm or share_pct is None:
         return
+    # Such throughput is think time's on every tier, and no disk's.
     if share_pct >= outside_causes.CEILING_PCT:
         yield _at_think_times_ceiling(share_pct, ceiling_nopm)
 

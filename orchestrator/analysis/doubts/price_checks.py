@@ -30,6 +30,7 @@ def old_price(campaign: Results) -> Doubts:
     began_s = results.began_s(campaign)
     if began_s is None:
         return
+    # The day of the campaign, so that its verdict does not change as time passes.
     today = datetime.fromtimestamp(began_s, UTC).date()
     # The price of machines matters only where it takes part in the comparison.
     with_vms, _, _ = purchase_prices.compare_prices(campaign.plan.tiers)

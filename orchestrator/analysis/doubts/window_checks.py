@@ -17,6 +17,7 @@ SHORT_S = 30.0
 def windows(run: RunData, _: Totals) -> Doubts:
     """A doubt if throughput was not steady in the windows, or if they were too short."""
     generator = results.generator(run.record)
+    # None: the warm-up was as long as planned, whatever throughput did.
     if generator.warmup_steady is False:
         yield _warm_up_given_up(generator.warmup_s or 0.0)
     yield from _steadiness(run)
