@@ -290,7 +290,6 @@ def print_limits(
 ) -> None:
     """Prints what the disk enforces now of each limit that was changed."""
     for limit, value in changes.items():
-        # How full a bucket was set holds for a moment: the disk has no such limit to tell.
         enforced_value = enforced.get(limit, value)
         # A float is exact to 15 digits. With fewer, bytes per second would get an exponent.
         app.out.print(f"{limit} = {enforced_value:.15g}")

@@ -153,6 +153,8 @@ def _follow(app: App, folder: Path) -> None:
     with Live(console=app.out, auto_refresh=False) as screen:
         while True:
             state = live_state.kept(folder, app.clock.now())
+            # There is none before the first panel is drawn, when it has ended, or where it was
+            # killed.
             if state is not None:
                 screen.update(panel(state, app.clock.now()), refresh=True)
             else:

@@ -80,7 +80,7 @@ def history(
     app.out.show(rates, TableView(campaign_tables.trend(rates)))
     if fail_if_worse and rates.worse:
         raise typer.Exit(EXIT_WORSE)
-    # The newest campaign alone is far off: one more campaign answers it.
+    # The newest campaign alone is far off, or left out: one more campaign answers it.
     if fail_if_worse and rates.open:
         raise typer.Exit(EXIT_INCONCLUSIVE)
 

@@ -58,6 +58,7 @@ def disk_check(
         list(notes.of_options(["drain"], [profile]))
     with app.at_work(profile.platform, profile.placing) as world:
         mechanisms = app.parts(world.platform).tiers
+        # What a tier cannot have here is refused before fio's three minutes.
         mechanisms[tier.disk.enforcement].check(tier, world)
         gates = Gates(mechanisms, world, nodes=profile.cluster.nodes)
         return gates.measure(tier, thorough, drain)

@@ -36,6 +36,7 @@ def check(
 
     # Not an option: other users of the machine see command lines.
     password = os.environ.get("PGPASSWORD", "")
+    # The port twice: clients of a campaign and this program may reach a server by other ports.
     endpoint = Endpoint(
         host,
         port,

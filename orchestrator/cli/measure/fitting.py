@@ -42,6 +42,7 @@ def _fitted_to_values(draft: PlanDraft, sized: Fitted) -> Fitted:
     values = draft.values
     option = factors.option(values[0])
     _check_misfits(option, values, sized, draft.platform == PLATFORM)
+    # With fewer nodes there may be fewer copies, and then two things would differ.
     profiles, notes = _with_common_copies(sized.profiles, values)
     loads = sized.workloads
     if values[0].factor == factors.DATA:

@@ -20,6 +20,7 @@ def image_of(database: str) -> str:
 
 
 def on_files() -> FileMembers:
+    # From the registry's entries too, because a plan is made before a member is needed.
     take_files = []
     on_one_engine = []
     for name, database in databases.entries().items():

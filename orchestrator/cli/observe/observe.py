@@ -134,6 +134,7 @@ def _judged(request: _ObserveRequest) -> _Judged:
     options = request.options
     read = _read(request)
     memory.give_back()
+    # --at-cap is in % of the time; shares are judged from 0 to 1.
     observed = Observed.of(read.disks, options.at_cap / 100, request.source)
     offers = _offers(request.catalog, options, request.size_bytes, observed.needs)
     hour = observation_results.busiest_hour(read.disks)
@@ -184,6 +185,7 @@ def _size_bytes(app: App, options: Read) -> int:
     if options.profile is not None:
         profile = platform_choice.placed(app, options.profile)
         size_bytes = _bytes_of_its_disk(profile, options.striped)
+        # A profile of a mounted disk may not say how large that is.
         if size_bytes:
             size = units.format_bytes(size_bytes)
             app.progress.note(f"each disk must hold {size}, as that of {profile.name}")
@@ -198,6 +200,7 @@ def _bytes_of_its_disk(profile: Profile, is_striped: bool) -> int:
     """The bytes of one of its disks, or of all disks of a node that are one stripe; 0 if not
     known."""
     disk_bytes = profile.tier.origin.size_bytes or 0
+    # The catalog's size is of each disk; a stripe holds what all of them hold.
     if is_striped:
         return disk_bytes * profile.tier.count
     return disk_bytes
@@ -214,6 +217,7 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
     """Called by the time; where it reads live also by what is read, so that the same line goes on
     in the same folder."""
     now_s = app.clock.now()
+    # Files and servers are read in one go, so no folder is gone on with.
     if not options.reads_live:
         stamp = clock.stamp(now_s)
         return observation_folders.new(results, f"{stamp}-observed")

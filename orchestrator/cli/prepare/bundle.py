@@ -38,6 +38,7 @@ def show(
     cluster = _cluster(declared)
     _require_yugabytedb(declared, connect)
     collected = _collected(app, cluster, _addresses(declared), connect)
+    # A profile that names no release has the one that the servers' pages name.
     release = profile.cluster.version or support.release_of(collected)
     with_release = replace(cluster, version=release)
     checked = list(support.read_only(with_release, connect, release))
@@ -86,6 +87,7 @@ class Collected:
     def ask(self, cluster: Cluster) -> None:
         """Reads a running cluster."""
         self.cluster = cluster
+        # As this machine reaches them: an endpoint's own address is the one that clients use.
         addresses = [sql.local(endpoint) for endpoint in cluster.endpoints]
         self.answers += support.ask(cluster.nodes, sql.session, addresses)
 

@@ -65,7 +65,7 @@ def _cluster_of_profile(
     # Its release and settings are of another database, or another release is asked for.
     if profile.cluster.database not in (AUTO, PREFERRED) or version:
         cluster = replace(cluster, version=version, settings={})
-    # The checklist has a cluster of its own, three small nodes; of the profile it takes the image.
+    # The checklist's nodes are its own, three small ones: of these settings only the image counts.
     image_alone = {}
     if "image" in cluster.settings:
         image_alone["image"] = cluster.settings["image"]

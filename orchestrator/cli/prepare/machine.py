@@ -26,6 +26,7 @@ def setup(
     from orchestrator.platforms import own_images
 
     platform, placing = platform_choice.place(app, profile, platform)
+    # A database's image is built only if it is asked for, because other campaigns do without it.
     names = [*own_images.OURS]
     if db:
         names.append(members.image_of(db))

@@ -47,6 +47,7 @@ def update(
 
     service = {"azure": azure_prices, "aws": aws_prices}[provider]
     rows = project_files.catalog(app.root)
+    # Its default depends on the provider, so it cannot be that of the option.
     region = region or service.REGION
     url = app.price_services.get(provider, service.URL)
     app.progress.step(f"asking {service.SOURCE}")

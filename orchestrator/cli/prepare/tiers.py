@@ -147,6 +147,7 @@ def set_limits(
     world = app.world(campaign.platform, campaign.placing)
     # The guard of a campaign stands on the platform, wherever that was started.
     running = world.platform.guard.other()
+    # A campaign that was killed leaves its run unfinished, but nobody keeps its guard.
     if running is None:
         raise UsageError(
             f"the campaign of {folder.name} is not running: no disk has limits to change",
