@@ -146,6 +146,7 @@ def _first_screen(
         yield terminal.answers(cards.answers(index, with_pictures=False))
         return
     yield terminal.status(sureness.word, " ".join(sureness.details))
+    # What the four lines say already needs no label below them.
     if labelled(labels):
         yield terminal.stamps(labelled(labels))
     yield Text()

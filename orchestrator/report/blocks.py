@@ -317,6 +317,7 @@ def labelled(stamps: Sequence[Stamp]) -> tuple[Stamp, ...]:
 
 def charts_of(document: Document) -> Iterator[Chart]:
     """All charts, in the order of the page."""
+    # Pictures of the cards come first, because they are on the first screen.
     for answer in document.answers:
         if answer.picture is not None:
             yield answer.picture

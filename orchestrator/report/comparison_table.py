@@ -64,6 +64,7 @@ def _what_intervals_hold(pair: over_time.CampaignComparison) -> str:
     least = min(counts)
     most = max(counts)
     others = str(least)
+    # Not every campaign has each profile, so their numbers may differ.
     if least < most:
         others = f"{least} to {most}"
     return f"Intervals allow for differences between {others} other campaigns."

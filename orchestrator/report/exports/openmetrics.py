@@ -169,7 +169,7 @@ def _run_samples(campaign: results.Results, last_s: float | None) -> Iterator[_S
         labels = _labels_of_run(figures)
         # A run that did not begin has no time of its own.
         yield _Sample("run_outcome", labels, figures.outcome, ended_s or last_s)
-        # What reads this averages all that it is given, so figures that do not count stay out.
+        # A figure that does not count would stand among the others without a sign of it.
         if figures.excluded:
             continue
         for figure in results.sound(figures.figures).values():

@@ -104,6 +104,7 @@ def _usual_columns(index: ReportIndex) -> Iterator[str]:
         yield "Load clients"
     if all(cluster.client == "outside" for cluster in clusters):
         yield "Client"
+    # One limited network is enough for the column: its tier is not measured as the others are.
     if not any(cluster.network_bytes_per_s for cluster in clusters):
         yield "Network"
 
@@ -166,6 +167,7 @@ def _network(cluster: ClusterSpec) -> str:
 
 def _overrides(index: ReportIndex) -> Iterator[Paragraph]:
     given = ", ".join(index.campaign.plan.overrides)
+    # Who repeats it by the workloads' files alone would get another load.
     if given:
         yield Paragraph(
             f"Set on the command line, instead of the workloads' files: {given}."
@@ -253,6 +255,7 @@ def _constant(index: ReportIndex, tier: str) -> dict[str, str]:
     for name, value in runs[0].items():
         # A run that could not read it does not contradict the others.
         is_constant = all(run.get(name, value) == value for run in runs)
+        # A group's name may stand at any depth of `outer.inner`.
         if is_constant and _NOT_SETTINGS.isdisjoint(name.split(".")):
             constant[name] = value
     return constant

@@ -144,6 +144,7 @@ def _money(amount: float | None, offer: Offer, detail: str) -> Cell:
 
 def _least_margin(offer: Offer) -> Cell:
     usual = _margin_in_words(offer.least_margin_pct)
+    # The p99 is held to a margin of its own, so its least margin is another figure.
     tail = _margin_in_words(offer.least_p99_margin_pct)
     if not tail:
         return Cell(usual or _UNKNOWN)
@@ -193,6 +194,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
             "Worst proven slowdown: throughput is at most so much lower than the best, or latency "
             "so much longer."
         )
+    # On emulated disks or a small scale, throughput is not that of the disks as bought.
     why = why_costs_only_rank(index.campaign)
     if why and any(offer.cost_per_unit is not None for offer in offers):
         yield (

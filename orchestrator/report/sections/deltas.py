@@ -132,7 +132,7 @@ def _inconclusive_by_reason(index: ReportIndex) -> dict[str, list[Delta]]:
 def _comparisons_in_words(index: ReportIndex, deltas: Sequence[Delta]) -> str:
     """`ultra, insert (throughput, p99 latency)`, and so on; `all` if no comparison lacks."""
     metrics_of = _metrics_by_comparison(deltas)
-    # Such a reason is one of the campaign, as that nothing was repeated.
+    # The reason then lies in the campaign itself: nothing was repeated, for example.
     if metrics_of.keys() == {_comparison(delta) for delta in index.verdict.deltas}:
         return "all"
     texts: list[str] = []

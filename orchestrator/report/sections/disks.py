@@ -48,6 +48,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
 
 # ------------------------------------------------------------------ declared
 
+# A real disk is held to its limits by its provider, so nothing throttles it here.
 HELD_BY: Mapping[DiskKind, str] = {
     "emulated": "emulated block device",
     "mounted": "real disk, not throttled",
@@ -66,9 +67,11 @@ def _declared(index: ReportIndex) -> Table:
         rows.append(_declared_row(profile.name, tier, _held_by(tier)))
         # The disks of all nodes may let through less together than the sum of theirs.
         if tier.shared:
+            # All but the limits is as of a single disk.
             together = replace(tier, limits=tier.shared)
             held_by = "emulated limit of all disks together"
             rows.append(_declared_row(profile.name, together, held_by))
+        # Commits wait for the log's disk alone, so what that declares counts as much.
         if tier.wal:
             held_by = f"for WAL: {_held_by(tier.wal)}"
             rows.append(_declared_row(profile.name, tier.wal, held_by))
@@ -114,6 +117,7 @@ def _burst_in_words(burst: Burst) -> str:
         rates.append(units.format_quantity(burst.bytes_per_s, "bytes/s"))
     most = units.listed(rates)
     lasts = units.format_seconds(burst.duration_s)
+    # With a full bucket a short run may see nothing but the burst.
     credit = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {lasts}, credit {credit} at the start"
 
@@ -143,6 +147,7 @@ def _overhead_rows(index: ReportIndex, profile: str) -> Iterator[Row]:
     for run in runs_of_tier(index, profile):
         for disk in group(run.record.facts, "disks"):
             counted = overheads(run.record, disk)
+            # A window without reads, or without writes, has no overhead of them.
             if "read" in counted:
                 reads.append(counted["read"])
             if "write" in counted:
@@ -159,6 +164,7 @@ def _overhead_row(
     """The overhead in all windows of all its disks, from the least to the most."""
     row: dict[str, Cell | str] = {"Tier": Cell(profile, tier=profile)}
     row["Requests"] = requests
+    # Taken off is what it costs without load; under load it costs more, or less.
     row["Taken off, µs"] = _range(window.taken_off_us for window in windows)
     row["In the windows, µs"] = _range(window.overhead_us for window in windows)
     row["Change in a request's time, at most"] = _widest_change(windows)
@@ -206,9 +212,11 @@ def _about_origin(profile: Profile) -> Iterator[str]:
     tier = profile.tier
     yield f"limits: {_source(tier.origin)}"
     latency = described(tier)
+    # An emulated disk alone has a latency of ours.
     if latency:
         yield f"latency: {latency}"
     yield tier.origin.notes.strip()
+    # The machine's own caps may bind before those of the disk.
     yield from tier.origin.vm_caps
     yield f"price of a disk: {wording.price(tier.price)}"
     if tier.wal:

@@ -59,6 +59,7 @@ def _parts(index: ReportIndex, varied: VariedWorkload) -> Iterator[Part]:
 
 def _conclusions(index: ReportIndex, varied: VariedWorkload) -> Iterator[Block]:
     lines: list[Paragraph] = []
+    # First how far each tier is enough: that is what was asked.
     for text in (*varied.horizons, *sentences(varied, index.asked)):
         lines.append(Paragraph(index.opening(text)))
     yield Items(tuple(lines))

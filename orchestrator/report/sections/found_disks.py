@@ -63,6 +63,7 @@ def _disk_rows(index: ReportIndex, profile: str) -> Iterator[dict[str, Cell | st
         row["Write cache"] = _fact(facts, "write_cache")
         row["Rotational"] = _yes_or_no(facts.get("rotational"))
         row["Model"] = _model(facts)
+        # A guest does not see such a cache, but a region that is read twice shows it.
         row["Host cache"] = _fact(group(by_gate, path), "host_cache")
         row["The cloud says"] = _told_by_cloud(by_cloud.get(path))
         yield row
@@ -107,6 +108,7 @@ def _told_by_cloud(devices: object) -> Cell:
     caching: dict[str, None] = {}
     for device in devices.values():
         types[str(device.get("type", ""))] = None
+        # Azure alone tells whether the machine's host caches the disk.
         if "caching" in device:
             caching[str(device["caching"])] = None
     detail = ""

@@ -146,6 +146,7 @@ def _about_again(campaign: results.Results) -> str:
         begin = f"Given in {folder}, where its relative paths begin."
     sentences = [begin]
     code = comparable_campaigns.revision(campaign)
+    # Another revision may judge otherwise, so the one that measured is named.
     if code:
         sentences.append(f"tierbench {code} measured.")
     sentences.append(
@@ -187,6 +188,7 @@ def analyze(campaign: results.Results) -> str:
     """The command that judges the folder again, by the same SLO."""
     objectives = slo.text_of(campaign.plan.workloads)
     if objectives:
+        # An SLO has `<` and `>`, by which a shell would redirect to files.
         return f"tierbench analyze . --slo {shlex.quote(objectives)}"
     return "tierbench analyze ."
 
@@ -231,6 +233,7 @@ def _files(campaign: results.Results) -> Iterator[Paragraph]:
     yield Paragraph(
         "every figure of the run, its phases, facts and notes", "record.json"
     )
+    # What no run left is not promised.
     if not all(run.intervals.empty for run in runs):
         yield Paragraph("throughput and latency, second by second", "intervals.csv")
     if not all(run.telemetry.empty for run in runs):

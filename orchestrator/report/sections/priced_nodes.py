@@ -14,6 +14,7 @@ def nodes_in_words(index: ReportIndex, decision: Decision) -> str:
     for offer in decision.offers:
         cluster = index.campaign.plan.profile(offer.tier).cluster
         bought.add(cluster.nodes_to_buy)
+        # None: all nodes that are bought were measured.
         measured.add(measured_nodes(cluster))
     # No one number is true of all tiers.
     if len(bought) != 1 or len(measured) != 1:

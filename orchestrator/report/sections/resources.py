@@ -94,6 +94,7 @@ def _evidence(bottleneck: Bottleneck, name: str) -> Cell:
     if name != "disk_await_s":
         return Cell(text)
     idle_s = bottleneck.evidence.get("idle_disk_latency_s")
+    # Without the idle disk's time there is nothing to hold it against.
     if not idle_s:
         return Cell(text)
     return Cell(text, detail=f"idle {units.format_seconds(idle_s)}")

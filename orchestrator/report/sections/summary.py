@@ -167,6 +167,7 @@ def _baseline_row(index: ReportIndex, workload: str) -> dict[str, Cell]:
         if summary is None:
             row[column] = _lacking(index, name, workload, metrics[column])
         else:
+            # A column holds rates of several workloads, so each value has its unit.
             row[column] = index.value_cell(
                 name, workload, summary, wording.value_with_unit
             )
@@ -190,6 +191,7 @@ def _runs_of_baseline(
     # A run of too few transactions has a throughput and no p99.
     counts = [summary.n for summary in summaries if summary is not None]
     n = max(counts, default=0)
+    # One profile alone is no baseline of anything.
     if index.contenders:
         return f"baseline, n = {n}"
     return f"n = {n}"

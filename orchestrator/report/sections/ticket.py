@@ -34,6 +34,7 @@ def section(index: ReportIndex) -> Section:
     """The answer for the cluster; of a campaign with one workload that one's."""
     headline = index.answer.brief.what
     notice = phrases.notice(index.answer)
+    # A title is quoted alone, and must say that its figures are of no real cluster.
     if notice:
         headline = f"{notice}; {headline}"
     title = f"For the ticket: {headline}"
@@ -162,6 +163,7 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
                 cells[decision.workload] = Cell(offer.standing)
     cluster = index.verdict.cluster
     if cluster is not None:
+        # A tier that was not judged is open, and not refused.
         cells["all together"] = Cell(cluster.standings.get(tier, "open"))
     return cells
 
@@ -172,6 +174,7 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
 def _load_in_words(load: Workload) -> str:
     threads = units.counted(load.threads, "thread")
     windows = f"windows of {wording.measured_for(load)}"
+    # A load that ends with its work has no window of a fixed length.
     if boxed_work.ends_with_work(load):
         windows = f"measured {wording.measured_for(load)}"
     return f"{load.name} ({threads}, {windows})"

@@ -111,8 +111,10 @@ def _rows(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
         # A run without this event has 0 % of it, and counts in the mean all the same.
         runs += "events" in waits
         for event in waits.get("events", ()):
+            # Shares of YSQL and of TServer are of unlike times, so a name says whose it is.
             name = f"{event['component']}: {event['event']} ({event['type']})"
             shares_pct[name] += event["share_pct"]
+    # A heading without rows would say that sessions waited for nothing.
     if not runs:
         return
     yield Cell(title, strong=True)
