@@ -16,6 +16,7 @@ def affordable_s(plan: Plan, limit: str | None, elapsed_s: float = 0.0) -> float
     """How long the plan's things may still be rented for `limit`, as `check` passed it, after they
     were for `elapsed_s`; None: no end."""
     hourly = _hourly(rented(plan))
+    # Where nothing that is rented has a price, no time costs too much.
     if not limit or not hourly:
         return None
     most, _ = limit_in(limit)

@@ -79,6 +79,7 @@ def named(profile: Profile) -> tuple[str, ...]:
 
 def known_as(engine: str) -> str:
     """A short name for an engine: the host of its address, or that of its context."""
+    # For tables and messages the user and the port of an address say nothing.
     address = _HOST.match(engine)
     if address:
         return address[1]

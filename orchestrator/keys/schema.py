@@ -131,6 +131,7 @@ class RatesYaml(Strict):
 
     @model_validator(mode="after")
     def _any(self) -> Self:
+        # With neither it would limit nothing.
         if not (self.iops or self.bytes_per_s):
             raise ValueError("give `iops` or `throughput`, or both")
         return self
@@ -306,6 +307,7 @@ class ClusterYaml(Strict):
             raise ValueError("`existing` and `database: existing` belong together")
         if self.existing:
             self._check_keys_of_existing()
+        # A cluster may have nodes that no host stands for, and never fewer nodes than hosts.
         if self.existing and self.nodes and self.nodes < self.hosts:
             raise ValueError(
                 f"`nodes` is {self.nodes}, with {self.hosts} hosts: leave it out"
@@ -340,6 +342,7 @@ class ClusterYaml(Strict):
     def build(self, scale: str) -> model.ClusterSpec:
         at_scale = dict(self)
         at_scale["nodes"] = self.nodes or max(1, self.hosts)
+        # Of a cluster that others run the size of the nodes may be unknown.
         at_scale["node"] = None
         if self.node:
             at_scale["node"] = self.node[scale]

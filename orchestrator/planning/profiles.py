@@ -70,6 +70,7 @@ def read_profile(
     if isinstance(written, dict):
         # As it was written: a recorded disk puts more keys into the content.
         given = dict(written)
+    # Before keys are checked: limits of a recorded disk count as if they stood in the profile.
     disk = _recorded(source.where, content, beside)
     checked = _checked(source, content, scale)
     read = checked.read
@@ -77,6 +78,7 @@ def read_profile(
     _check_disks(source.where, read, checked.scale, disks)
     tier = _on_nodes(source, checked, disks)
     placing = machines.placing(source.where, read, tier.disk.kind)
+    # Last, because machines are priced in the region of the disk.
     cluster = priced(read.cluster.build(checked.scale), tier, catalog)
     return Profile(name, read.question, tier, cluster, read.platform, placing)
 
@@ -294,6 +296,7 @@ def _check_cluster(
     where: str, cluster: ClusterYaml, scale: str, catalog: Catalog
 ) -> None:
     missing = []
+    # An existing cluster has as many nodes as hosts, and may not tell their size.
     if not cluster.existing and not cluster.nodes:
         missing.append(Mistake(f"{where}: cluster.nodes", "this key is missing"))
     if not cluster.existing and not cluster.node:
@@ -384,6 +387,7 @@ def read_workload(
     UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
+    # What a command gives is checked as if it stood in the file.
     changed = content
     if given:
         changed = given.applied(name, content)

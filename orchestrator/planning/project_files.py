@@ -133,6 +133,7 @@ class _Reader:
         self._given = given
         self._files = files
         self._clusters: dict[str, str] = {}
+        # The catalog takes longest to read, so it is read once for each list of prices.
         if price_list not in files.catalogs:
             files.catalogs[price_list] = catalog(root, price_list)
 
@@ -157,6 +158,7 @@ class _Reader:
 
     def _profile(self, file: Path) -> model.Profile:
         def beside(name: str) -> str:
+            # Beside the profile, wherever that lies.
             return self._text_of(file.parent / name)
 
         return parse.read_profile(

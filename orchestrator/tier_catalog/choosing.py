@@ -45,6 +45,7 @@ def choose(
     """
     given = tier
     place = f"{where}.type"
+    # A name alone stands in the place of the whole mapping, so mistakes point there.
     if isinstance(tier, str):
         given = {"type": tier}
         place = where

@@ -210,6 +210,7 @@ class VmSize(Strict):
 
 
 class CatalogFile(Strict):
+    # It stands before the slash of each name, as in `azure/P15`.
     provider: Annotated[str, Field(pattern=r"^[a-z]+$")]
     sources: Mapping[str, Source]
     types: Mapping[str, DiskType] = {}

@@ -155,6 +155,7 @@ class EmulatedTier:
             if lever == "disk latency" and tier.latency.model:
                 continue
             names = [name for name in all_names if limits.get(name)]
+            # What is not limited cannot be moved.
             if names:
                 levers[lever] = partial(change_by, names)
         return levers

@@ -340,6 +340,7 @@ def ask(container: str, question: Sequence[str], world: World) -> dict[str, Any]
     )
     try:
         answer = json.loads(reply.out)
+    # No answer, or half of one, becomes an error below, with what the device said.
     except json.JSONDecodeError:
         answer = None
     if reply.exit_code != 0 or not isinstance(answer, dict) or "error" in answer:

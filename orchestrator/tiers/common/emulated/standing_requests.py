@@ -9,6 +9,7 @@ from orchestrator.errors import UnavailableError, UsageError
 from orchestrator.powers import World
 from orchestrator.tiers.common.emulated import standing
 
+# It becomes a part of a container's name, and the name of a file.
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,39}")
 
 

@@ -23,6 +23,7 @@ _UNHURRIED = 0.5  # of the cap's rate: a lone request then never waits for the c
 
 def latency_s(tier: Tier, way: Way) -> float | None:
     """The latency to judge by; None for a real disk whose provider promises none."""
+    # No provider promises the latency of a row, so no disk can break the promise.
     if tier.disk.is_real and way in tier.latency.assumed:
         return None
     if way == "read":

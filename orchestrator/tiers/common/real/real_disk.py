@@ -89,6 +89,7 @@ def attached(
     def needed_bytes(place: DiskPath) -> int:
         return sum(sizes_bytes[node] for node in place.nodes)
 
+    # All disks are checked before anything is written to one of them.
     disks = disks_at(tier, places, needed_bytes, world.machine)
     directory_of: dict[Use, _Directory] = {}
     with ExitStack() as up:
