@@ -176,7 +176,7 @@ def _one_burst(tier: Tier, iops: Cap | None, rate: Cap | None) -> Burst | None:
             durations_s.append(rate.duration_s)
     if not durations_s:
         return None
-    # A machine's bucket begins empty, as that of a disk of which nothing else is said.
+    # A machine's bucket begins empty, as that of a catalog row does.
     start_pct = 0.0
     if tier.limits.burst:
         start_pct = tier.limits.burst.start_pct
