@@ -163,6 +163,7 @@ def _tables_below(index: ReportIndex) -> Iterator[tuple[str, Table]]:
     """
     verdict = index.verdict
     for decision in verdict.decisions:
+        # A sweep has no offers; its tables follow below.
         if decision.offers:
             yield decision.workload, decisions.table(index, decision)
     for workload in (*verdict.sweeps, *verdict.varied):

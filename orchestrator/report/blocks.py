@@ -62,6 +62,7 @@ def table_of(
     among the rows is a heading. The columns are `titles`, else those of the first row, which all
     others have too; those not in `words` are numbers. One that no run measured is left out; where
     all runs are lost it stays."""
+    # Rows may come from a generator, and are read twice.
     all_rows = list(rows)
     named = [row for row in all_rows if isinstance(row, Mapping)]
     if named and not titles:

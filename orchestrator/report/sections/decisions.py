@@ -169,6 +169,7 @@ def _slo_cell(result: ObjectiveResult) -> Cell:
 
 def _change_cell(change: Change) -> Cell:
     text = units.format_change(change.change_pct)
+    # The strongest rival may be another one for each tier, so each cell names it.
     against = f"against {change.against}"
     interval = wording.interval(change)
     if not interval:

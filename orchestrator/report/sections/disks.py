@@ -116,6 +116,7 @@ def _burst_in_words(burst: Burst) -> str:
     if burst.bytes_per_s is not None:
         rates.append(units.format_quantity(burst.bytes_per_s, "bytes/s"))
     most = units.listed(rates)
+    # A burst without end is bought as the disk's own limits, so this one ends.
     lasts = units.format_seconds(burst.duration_s)
     # With a full bucket a short run may see nothing but the burst.
     credit = units.format_quantity(burst.start_pct, "%")

@@ -16,6 +16,7 @@ def as_found(index: ReportIndex) -> Iterator[Part]:
     rows: list[dict[str, Cell | str]] = []
     for profile in index.profiles:
         rows.extend(_disk_rows(index, profile.name))
+    # Emulated disks are made here, so there is nothing to find of them.
     if rows:
         words = [title for title in rows[0] if title not in _NUMERIC]
         yield Part("As found", (table_of(rows, words), *_cloud_failures(index)))

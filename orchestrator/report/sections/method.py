@@ -50,6 +50,7 @@ def _parts(index: ReportIndex) -> Iterator[Part]:
     yield Part("To repeat it", tuple(_again(index.campaign)))
     counted_again = Paragraph(_counted_again(index.campaign))
     yield Part("Counted again from its raw files", (counted_again,))
+    # All planned runs, so that none that was lost goes unseen.
     rows = [_run_row(index, run) for run in plan.runs]
     words = ("Tier", "Workload", "Measured from", "Outcome", "Files")
     files = Items(tuple(_files(index.campaign)))

@@ -213,6 +213,7 @@ def _contender_row(
 def _runs_of_contender(index: ReportIndex, contender: str, workload: str) -> str:
     metrics = index.compared_metrics(workload).values()
     deltas = [index.delta(contender, workload, metric) for metric in metrics]
+    # Only repetitions that both sides finished are compared, which may be fewer than were run.
     runs = _runs_compared(deltas)
     if runs:
         return runs

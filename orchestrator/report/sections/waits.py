@@ -73,6 +73,7 @@ def _reasons(sampled: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def _shorter(title: str, sampled: Sequence[Mapping[str, Any]]) -> Iterator[Paragraph]:
     """What shares are of, where servers had overwritten the window's begin."""
+    # Runs whose history could not be read are in neither of the two numbers.
     seen = [waits for waits in sampled if "events" in waits]
     parts = [waits for waits in seen if "covered_s" in waits]
     if not parts:
