@@ -105,6 +105,7 @@ def elapsed_s(campaign: CampaignOutline, now_s: float) -> float:
     """Seconds of all parts of a campaign, if its last part goes on until `now_s`."""
     total_s = now_s - began_s(campaign, now_s)
     for pause in campaign.plan.pauses:
+        # A clock that was set back in the pause must not add to the time.
         total_s -= max(0.0, pause.ended_s - pause.began_s)
     return max(0.0, total_s)
 

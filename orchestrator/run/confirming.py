@@ -132,6 +132,7 @@ def _cpus_of_nodes(nodes: Sequence[Node], world: World) -> Lever | None:
     databases = [node for node in nodes if node.role == "database"]
     limited: list[_LimitedCpus] = []
     for node, container in _live(databases, world):
+        # A node without a limit of processors has none that could be changed.
         if node.cpus:
             limited.append(_LimitedCpus(container, node.cpus, node.cpus))
     return _cpus(limited)

@@ -93,6 +93,7 @@ class BurstCredit:
             for now in series.get(nodes_on_disk[0].name, ()):
                 buckets = since(credit.buckets, credit.since, now)
                 credit = _CreditKnown(buckets, now)
+                # What counts is the credit with which the window began, not what it left.
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = credit

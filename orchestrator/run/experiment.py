@@ -79,6 +79,7 @@ def execute(
     # Before the checks, because leftovers take the space that these look for.
     left_behind = _swept(world)
     checks.check(plan, parts, world)
+    # From here to the last run nobody else may measure on these clusters.
     with _reserved(plan, parts, world):
         facts = _facts(plan, parts, world, fingerprint)
         if begun is None:
@@ -90,6 +91,7 @@ def execute(
         schedule = Schedule(
             campaign.plan, folder, following, world.progress.warn, campaign.finished
         )
+        # At each gate, so that a program that is killed loses none.
         keep = partial(store.save_gates, folder)
         gates = Gates(parts.tiers, world, schedule, keep, before=campaign.gates)
         setbacks = Setbacks(schedule, world, left_behind)
@@ -193,6 +195,7 @@ def _all_runs(
         )
         hear(RunBegins(plan, run, here.profile, left_s))
         took_s = _recorded(here)
+        # Judged while the campaign goes on, so that `status` need not read a table.
         judging.announce(schedule.folder, run, world, hear)
         left.took(plan.workload(run.workload), took_s)
         _learn(here, took_s)

@@ -163,6 +163,7 @@ class Gates:
     def _add(self, tier: Tier, gate: Gate) -> Gate:
         self._in_force[_disks_of(tier)] = tier, gate
         self._all.append(gate)
+        # A gate shows whether the disk bursts, and uses up some of its credit.
         self.credit.checked(tier, gate)
         self._keep(self._all)
         return gate
@@ -208,6 +209,7 @@ class Gates:
         names = node_disks.node_names(nodes)
         machines_of_nodes = on_machines.machines_of_nodes(nodes, self._scoped())
         for node, machine in zip(names, machines_of_nodes, strict=True):
+            # One check for each machine, however many nodes it runs: their disks are alike.
             place = places.get(machine.name, GatePlace(machine))
             places[machine.name] = replace(place, nodes=(*place.nodes, node))
         return tuple(places.values())

@@ -56,6 +56,7 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
         with contextlib.suppress(TierbenchError):
             image = platform.container(node.container).find_image()
             if image:
+                # As engines show it, so that a reader finds it in their lists.
                 short = image.removeprefix("sha256:")[:_DIGITS]
                 images_by_role.setdefault(node.role, set()).add(short)
     return {role: ", ".join(sorted(images)) for role, images in images_by_role.items()}

@@ -107,6 +107,7 @@ class KeptGates:
             "limits": _device_limits(tier),
             "machine": machine,
         }
+        # Sorted, because the same disk must have the same key however its facts are ordered.
         written = json.dumps(content, sort_keys=True).encode()
         key = hashlib.sha256(written).hexdigest()[:_KEY_DIGITS]
         return world.cache / "truth-gates" / f"{key}.json"

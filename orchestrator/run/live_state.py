@@ -89,6 +89,7 @@ def kept(folder: Path, now_s: float) -> PanelState | None:
     """What is kept there; None if there is none, it cannot be read, or it is too old."""
     with suppress(OSError, CutError, ValueError):
         state = _form.validate_json(plain_files.read(folder / FILE))
+        # An older one would show a run that nobody makes any more.
         if now_s - state.written_s <= FRESH_S:
             return state
     return None

@@ -159,6 +159,7 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
             f"an interrupted load is damaged, so it starts again: {error}"
         )
         before = _Before.prepared(data, world)
+        # What the damaged load took is no part of the time that the data need.
         started_s = world.clock.monotonic()
         outcome = _carried_out(data, before, parts, world)
     if outcome.failure is not None:
@@ -182,6 +183,7 @@ def _carried_out(
     database = parts.databases[data.profile.cluster.member]
     family = data.workload.dataset.family
     places = [str(snapshot.parent) for snapshot in data.snapshots]
+    # Before anything lies there, so that `tierbench clean` finds it whatever happens.
     files.write_json(before.folder / PLACES, places)
     world.progress.step(f"loading {family}: starting {database.name}")
     try:

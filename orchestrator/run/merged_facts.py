@@ -71,6 +71,7 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
     # A sum without one client would be too small, and nobody would see it.
     if None in values:
         return None
+    # All clients warm up at once, so a sum would be several times as long.
     if key in ("warmup_s", "bytes_per_transaction"):
         return max(values)
     # Before numbers, because Python's True is one too.

@@ -159,6 +159,7 @@ def _hours(demand: Demand) -> pd.DataFrame:
     where no value is known."""
     steps = pd.DataFrame(demand.amounts.T, columns=list(QUANTITIES))
     steps.insert(0, "read_s", demand.step_s)
+    # Whole hours of Unix time, which are the same for all disks.
     hour_s = demand.begin_s // HOUR_S * HOUR_S
     # Without `min_count` the sum of nothing known would be 0.
     return steps.groupby(hour_s).sum(min_count=1)
@@ -225,6 +226,7 @@ def next_campaign(
     command = ""
     if texts:
         command = _compare([str(folder / path) for path in texts])
+    # Without a command too, or the line of an earlier answer would stay in the folder.
     texts["profiles/compare.sh"] = f"{command}\n"
     return NextCampaign(texts, command)
 

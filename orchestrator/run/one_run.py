@@ -44,9 +44,11 @@ def carry_out(here: RunContext) -> None:
     with (
         _started(here, snapshots) as started,
         _clients(here, started.cluster) as clients,
+        # Entered last and left first, so that nothing is sampled that is gone.
         _sampled(here, started.disks, started.cluster, clients),
     ):
         try:
+            # Without a copy to start from each run loads by itself.
             if not started.is_loaded:
                 _load(here, started.cluster, clients[0])
             here.begin_phase("prepare")

@@ -77,6 +77,7 @@ def _figures(record: Record) -> Iterator[str]:
     """The main figures of a run, as far as it has them."""
     figures: dict[str, float] = {}
     for measurement in record.measurements:
+        # A line has room for the whole load, not for each type of transactions.
         if measurement.scope == "all":
             figures[measurement.metric] = measurement.value
     if "throughput_per_s" in figures:

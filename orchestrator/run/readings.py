@@ -93,6 +93,7 @@ class Readings:
         self.ticks += 1
         with self._lock, suppress(OSError):
             if self._folder and self._due_s is not None and now_s >= self._due_s:
+                # Also where the disk has no room: the next attempt is a minute later.
                 self._due_s = None
                 self._spill(self._folder)
         self._due_s = self._due_s or now_s + _PART_S

@@ -112,6 +112,7 @@ class Resumption:
         unlike = dict(differences(self.before, self.folder, now))
         self._require_alike(unlike)
         outline = outlines.of_campaign(self.before)
+        # Before anything is written here, which would be the newest file.
         left_s = campaign_time.last_written_s(outline, self.folder)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]
@@ -194,6 +195,7 @@ class Resumption:
         """
         generator = parts.load_generators[self.plan.workload(run.workload).generator]
         measured = generator.abilities.points
+        # A link in its folder may lead to any file of the user.
         if measured is None or run_folders.obstacle(aside):
             return 0
         # A person changed limits meanwhile, and no point says whether that was before it.

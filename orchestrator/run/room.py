@@ -58,6 +58,7 @@ def _bytes_at_set_rates(plan: Plan, finished: Container[int]) -> float:
             transactions = _transactions(plan.workload(run.workload))
             left += transactions
             most = max(most, transactions)
+    # While a run's records are copied from its container, they are there twice.
     return left * (_RECORD_BYTES + _ROW_BYTES) + most * _RECORD_BYTES
 
 

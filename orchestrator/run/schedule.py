@@ -78,6 +78,7 @@ class Schedule:
             self.plan = grown
 
     def _grown(self) -> Plan | None:
+        # One at a time: when its runs are made, all are asked again.
         for following in self.following:
             plan = following(self.folder)
             if plan:
@@ -149,6 +150,7 @@ class Setbacks:
 
     def _count(self, run: Run, failure: str | None) -> None:
         if failure is None:
+            # A run that is done shows that nothing holds all of them up.
             self._row.clear()
             return
         # Each run has other names and times in the words of one cause.
@@ -234,6 +236,7 @@ def retried(folder: Path) -> Plan | None:
     As often as the plan allows, and as often again each time that the campaign is gone on
     with: what made them fail may be mended by then.
     """
+    # Outcomes stand in the records, so that no table need be read.
     campaign = store.load(folder, tables=False)
     plan = campaign.plan
     again = _last_attempts(plan, _failed(campaign))
@@ -266,6 +269,7 @@ def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
     """What follows in a campaign whose plan has `looks`; nothing in others."""
+    # With its tables, as causes and doubts by telemetry may leave a decision open.
     campaign = store.load(folder)
     plan = campaign.plan
     if not plan.looks:
@@ -276,6 +280,7 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
     for decision in decisions:
         if not decision.is_open:
             continue
+        # By the plan: a look is that of the planned repetitions, whichever runs were lost.
         done = repetitions(plan, decision.workload)
         progress.note(_open_in_words(decision, done, most))
         # Each look has its share of the error, fixed beforehand. Beyond the last there is none.

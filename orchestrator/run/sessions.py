@@ -60,6 +60,7 @@ def _sessions_on_a_host(workload: Workload, limit: SessionLimit) -> int:
     """How many are surely open on one host at once.
 
     A load and its loader never run at the same time, and only a load is sampled."""
+    # Sessions are spread over the hosts, so the fullest has one more at most.
     load_sessions = math.ceil(workload.threads / limit.hosts) + limit.sampling
     loader_sessions = math.ceil(workload.loader_threads / limit.hosts)
     return max(load_sessions, loader_sessions)

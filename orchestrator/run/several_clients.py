@@ -139,6 +139,7 @@ def read(
             facts = merged_facts.one_of({name: result.facts}, notes)
             # Figures of a rebuild or a slow disk need a record of each transaction.
             return replace(result, facts=facts)
+        # A run has one of the two at most: checks refuse a lost node beside a slow disk.
         times = files.content(out / rebuilt.FILE)
         if times:
             return rebuilt.added(result, times, window_s, workload.thinks)

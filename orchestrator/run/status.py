@@ -114,6 +114,7 @@ def _decided(
     finished = [run for run in ended if run.is_finished]
     unjudged = [run for run in finished if run.judged is None]
     lines = kept.lines(basis)
+    # Lines that were made from other files would tell of fewer runs than are shown.
     if unjudged or (finished and lines is None):
         yield status_lines.not_judged(len(unjudged), len(finished), folder)
     if lines is not None:

@@ -85,6 +85,7 @@ def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
     if not ahead:
         return None
     left = TimeLeft()
+    # Until a run has ended, the first one is in progress since the campaign began.
     ended_s = campaign_time.began_s(campaign, now_s)
     for outline in campaign.runs:
         if outline.began_s is not None and outline.ended_s is not None:
@@ -94,4 +95,5 @@ def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
     # A pause is no part of the run in progress, which began when it was over.
     for pause in plan.pauses:
         ended_s = max(ended_s, pause.ended_s)
+    # A run that takes longer than expected leaves no time below zero.
     return max(0.0, left.before(ahead, plan) - (now_s - ended_s))

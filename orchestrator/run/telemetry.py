@@ -31,6 +31,7 @@ def watched(
     unplaced = (*cluster.nodes, *clients, *disks.servers)
     nodes = [_placed(node, platform) for node in unplaced]
     machines = platform.machines()
+    # Where no node's machine is known, the first stands for all: else none would.
     used = machines_of(nodes, machines) or machines[:1]
     hosts = [_host(machine, is_alone=len(used) == 1) for machine in used]
     return (*nodes, *hosts)

@@ -53,6 +53,7 @@ def watched(
             at_once.each(_end, disks)
 
     follower = Follower(world.clock)
+    # Should the generator never tell a window, counters are of the whole block.
     at_once.each(_begin, disks)
     try:
         with followed(follow, "window", follower, world) as telling:
@@ -209,6 +210,7 @@ def statements_counted(
         began_s, before = read(begin_s)
         ended_s, after = read(begin_s + here.workload.measure_s)
         most = grown(before, after)
+        # Where servers count no statements, or nothing grew, there is nothing to keep.
         if not most:
             return _Asked({})
         times_s = [began_s, ended_s]

@@ -74,6 +74,7 @@ def _brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     # Where something was varied there is no headline, only a sentence.
     what = answer.sureness.headline or answer.sureness.text
     if answer.is_example:
+        # Else figures that a model made up would read as measured ones.
         what = f"as an example: {one_profile.headline(asked, answer.parts)}"
     texts: list[str] = []
     if answer.sureness.word in ("SLO met", "SLO missed"):

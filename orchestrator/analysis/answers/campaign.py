@@ -72,6 +72,7 @@ def _answer_of_loads(asked: Asked, not_tested: tuple[Untested, ...]) -> Answer:
         untested=not_tested,
         next_steps=tuple(_repetitions(parts)),
     )
+    # What limits count depends on the tier to buy, so the answer comes first.
     limits = _limits(answer, asked.verdict.bottlenecks)
     answer = replace(answer, limits=tuple(limits))
     # The brief is the answer in a few lines, so it is made of the whole of it.

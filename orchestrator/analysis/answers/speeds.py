@@ -99,6 +99,7 @@ def _decided(delta: Delta) -> SpeedComparison:
         comparison,
         word="faster",
         times=_times_as_fast(delta.change_pct, delta),
+        # A ratio that was turned round has its upper end below the lower one.
         times_low=min(bounds, default=None),
         times_high=highest,
     )

@@ -149,6 +149,7 @@ def _tally(asked: Asked) -> Tally:
     answered = [dec for dec in asked.verdict.decisions if dec.tier is not None]
     settled = [d for d in asked.verdict.deltas if d.verdict != "inconclusive"]
     planned = asked.campaign.plan.runs
+    # By the plan: runs that were never carried out are lost too.
     lost = [run for run in planned if asked.campaign.lost(run)]
     failed = [run for run in asked.campaign.runs if run.record.outcome != "done"]
     return Tally(

@@ -77,6 +77,7 @@ def compare(
     earlier = _earlier(history, before, after)
     figures: list[_FigureOverDays] = []
     for cell in cells_before:
+        # What only one of them has is named beside, and not compared.
         if cell in cells_after:
             figures += _figures(before, after, cell, across, earlier)
     profiles: list[str] = []
