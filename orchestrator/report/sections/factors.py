@@ -208,7 +208,7 @@ def _share_of_each_node(
     # A rate's unit stands in the title of its column.
     if unit.startswith("1/"):
         unit = ""
-    # A share of 100 % means that throughput grows as the number of nodes does.
+    # Where nodes are varied, 100 % means that throughput grows as their number does.
     share_pct = 100 * rate / first
     return Cell(units.format_quantity(rate, unit), f"{share_pct:.0f} % of the first")
 
