@@ -33,6 +33,7 @@ def every(plan: Plan, parts: Parts, world: World) -> Iterator[NamedCheck]:
                 yield from _database_checks(profile, cluster, parts, world)
                 checked.append(cluster)
             yield from _generator_checks(profile, cluster, workload, parts, world)
+        # All workloads of a cluster together, as its limit of sessions is read once.
         for cluster in checked:
             yield _sessions_check(plan, profile, cluster, parts, world)
     yield "space", partial(check_space, plan, parts.tiers, world)

@@ -95,7 +95,7 @@ class Together:
             raise
         if self._failure:
             client, error = self._failure
-            # Which of the clients failed is in no message of its own.
+            # Without its name nobody could tell which of the clients failed.
             if isinstance(error, LoadError):
                 what = f"{client.name}: {error.what}"
                 raise LoadError(what, error.advice, error.evidence) from error

@@ -73,6 +73,7 @@ def _identity(
         "loader": generator.loader_version(workload, world),
         "database": cluster.database,
         "image": database.image(cluster, world),
+        # A snapshot is of one node's disk, so another number of nodes needs other ones.
         "nodes": cluster.nodes,
         "replication_factor": cluster.replication_factor,
         # Not CPUs and memory of nodes: no byte on the disks depends on them.

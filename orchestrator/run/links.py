@@ -58,6 +58,7 @@ def links_in_force(
         return
     world = here.world
     world.progress.step(f"shaping the network to {format_link_rate(rate)}")
+    # Read back, because what was set may not be what holds.
     require(rate, asked(containers, ("set", str(rate)), world))
     facts: dict[str, Any] = {"bytes_per_s": rate}
     here.draft.facts["network"] = facts

@@ -106,6 +106,7 @@ class LiveFeed:
         self._window_s = None
 
     def _begin_run(self, event: RunBegins) -> None:
+        # First, because they are of the run that has ended.
         self._keep_rates()
         self._plan = event.plan
         self._run = event

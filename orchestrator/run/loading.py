@@ -189,9 +189,10 @@ def _carried_out(
     try:
         return _on_nodes(data, before, parts, world)
     except BaseException as error:
-        # Of an interrupt too, because half a data set must not be taken for a whole one.
+        # What is there does not add up, so no later load may go on from it.
         if before.was_ended and isinstance(error, RunError):
             before.forget()
+        # Of an interrupt too, because half a data set must not be taken for a whole one.
         before.discard(data, world)
         raise
 

@@ -73,6 +73,7 @@ def of_live(
                 f"the observation in {folder} is over, so a new one begins; --file "
                 f"{folder} judges the old one again"
             )
+            # The next ones are older, so they are over too.
             break
         with _read_into(folder) as is_alone:
             if not is_alone:

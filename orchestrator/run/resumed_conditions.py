@@ -138,6 +138,7 @@ def _unlike_images(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[st
 def _unlike_packages(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Images of ours that were built anew with other packages: their tags are the same."""
     unlike: list[str] = []
+    # Tags that are on one side alone are told as images already.
     for tag in sorted(before.keys() & now.keys()):
         earlier = _versions(before[tag])
         later = _versions(now[tag])

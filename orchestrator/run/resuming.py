@@ -36,9 +36,9 @@ def images(plan: Plan, parts: Parts, world: powers.World) -> dict[str, str]:
             # Clusters of others run images that this program neither chose nor can look up.
             if database.abilities.reserved is not None:
                 continue
-            # Many profiles may have one image, which is looked up once.
             tag = database.image(spec, world)
             with suppress(TierbenchError):
+                # Many profiles may have one image, which is looked up once.
                 ids[tag] = ids.get(tag) or world.platform.images.id(tag) or ""
     return ids
 

@@ -302,6 +302,7 @@ def _advantages(
     """The figure of the workload by which it was decided, if the tier is better in it by more than
     the margin."""
     for load in asked.campaign.plan.workloads:
+        # All loads of a sweep have one decision.
         if factors.subject(load) != decision.workload:
             continue
         for metric in asked.figures.compared_metrics(load.name).values():
@@ -320,6 +321,7 @@ def _advantages(
                 times = 1 / times
             if times >= _FASTER_FROM:
                 yield _Advantage(load.name, tier, times, metric)
+                # The figures stand in their order, so the first by which it was decided is enough.
                 break
 
 

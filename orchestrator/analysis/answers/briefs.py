@@ -47,6 +47,7 @@ def campaign_brief(asked: Asked, answer: Answer) -> Brief:
     else:
         brief = _brief_of_one_profile(asked, answer)
     lines = Brief(
+        # The first line is a headline, which has no full stop.
         _opening(asked, brief.what).removesuffix("."),
         _opening(asked, brief.why),
         _opening(asked, brief.how_sure),

@@ -38,6 +38,7 @@ class HeadlineFigures:
     @cached_property
     def _deltas(self) -> Mapping[_Key, Delta]:
         by_key: dict[_Key, Delta] = {}
+        # The twin of `--aa` is shown as a contender too, though no decision counts it.
         for delta in (*self.verdict.deltas, *self.verdict.noise_floor):
             by_key[delta.contender, delta.workload, delta.metric, delta.scope] = delta
         return by_key
@@ -50,6 +51,7 @@ class HeadlineFigures:
 
     def throughput_metric(self, workload: str) -> str:
         """What counts as its throughput: New-Orders, bytes of rows, or transactions."""
+        # Its runs have a rate of all transactions too, which is not the one that counts.
         if self.is_tpcc_derived(workload):
             return "nopm"
         if self._has(workload, metric="payload_bytes_per_s"):

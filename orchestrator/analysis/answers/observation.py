@@ -80,6 +80,7 @@ def observation_answer(
             part = _bounds_alone(part)
         parts.append(part)
     steps: list[NextStep] = []
+    # Before any campaign, because nothing but bounds is known until seconds are read.
     if observed.apart_s and seconds_command:
         steps.append(NextStep("read seconds", "", seconds_command))
     if command:

@@ -225,6 +225,7 @@ def _databases(plan: Plan) -> dict[str, None]:
     databases: dict[str, None] = {}
     for load in plan.workloads:
         for profile in plan.profiles:
+            # A load that measures a disk alone says so itself, whatever the profile has.
             databases[load.database or profile.cluster.database] = None
     return databases
 

@@ -25,6 +25,7 @@ def decide_cluster(
     """The cheapest tier that is proven enough for all; None with one workload, or one tier.
     `weights`: of workloads that are to be enough together (`weights.weighed`)."""
     tiers = _in_order(contests)
+    # Of one workload its own decision is the answer.
     if len(contests) < 2 or len(tiers) < 2:
         return None
     weights = weights or {}
