@@ -146,6 +146,9 @@ def down(
     with app.alone(world.platform):  # it would disturb a campaign
         stayed = _taken_down(disks, world, keep_data, app)
     app.progress.done()
+    # One error ends the command, so that those of the other disks are said before it.
+    for other in stayed[1:]:
+        app.progress.warn(str(other))
     if stayed:
         raise stayed[0]
 

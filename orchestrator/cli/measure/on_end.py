@@ -98,7 +98,8 @@ def ending_with(
             if done.exit_code:
                 app.progress.warn(f"--on-end `{command}` ended with {done.exit_code}")
         except (TierbenchError, KeyboardInterrupt) as error:
-            why = error or "interrupted"
+            # An interrupt has no text of its own.
+            why = str(error) or "interrupted"
             app.progress.warn(f"--on-end: {why}")
 
     return run

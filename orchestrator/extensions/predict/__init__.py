@@ -8,8 +8,11 @@ EXTENSION = Extension(
     commands={
         "advise": CommandEntry(
             "orchestrator.extensions.predict.commands:advise",
-            help="Names the cheapest tiers that a run predicts to meet an SLO, and which to "
-            "measure next.",
+            help=(
+                "Names the cheapest tiers that a run predicts to meet an SLO, and "
+                "which to measure next. It looks at one disk, several striped to "
+                "one, and a second one for the log."
+            ),
             panel=_PANEL,
             example='advise latest/03-ultra-tpcc-r1 --slo "p99 < 20 ms"',
         ),

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.main import exit_code
+from orchestrator.cli.measure import on_end
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE
+from orchestrator.powers import Completed
 from orchestrator.system.shell import SystemShell
 from tests.apps import an_app, with_parts
 from tests.campaigns import build_campaign, stored
@@ -52,6 +54,20 @@ def test_a_command_runs_at_the_end_with_the_folder_and_the_exit_code(
     folder = (tmp_path / "results/latest").resolve()
     assert told.read_text() == f"{code} {folder}\n"
     assert (folder / "report.md").is_file(), "the report is written by then"
+
+
+def test_an_interrupt_of_the_command_at_the_end_is_named(tmp_path: Path) -> None:
+    class Interrupted:
+        """A shell in which Ctrl-C is pressed while the command runs."""
+
+        def run(self, *_: object, **__: object) -> Completed:
+            raise KeyboardInterrupt
+
+    app = an_app(tmp_path, FakePlatform(Log()), shell=Interrupted())
+    on_end.ending_with(app, "sleep 9", lambda: None)(EXIT_DONE)
+    progress = app.progress
+    assert isinstance(progress, QuietProgress)
+    assert progress.said[-1] == "--on-end: interrupted"
 
 
 def test_a_command_that_fails_is_said_and_changes_no_exit_code(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from orchestrator.tier import Burst, Gate, Tier
 from orchestrator.tiers.common.emulated import standing, standing_requests
 from tests import ROOT
 from tests.apps import tierbench
-from tests.fakes import this_machine_has
+from tests.fakes import QuietProgress, this_machine_has
 from tests.plans import a_plan
 from tests.standing import Place
 from tests.tiers import a_tier
@@ -129,6 +129,23 @@ def test_up_list_set_down(place: Place, capsys: pytest.CaptureFixture[str]) -> N
     assert tierbench(place.app(), "disk", "down", str(place.at), "--keep-data") == 0
     assert "its data stay in" in capsys.readouterr().out
     assert place.state() == (False, False, True)
+
+
+def test_every_disk_that_stays_up_is_said(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One error ends the command; a second disk that is in use was never told."""
+    other = place.at.parent / "p10"
+    other.mkdir()
+    assert tierbench(place.app(), "disk", "up", "azure/P15", "--at", str(place.at)) == 0
+    assert tierbench(place.app(), "disk", "up", "azure/P10", "--at", str(other)) == 0
+    place.shell.refuses = "umount"
+    app = place.app()
+    assert tierbench(app, "disk", "down", "--all", "--yes") != 0
+    progress = app.progress
+    assert isinstance(progress, QuietProgress)
+    told = capsys.readouterr().err + "".join(progress.said)
+    assert str(place.at) in told and str(other) in told
 
 
 def test_a_disk_that_is_put_up_makes_the_cache_this_machines(place: Place) -> None:
