@@ -146,7 +146,12 @@ def down(
     with app.alone(world.platform):  # it would disturb a campaign
         stayed = _taken_down(disks, world, keep_data, app)
     app.progress.done()
-    # One error ends the command, so that those of the other disks are said before it.
+    raise_first(stayed, app)
+
+
+def raise_first(stayed: Sequence[TierbenchError], app: App) -> None:
+    """Raises why the first disk stayed, if one did; the others are said before."""
+    # One error ends the command, and whoever took all disks down would not know of the rest.
     for other in stayed[1:]:
         app.progress.warn(str(other))
     if stayed:

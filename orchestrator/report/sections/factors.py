@@ -189,8 +189,11 @@ def _figures(
     for metric, title in titles.items():
         step = changes.get((workload, metric))
         if step is not None:
-            change = units.format_change(step.change_pct)
-            detail = f"{change} ({wording.interval(step)})"
+            detail = units.format_change(step.change_pct)
+            interval = wording.interval(step)
+            # One repetition has none.
+            if interval:
+                detail += f" ({interval})"
             cells[title] = Cell(cells[title].text, detail, step.verdict)
     return cells
 

@@ -107,7 +107,7 @@ def test_of_the_time_of_ios_limits_kept_them_for_what_the_disk_counted_in_the_wi
 def test_a_disk_that_the_machine_slows_is_at_no_cap() -> None:
     tier = build_tier("premium-v2")
     named = node_cause.judge(Evidence(**SLOW_HOST), tier, "node-1")
-    assert named.name == "iops_cap" and "bursts shorter than a second" in named.text
+    assert named.name == "iops_cap" and "Bursts shorter than a second" in named.text
     unknown = Evidence(**SLOW_HOST)
     of_machine = replace(unknown, held_back_pct=2.9)
     assert node_cause.judge(of_machine, tier, "node-1").name == "unattributed"
@@ -123,5 +123,5 @@ def test_the_machine_is_named_whose_disk_plays_the_tier() -> None:
     )
     assert named and at_cap and at_cap.cause != "machine_bound"
     assert named.cause == "machine_bound"
-    assert "each I/O takes 8.26 ms, of which the tier's latency is 800 µs" in named.text
+    assert "Each I/O takes 8.26 ms, of which the tier's latency is 800 µs" in named.text
     assert "kept it for 3 % of that" in named.text

@@ -141,6 +141,24 @@ def test_a_table_has_a_row_for_each_value_and_each_nodes_share() -> None:
     ]
 
 
+def test_a_change_of_single_runs_stands_without_brackets() -> None:
+    """One repetition gives no interval: the cell ended with `()`."""
+    text = "data=10,20 tables"
+    figures = loads.at_values({"premium": ((100, 0.01), (50, 0.02))}, text)
+    campaign = loads.build(
+        loads.varied(text), figures, profiles=["premium"], repetitions=1
+    )
+    index = ReportIndex(campaign, judge(campaign))
+    (varied,) = index.verdict.varied
+    details = [
+        cell.detail
+        for row in factors.table(index, varied, varied.tiers[0]).rows
+        for cell in row
+    ]
+    assert any("−50.0 %" in detail for detail in details)
+    assert not any("()" in detail for detail in details)
+
+
 def test_words_have_changes_and_no_chart() -> None:
     index = index_of("cache=cold,warm", ((100, 0.1), (400, 0.025)))
     (section,) = factors.sections(index)

@@ -13,12 +13,7 @@ MOST_WORDS = 18
 _PACKAGE = ROOT / "orchestrator"
 _FOLDERS = ("report", "analysis/answers", "analysis/doubts", "analysis/telemetry")
 # Longer ones that there are. A figure may only fall.
-LONGER = {
-    "analysis/telemetry/causes/cap_causes.py": 1,
-    "analysis/telemetry/causes/inside_causes.py": 4,
-    "analysis/telemetry/causes/outside_causes.py": 2,
-    "analysis/telemetry/causes/slow_nodes.py": 1,
-}
+LONGER: dict[str, int] = {}
 _END = re.compile(r"(?<=[.!?:;])\s+")
 _WORD = re.compile(r"[\w'`–-]+")
 
