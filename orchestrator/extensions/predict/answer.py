@@ -243,7 +243,7 @@ def _brief(
             chances.append(chance)
     if chances:
         how_sure = f"{how_sure} Chance to meet the SLO: {', '.join(chances)}."
-    how_sure = " ".join([how_sure, *doubts_in_words(predictions)])
+    how_sure = " ".join([how_sure, *doubts_in_words(chosen or predictions)])
     return Brief(
         phrases.sentence(what).removesuffix("."),
         phrases.closed(why),
@@ -263,11 +263,19 @@ def _figures_in_words(prediction: Prediction) -> list[str]:
 
 
 def doubts_in_words(predictions: Sequence[Prediction]) -> Iterator[str]:
-    """What limits the run that all of them rest on; nothing if nothing does."""
+    """What limits the run that all of them rest on, and some of their layouts, each once; nothing
+    if nothing does."""
+    doubts = doubts_of(predictions)
+    if doubts:
+        yield f"What limits these predictions: {', '.join(doubts)}."
+
+
+def doubts_of(predictions: Sequence[Prediction]) -> tuple[str, ...]:
+    """What limits all of these predictions, each reason once."""
+    texts: dict[str, None] = {}
     for prediction in predictions:
-        if prediction.doubts:
-            yield f"What limits these predictions: {', '.join(prediction.doubts)}."
-        return
+        texts.update(dict.fromkeys(prediction.doubts))
+    return tuple(texts)
 
 
 def chance_in_words(prediction: Prediction) -> str:

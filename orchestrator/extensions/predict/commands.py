@@ -104,6 +104,7 @@ def advise(
     clauses = parse(slo, "--slo")
     name, slug = campaign_and_run(run)
     campaign, predictor = _predictor(app, name, slug, results, hour)
+    predictor.check(clauses)
     offers = Offers(app.root, predictor, clauses)
     rows = tier or offers.rows(size)
     unbounded = list(offers.predictions(rows, may_skip=not tier))

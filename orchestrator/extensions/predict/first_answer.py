@@ -178,7 +178,8 @@ def _how_sure(
         measured = figure_in_short(cell.speed, did)
         yield f"For {prediction.tier} it says {predicted}; {measured} was measured."
         break
-    yield from answer.doubts_in_words(predictions)
+    named = [choice.cheapest for choice in chosen]
+    yield from answer.doubts_in_words(named or predictions)
 
 
 def _not_tested(predictions: Sequence[Prediction]) -> str:

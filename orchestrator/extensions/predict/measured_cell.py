@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from orchestrator.analysis.results import Results, RunData, finished, value_of, whole
-from orchestrator.extensions.predict.prediction import FIGURES, named
+from orchestrator.extensions.predict.prediction import FIGURES, THROUGHPUT, named
 from orchestrator.metrics import METRICS
 from orchestrator.units import format_quantity
 
-THROUGHPUT = "throughput_per_s"
 LATENCY = "latency_avg_s"
 
 

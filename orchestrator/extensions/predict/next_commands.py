@@ -73,5 +73,12 @@ def _kept_words(campaign: Results) -> Iterator[str]:
     """Words of the command that measured the run, without those that the next one has anew."""
     given = shlex.split(method.command(campaign))[1:]
     for before, word in pairwise(given):
-        if before not in OTHERS and word not in OTHERS:
+        if before not in OTHERS and not _has_an_other(word):
             yield word
+
+
+def _has_an_other(word: str) -> bool:
+    """Whether it is one of these options, or one with its value: `--slo=…`, `-ptpcc`."""
+    if word.partition("=")[0] in OTHERS:
+        return True
+    return not word.startswith("--") and word[:2] in OTHERS

@@ -13,6 +13,7 @@ from orchestrator.extensions.predict.answer import (
     MOST_CHANCE_IN_DOUBT,
     chance_in_words,
     cheapest,
+    doubts_of,
     possible_tiers,
 )
 from orchestrator.extensions.predict.first_answer import choices, worth_the_price
@@ -60,10 +61,7 @@ class Predicted:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What limits the run that all of them rest on, and some of their layouts, each once."""
-        texts: dict[str, None] = {}
-        for prediction in self.predictions:
-            texts.update(dict.fromkeys(prediction.doubts))
-        return tuple(texts)
+        return doubts_of(self.predictions)
 
     @property
     def figure_names(self) -> list[str]:

@@ -24,6 +24,8 @@ from orchestrator.analysis.results import (
 )
 from orchestrator.analysis.statistics.stats import percentile_min_count
 from orchestrator.design import purchase_prices
+from orchestrator.design.slo import WORDS, format_objective
+from orchestrator.errors import Mistake
 from orchestrator.extensions.predict import demands
 from orchestrator.extensions.predict.courses import Simulated
 from orchestrator.extensions.predict.demands import (
@@ -35,17 +37,22 @@ from orchestrator.extensions.predict.demands import (
 from orchestrator.extensions.predict.disks import SimulatedDisk, disk_of
 from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.extensions.predict.simulation import System
+from orchestrator.keys.strict_yaml import refused
 from orchestrator.metrics import METRICS, PERCENTILES
 from orchestrator.model import ClusterSpec, Objective, Profile, Workload
 from orchestrator.tier import Limits, Tier
+from orchestrator.units import listed
 
 SEEDS = (1, 2, 3)
 # Between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).
 NOISE = 0.03
 # Of the measured tier's average latency: below it a prediction is upwards.
 FASTER = 0.98
+THROUGHPUT = "throughput_per_s"
+# Rates of what ends well. How many transactions fail is no matter of a disk's speed.
+PREDICTED_RATES = (THROUGHPUT, "nopm")
 FIGURES: tuple[Key, ...] = (
-    ("throughput_per_s", "all"),
+    (THROUGHPUT, "all"),
     ("latency_avg_s", "all"),
     ("latency_p99_s", "all"),
 )
@@ -128,6 +135,37 @@ class Predictor:
         )
         return self._priced(prediction, self._paid_for(tier, cluster))
 
+    def check(self, slo: Sequence[Objective]) -> None:
+        """UsageError with each clause of which no tier can be predicted."""
+        mistakes: list[Mistake] = []
+        for objective in slo:
+            if not self._can_be_told(objective):
+                clause = format_objective(objective)
+                mistakes.append(Mistake("--slo", f"{clause!r}: {self._cannot_be_told}"))
+        if mistakes:
+            raise refused(mistakes)
+
+    def _can_be_told(self, objective: Objective) -> bool:
+        metric = objective.metric
+        if METRICS[metric].unit != "s" and metric not in PREDICTED_RATES:
+            return False
+        if not whole(self._runs, (metric, objective.scope)):
+            return False
+        return math.isfinite(_figure(self._here, metric))
+
+    @property
+    def _cannot_be_told(self) -> str:
+        """Why a clause is refused, with the figures that an SLO may have."""
+        words: list[str] = []
+        for word, metric in WORDS.items():
+            if self._can_be_told(Objective(metric, "all", 1.0)):
+                words.append(word)
+        run = self.measured.record.run
+        return (
+            f"it cannot be predicted from {run.profile} and {run.workload}, of which "
+            f"these can: {listed(words)}"
+        )
+
     @property
     def commits(self) -> bool:
         """Whether transactions wait for the log."""
@@ -201,7 +239,7 @@ class Predictor:
         """
         metric, _ = key
         measured = whole(self._runs, key)
-        all_values = whole(self._runs, (metric, "all"))
+        all_values = whole(self._runs, (_simulated_as(metric), "all"))
         if not measured or not all_values:
             return None
         here = _figure(self._here, metric)
@@ -334,9 +372,17 @@ def _noise(measured: Sequence[float]) -> float:
     return stdev([math.log(value) for value in measured])
 
 
+def _simulated_as(metric: str) -> str:
+    """The metric that a simulation has in its place: transactions a second for each rate."""
+    if METRICS[metric].unit == "s":
+        return metric
+    # NOPM counts one type of transactions by the minute: it follows throughput.
+    return THROUGHPUT
+
+
 def _figure(simulated: Sequence[Simulated], metric: str) -> float:
     """The mean of all seeds; NaN for a percentile of too few. A rate is that of throughput."""
-    if METRICS[metric].unit != "s":
+    if _simulated_as(metric) == THROUGHPUT:
         return fmean(seed.throughput_per_s for seed in simulated)
     latencies_s = np.concatenate([seed.latencies_s for seed in simulated])
     if metric not in PERCENTILES:

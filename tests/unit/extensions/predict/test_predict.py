@@ -20,7 +20,7 @@ from orchestrator.analysis.results import Results, finished, whole
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
-from orchestrator.extensions.predict import next_commands, offers
+from orchestrator.extensions.predict import answer, next_commands, offers
 from orchestrator.extensions.predict.offers import Offers
 from orchestrator.extensions.predict.prediction import FIGURES, Predictor
 from orchestrator.model import Objective, Record
@@ -324,6 +324,19 @@ def test_what_cannot_be_predicted_is_refused(
     assert said in err and "Missing parameter" not in err
 
 
+@pytest.mark.parametrize("clause", ["p99.9 < 50 ms", "failures < 1 %"])
+def test_an_slo_of_which_no_tier_can_be_told_is_refused(
+    clause: str, results: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing would be predicted to meet it, which is no verdict on the tiers."""
+    slo = f"throughput > 10, {clause}"
+    words = (RUN, "--slo", slo, "--tier", "azure/P30", "--results", results)
+    assert predict(*words, command="advise") == EXIT_USAGE
+    err = " ".join(capfd.readouterr().err.split())
+    assert f"'{clause}': it cannot be predicted from ultra and tpcc" in err
+    assert "of which these can: average" in err and "'throughput" not in err
+
+
 def test_a_campaign_in_place_of_a_run_is_refused_with_its_runs(
     results: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -480,6 +493,40 @@ def test_advice_ends_with_the_commands_that_measure_it(
     asked = "--profiles advised-1 --workloads tpcc --slo 'average < 90 ms, throughput > 250'"
     assert out[-1] == f"tierbench compare {asked}"
     assert CHEAP not in "".join(out), "of which there is no chance"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "--profiles premium,ultra --workloads tpcc --slo 'p99 < 1 s'",
+        "--profiles=premium,ultra --workloads=tpcc '--slo=p99 < 1 s'",
+        "-p premium,ultra -w tpcc",
+        "-ppremium,ultra -wtpcc",
+    ],
+)
+def test_a_command_that_measures_advice_has_nothing_of_the_tiers_before(
+    given: str,
+) -> None:
+    """In each form that a shell gives options: else the old tiers would be measured again."""
+    campaign = build_campaign(profiles=["premium", "ultra"], workloads=["tpcc"])
+    command = f"tierbench compare {given} --repeats 2 -q"
+    facts = {"command": command, "directory": "/srv"}
+    campaign = replace(campaign, fingerprint={**campaign.fingerprint, **facts})
+    words = next_commands.commands_that_measure(
+        campaign, "tpcc", [a_prediction("azure/P30")]
+    )
+    asked = "--profiles advised-1 --workloads tpcc --repeats 2 -q"
+    assert list(words)[-1] == f"tierbench compare {asked}"
+
+
+def test_what_limits_a_layout_that_is_advised_stands_on_the_first_screen() -> None:
+    """Also where a disk alone, which nothing limits, stands before it."""
+    alone = replace(a_prediction("azure/P10"), chance=0.01)
+    layout = replace(
+        a_prediction("azure/P15+wal=azure/P4"), doubts=(answer.LOGS_NEVER_MEASURED,)
+    )
+    told = answer.prediction_answer("tpcc", ["p99 < 1 s"], [alone, layout], [])
+    assert answer.LOGS_NEVER_MEASURED in told.brief.how_sure
 
 
 def test_nothing_is_advised_where_no_tier_has_a_chance(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.results import Results, RunData
+from orchestrator.analysis.results import Results, RunData, finished, whole
 from orchestrator.analysis.telemetry.counters.sample_tables import Samples
 from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.design import latency_quantiles
@@ -29,7 +30,7 @@ from orchestrator.extensions.predict.sharing import Simulations, simulate
 from orchestrator.extensions.predict.simulation import Stage, System
 from orchestrator.facts import Varied
 from orchestrator.metrics import measured
-from orchestrator.model import Record
+from orchestrator.model import Objective, Record
 from orchestrator.tier import Burst, Gate, GateCheck, Limits
 from orchestrator.tier.slow_disk import SlowDisk
 from tests.campaign_tables import Shape
@@ -680,6 +681,21 @@ def test_an_interval_holds_the_noise_between_runs() -> None:
         return math.log(figure.high / figure.low)
 
     assert width(20.0) > 1.2 * width(1.0)
+
+
+def test_nopm_follows_the_rate_of_all_transactions() -> None:
+    """NOPM counts one type by the minute, and a simulation has all types by the second."""
+    results = build_campaign(workloads=["tpcc"], repetitions=3, nodes=1, change=syncing)
+    predictor = Predictor(results, run_of(results, "ultra"))
+    rates = (Objective("throughput_per_s", "all", 1.0), Objective("nopm", "all", 1.0))
+    predicted = predictor.predict(build_tier("ultra"), rates).figures
+    runs = finished(results, "ultra", "tpcc")
+    measured_nopm = fmean(whole(runs, ("nopm", "all")))
+    measured_per_s = fmean(whole(runs, ("throughput_per_s", "all")))
+    nopm = predicted["nopm"]
+    per_s = predicted["throughput_per_s"]
+    assert nopm.value / measured_nopm == pytest.approx(per_s.value / measured_per_s)
+    assert nopm.high / nopm.low == pytest.approx(per_s.high / per_s.low, rel=0.01)
 
 
 def test_all_nodes_disks_cost() -> None:
