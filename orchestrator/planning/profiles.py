@@ -274,7 +274,20 @@ def _with_log(
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
     # Where it is stands in the disks of the nodes; here only its kind counts.
-    return replace(tier, wal=replace(log, disk=DISKS[kind]()))
+    log = replace(log, disk=DISKS[kind]())
+    return with_log_beside(tier, log, f"{place}.type", catalog)
+
+
+def with_log_beside(tier: Tier, log: Tier, place: str, catalog: Catalog) -> Tier:
+    """The tier with another one for its log's disk. UsageError with `place` if no machine has disks
+    of both."""
+    data_type = tier.origin.catalog_type
+    log_type = log.origin.catalog_type
+    # Limits that somebody gives have no row.
+    if data_type and log_type and catalog.are_never_together(data_type, log_type):
+        what = f"no machine has a disk of {log_type} beside one of {data_type}"
+        raise refused([Mistake(place, what)], "take both disks of one provider")
+    return replace(tier, wal=log)
 
 
 def read_row(

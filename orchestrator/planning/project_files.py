@@ -243,8 +243,7 @@ def tier(
 def _read_changes(changes: Sequence[str]) -> dict[str, Any]:
     """Keys of a tier, with values as in a file."""
     lines: list[str] = []
-    for change in changes:
-        key, value = key_and_value(change)
+    for key, value in keys_and_values(changes).items():
         lines.append(f"{key}: {value}")
     if not lines:
         return {}
@@ -259,10 +258,15 @@ def bought(root: Path, text: str, vm: str | None = None) -> tuple[Tier, int | No
     of all disks of the data together, None if unknown. UsageError as `tier` raises it.
     """
     data, plus, log = text.partition(LOG_DISK_SIGN)
+    if not data or (plus and not log):
+        raise UsageError(
+            f"{text!r} names no disk for its data or its log",
+            advice=f"for example azure/P15, or azure/P15{LOG_DISK_SIGN}azure/P4",
+        )
     chosen, size_bytes = _bought_row(root, data, vm)
     if plus:
         log_tier, _ = _bought_row(root, log, vm)
-        chosen = replace(chosen, wal=log_tier)
+        chosen = parse.with_log_beside(chosen, log_tier, f"{text}: wal", catalog(root))
     if size_bytes is None:
         return chosen, None
     return chosen, size_bytes * chosen.count
@@ -272,6 +276,20 @@ def _bought_row(root: Path, text: str, vm: str | None) -> tuple[Tier, int | None
     row, _, parameters = text.partition(":")
     changes = [key for key in parameters.split(",") if key]
     return tier(root, row, changes, parse.ANY_SCALE, vm=vm)
+
+
+def keys_and_values(changes: Sequence[str]) -> dict[str, str]:
+    """Key → value of each change. UsageError if one is none, or if a key stands twice."""
+    values: dict[str, str] = {}
+    for change in changes:
+        key, value = key_and_value(change)
+        if key in values:
+            raise UsageError(
+                f"the key {key!r} stands twice: {values[key]} and {value}",
+                advice="give each key once",
+            )
+        values[key] = value
+    return values
 
 
 def key_and_value(change: str) -> tuple[str, str]:

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from orchestrator import tier_catalog
 from orchestrator.design import node_disks
+from orchestrator.errors import Mistake
+from orchestrator.keys.strict_yaml import refused
 from orchestrator.model import ClusterSpec
 from orchestrator.tier import Limits, Tier
 from orchestrator.tier_catalog import Catalog, Chosen, prices
@@ -31,11 +33,15 @@ def priced(cluster: ClusterSpec, tier: Tier, catalog: Catalog) -> ClusterSpec:
 def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     """The tier as a node gets it on the cluster's VM size, if that is named.
 
-    A disk of the tier for the WAL has its part in what the VM lets through.
+    A disk of the tier for the WAL has its part in what the VM lets through. UsageError if the VM
+    has no such disks.
     """
     if vm is None:
         return chosen.tier
     size = catalog.vm(vm)
+    if chosen.type is not None and catalog.are_never_together(vm, chosen.type):
+        mistake = Mistake("cluster.vm", f"{vm} takes no disk of {chosen.type}")
+        raise refused([mistake], "take machine and disk of one provider")
     count = chosen.tier.count
     on_size = tier_catalog.effective(chosen, count, size, vm)
     tier = tier_catalog.bound(chosen.tier, on_size)

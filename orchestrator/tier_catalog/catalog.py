@@ -68,6 +68,16 @@ class Catalog:
                 names.append(full_name.partition("/")[2])
         return tuple(names)
 
+    def are_never_together(self, row: str, other: str) -> bool:
+        """Whether no machine has both, because each provider sells machines for its disks alone.
+
+        Of a row of somebody's own, whose provider sells no machine, that cannot be told."""
+        provider = provider_of(row)
+        other_provider = provider_of(other)
+        if provider == other_provider:
+            return False
+        return bool(self.vms_of(provider) and self.vms_of(other_provider))
+
     def _sizes(self, full_name: str) -> tuple[str, ...]:
         """Full names of its fixed sizes."""
         provider = provider_of(full_name)

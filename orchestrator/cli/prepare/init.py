@@ -184,7 +184,7 @@ def _profile(
         name=name,
         wanted=wanted,
         number=NUMBER,
-        given=dict(project_files.key_and_value(change) for change in changes),
+        given=project_files.keys_and_values(changes),
         servers=addresses.read(wanted.hosts).servers,
         cluster=cluster,
         of_cluster=clusters.get(cluster, ""),

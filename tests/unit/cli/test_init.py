@@ -205,6 +205,14 @@ def test_nothing_is_overwritten(root: Path) -> None:
         (["mine", "--path", "/mnt/a", "--existing", "b"], "say which disk"),
         (["../mine", "--tier", "azure/P15"], "cannot be the name"),
         (["mine", "--tier", "azure/P15", "size"], "is not key=value"),
+        (
+            ["mine", "--tier", "azure/P15", "wal=azure/P4", "wal=azure/P10"],
+            "the key 'wal' stands twice: azure/P4 and azure/P10",
+        ),
+        (
+            ["mine", "--tier", "azure/P15", "--vm", "aws/r5b.2xlarge"],
+            "aws/r5b.2xlarge takes no disk of azure/premium",
+        ),
         (["mine", "--tier", "azure/P16"], "did you mean"),
         (["mine", "--tier", "azure/premium-v2"], "1TiB, in a command size=1TiB"),
         (["mine", "--path", "/mnt/a", "iosp=5"], "unknown key"),

@@ -140,6 +140,11 @@ def test_results_keep_an_emulated_log() -> None:
         ("{type: azure/P15, wal: {iops: 9}}", "tier.wal", "needs `iops`"),
         ("{type: azure/P15, wal: aws/io2}", "tier.wal.size", "is missing"),
         (
+            "{type: azure/P15, wal: {type: aws/gp3, size: 32GiB}}",
+            "tier.wal.type",
+            "no machine has a disk of aws/gp3 beside one of azure/premium",
+        ),
+        (
             "{type: azure/P15, wal: azure/P30, shared_limit: {iops: 900}}",
             "tier.shared_limit",
             "the disks of data alone",
@@ -205,3 +210,12 @@ def test_the_vm_s_cap_is_of_both_disks_together() -> None:
     ):
         tier = profile(log, cluster=cluster).tier
         assert tuple(cap.split(":")[0] for cap in tier.origin.vm_caps) == told
+
+
+def test_a_row_of_ones_own_may_stand_beside_a_providers() -> None:
+    """A provider that sells no machine in the catalog may have disks for machines of others."""
+    catalog = project_files.catalog(ROOT)
+    assert catalog.are_never_together("azure/premium", "aws/gp3")
+    assert not catalog.are_never_together("azure/premium", "azure/ultra")
+    assert not catalog.are_never_together("azure/premium", "mine/nvme")
+    assert not catalog.are_never_together("mine/nvme", "azure/premium")

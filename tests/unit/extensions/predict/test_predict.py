@@ -19,6 +19,7 @@ from orchestrator.analysis.conclusions import Prediction
 from orchestrator.analysis.results import Results, finished, whole
 from orchestrator.cli.main import exit_code
 from orchestrator.cli.measure.campaign_app import CampaignApp
+from orchestrator.cli.prepare.init import CLUSTERS
 from orchestrator.errors import EXIT_DONE, EXIT_USAGE, UsageError
 from orchestrator.extensions.predict import answer, next_commands, offers
 from orchestrator.extensions.predict.offers import Offers
@@ -311,6 +312,13 @@ def test_a_run_of_which_nothing_was_predicted_has_no_page(
         (("01-premium-tpcc-r1",), "was at a cap of its disk"),
         ((RUN, "--tier", "azure/P15:iops=5000"), "azure/P15 has fixed limits"),
         ((RUN, "--tier", "azure/P14"), "azure/P14"),
+        (
+            (RUN, "--tier", "azure/P15+wal=aws/gp3:size=32GiB"),
+            "no machine has a disk of aws/gp3 beside one of azure/premium",
+        ),
+        ((RUN, "--tier", "azure/P15+wal="), "'azure/P15+wal=' names no disk"),
+        ((RUN, "--tier", "+wal=azure/P15"), "'+wal=azure/P15' names no disk"),
+        ((RUN, "--tier", ""), "'' names no disk"),
         # What other memory and other data do is measured by a factor.
         ((RUN, "--memory", "2GiB"), "No such option: --memory"),
         ((RUN, "--data", "12 tables"), "No such option: --data"),
@@ -366,7 +374,8 @@ def test_what_is_advised_holds_the_disks_at_which_init_reads_a_profile() -> None
     for point in (sized, fixed, several):
         row, _, keys = point.partition(":")
         tier = f"{{type: {row}, {_yaml(keys)}}}" if keys else row
-        text = f"question: Enough?\ncluster: azure-d8s-v5\ntier: {tier}\n"
+        cluster = CLUSTERS[row.partition("/")[0]]
+        text = f"question: Enough?\ncluster: {cluster}\ntier: {tier}\n"
         assert (
             profiles.read_profile("advised", text, clusters, "laptop", catalog).name
             == "advised"
