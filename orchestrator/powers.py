@@ -408,8 +408,9 @@ class Claims(Protocol):
     def snapshot(
         self, name: str, claim: str, timeout_s: float, stays: bool = False
     ) -> AbstractContextManager[str]:
-        """Keeps the content of a claim that nothing writes to; yields when it may be a `Source`.
-        RunError, with the driver's words, if that is not in time. `stays`: as of a claim."""
+        """Keeps the content of a claim that nothing writes to; yields when it may be a
+        `VolumeSource`. RunError, with the driver's words, if that is not in time. `stays`: as of a
+        claim."""
 
 
 # ------------------------------------------------------------------ platforms
