@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.tier import Gate
 
-# With all cores busy IOPS were up to 47 % too low (docs/research/DISKS.md).
+# IOPS were up to 47 % too low with all cores busy (docs/research/DISKS.md).
 BUSY_CPU_PCT = 90.0
 # Sleeps end 50 to 150 µs late by themselves (docs/research/DISKS.md).
 LATE_S = 150e-6

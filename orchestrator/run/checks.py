@@ -11,7 +11,7 @@ from orchestrator.run import links, rebuilding, sessions, several_clients, slowi
 from orchestrator.run.resource_needs import check_space
 from orchestrator.tier import Tier
 
-# What a check is of, and the check: called, it raises if something is wrong.
+# The subject of a check, and the check itself: called, it raises if something is wrong.
 NamedCheck = tuple[str, Callable[[], None]]
 
 

@@ -16,12 +16,13 @@ from orchestrator.powers import Progress, World
 from orchestrator.run.client_clocks import ShiftedClock, compare_clocks
 from orchestrator.system import at_once
 
-# From the moment at which all are ready: each must hear when to begin before that comes.
+# Seconds from the moment at which all are ready. Each client must hear of the start within
+# them.
 LEAD_S = 2.0
 # Each hears of the window at its next report, a second later at most.
 AGREED_AHEAD_S = 1.5
 READY_WITHIN_S = 100.0  # the first waits for the last; the scripts wait a little longer
-# What is noted of a client, by this computer's clock.
+# Moments that are noted of a client, by this computer's clock.
 Notes = dict[str, float]
 
 
@@ -42,7 +43,7 @@ def by_its_clock(
     shifted = replace(
         world,
         clock=ShiftedClock(world.clock, shift_s),
-        # What the client tells is turned back to this computer's clock.
+        # The client's times are turned back to this computer's clock.
         window_begins=lambda time_s: world.window_begins(time_s - shift_s),
     )
     warmup, measure = run(replace(load, world=shifted), shift_s)
@@ -95,7 +96,7 @@ class Together:
             raise
         if self._failure:
             client, error = self._failure
-            # Without its name nobody could tell which of the clients failed.
+            # The message names the client: otherwise nobody could tell which one failed.
             if isinstance(error, LoadError):
                 what = f"{client.name}: {error.what}"
                 raise LoadError(what, error.advice, error.evidence) from error
@@ -110,7 +111,8 @@ class Together:
             return self._carry(at)
         except BaseException as error:
             with self._lock:
-                # Only the first: the others fail because all are ended then.
+                # The first failure alone is kept: the others fail because all are ended
+                # then.
                 self._failure = self._failure or (self._loads[at].client, error)
             self._end()
             raise

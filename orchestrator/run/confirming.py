@@ -22,13 +22,14 @@ from orchestrator.powers import ContainerLimits, World
 from orchestrator.run import window
 from orchestrator.run.run_context import RunContext
 
-CHANGES = (1.25, 0.75)  # times what is declared
+CHANGES = (1.25, 0.75)  # factors of the declared limit
 LESS = (1.0, 0.75)
 # So many pairs of each limit, if each change lasts for so long at least.
 MOST_PAIRS = 8
 LEAST_PAIRS = 2
 LEAST_CHANGE_S = 1.0
-# Of each change's time the part that counts: first what is in flight is of the limits before.
+# The part of each change's time that counts. What is in flight at first is of the limits
+# before.
 _HELD_FROM = 0.25
 _HELD_TO = 0.95
 
@@ -121,7 +122,7 @@ class _LimitedCpus(NamedTuple):
     most: float
 
     def set_times(self, times: float) -> None:
-        # Where it had no limit, it has none again.
+        # A container that had no limit has none again.
         if times == 1:
             self.container.set_cpus(self.limit)
         else:
@@ -163,7 +164,7 @@ def _cpus(limited: Sequence[_LimitedCpus]) -> Lever | None:
     """The lever on these containers' processors; None if it is not known how many each has."""
     if not limited or not all(cpus.most for cpus in limited):
         return None
-    # Without a limit it has all of its machine already, and can only get less.
+    # A node without a limit has all of its machine already, and can only get less.
     levels = LESS
     if all(cpus.limit for cpus in limited):
         levels = CHANGES
@@ -181,7 +182,8 @@ def sessions(
     """A lever on how many threads of the load go on; None if the load has a pace of its own."""
     threads = workload.threads
     limit_sessions = generator.abilities.limit_sessions
-    # With a pace of its own fewer threads carry the same rate, and one thread is the least.
+    # A load with a pace carries the same rate with fewer threads, and one thread is the
+    # least.
     if limit_sessions is None or has_pace(workload) or threads < 2:
         return None
 
@@ -225,7 +227,7 @@ def drawn_order(
     """
     dice = random.Random(seed)
     round_s = 2 * len(levels) * LEAST_CHANGE_S
-    # In little time changes are shorter than a second, rather than fewer than two pairs.
+    # Changes become shorter than a second in little time, rather than fewer than two pairs.
     rounds = min(MOST_PAIRS, max(LEAST_PAIRS, int(lasts_s / round_s)))
     order: list[LimitChange] = []
     for _ in range(rounds):
@@ -265,7 +267,8 @@ class Changes:
             return
         end_s = window_end_s + self.workload.confirm_s
         self.window_over()
-        # What was just asked of the database took time that the changes no longer have.
+        # The questions just asked of the database took time that the changes no longer
+        # have.
         begin_s = self.follower.clock.now()
         order = self._order()
         lasts_s = (end_s - begin_s) / len(order)

@@ -41,7 +41,7 @@ class BurstCredit:
 
     def __init__(self, world: World) -> None:
         self._world = world
-        # At the last gate: machine and device → counters.
+        # Counters at the last gate: machine and device → counters.
         self._counters: dict[tuple[str, ...], Seen] = {}
         # Tier → its last gate.
         self._gates: dict[str, Gate] = {}
@@ -93,7 +93,7 @@ class BurstCredit:
             for now in series.get(nodes_on_disk[0].name, ()):
                 buckets = since(credit.buckets, credit.since, now)
                 credit = _CreditKnown(buckets, now)
-                # What counts is the credit with which the window began, not what it left.
+                # The credit with which the window began counts, not what it left.
                 if now.time_s <= start_s:
                     at_start = buckets
             self._disks[tier.name, *place] = credit

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Self
 from orchestrator.facts import CreditState, GateQuantity
 from orchestrator.tier import Gate, GateCheck, Tier
 
-EMPTY_PCT = 5.0  # of a full bucket: the rest lasts seconds
-_AT_BASE = 0.99  # of the base rate: what a measurement at it shows at least
+EMPTY_PCT = 5.0  # percentage of a full bucket: the rest lasts seconds
+_AT_BASE = 0.99  # the least share of the base rate that a measurement at it shows
 _OF_BUCKET: Mapping[str, tuple[GateQuantity, ...]] = {
     "iops": ("iops_read", "iops_write", "iops_mixed"),
     "bytes": ("bandwidth_read", "bandwidth_write"),
@@ -64,7 +64,7 @@ class Bucket:
         # A full bucket takes no more, and an empty one lends nothing.
         most = min(self.size, max(0.0, self.most + earned))
         least = min(self.size, max(0.0, self.least + earned))
-        # By now it may have used up all that it could have had.
+        # The disk may by now have used up all that it could have had.
         bursting = self.bursting and 100 * most > EMPTY_PCT * self.size
         return replace(self, least=least, most=most, bursting=bursting)
 
@@ -121,7 +121,7 @@ def _by_check(bucket: Bucket, check: GateCheck, since_s: float) -> Bucket:
     """What a check has shown of a bucket. `since_s`: how long before the gate's end."""
     if check.verdict == "bursting":
         return replace(bucket, least=0.0, bursting=True)
-    # Only a disk at the base rate of this bucket would have shown its credit.
+    # Credit would have shown only on a disk at the base rate of this bucket.
     at_base = (check.declared or 0.0) >= _AT_BASE * bucket.base_per_s
     if check.verdict != "ok" or not at_base:
         return bucket

@@ -23,7 +23,7 @@ from orchestrator.run.loading import LOADING, PLACES, load
 from orchestrator.system import marked, marked_folders
 from orchestrator.units import format_bytes
 
-BLOCK_BYTES = 512  # of `st_blocks`, whatever the file system's own are
+BLOCK_BYTES = 512  # the unit of `st_blocks`, whatever the file system's own blocks are
 
 
 def ensure(
@@ -169,7 +169,7 @@ def hold_to(most_bytes: int, plan: Plan, parts: Parts, world: World) -> None:
             continue
         for gone in marked_folders.remove_ours([file.parent], world):
             world.progress.note(f"removed because of --cache-max: {gone}")
-        # Without our mark a folder stays, and so does what it takes.
+        # A folder without our mark stays, and so does the space that it takes.
         if not file.exists():
             del sizes[file.parent]
     left = sum(sizes.values())

@@ -51,7 +51,7 @@ from orchestrator.run.schedule import Following, Schedule, Setbacks
 from orchestrator.system import store
 from orchestrator.tier import Gate
 
-# As long as planned; only what comes around these phases is learnt.
+# These phases last as long as planned; only what comes around them is learnt.
 _UNDER_LOAD = ("warm-up", "measure", "confirm")
 
 
@@ -76,10 +76,11 @@ def execute(
     folder after each run but the last planned one, `hear` of what happens. Raises only what
     ends the campaign.
     """
-    # Before the checks, because leftovers take the space that these look for.
+    # Leftovers are swept before the checks, because they take the space that these look
+    # for.
     left_behind = _swept(world)
     checks.check(plan, parts, world)
-    # From here to the last run nobody else may measure on these clusters.
+    # Nobody else may measure on these clusters from here to the last run.
     with _reserved(plan, parts, world):
         facts = _facts(plan, parts, world, fingerprint)
         if begun is None:
@@ -91,7 +92,7 @@ def execute(
         schedule = Schedule(
             campaign.plan, folder, following, world.progress.warn, campaign.finished
         )
-        # At each gate, so that a program that is killed loses none.
+        # Gates are saved at each gate, so that a program that is killed loses none.
         keep = partial(store.save_gates, folder)
         gates = Gates(parts.tiers, world, schedule, keep, before=campaign.gates)
         setbacks = Setbacks(schedule, world, left_behind)
@@ -128,7 +129,8 @@ def _gone_on_with(
     world: World,
     facts: Mapping[str, Any],
 ) -> _Opened:
-    # Only now, while the guard keeps others off: another program may have gone on before.
+    # The folder is read only while the guard keeps others off. Another program may have
+    # gone on before.
     now = begun.read_again(plan)
     grown = now.begin(facts, world.clock.now(), parts)
     return _Opened(begun.folder, grown, now.before.gates, set(now.finished))

@@ -60,7 +60,7 @@ class Forecast:
     cells: tuple[CellTime, ...]
     # All that takes time, with what may be added.
     steps: tuple[durations.TimedStep, ...]
-    # What may follow when the planned runs are made, with the seconds of its windows.
+    # Windows that may follow the planned runs, with their seconds.
     later: tuple[tuple[str, float], ...]
     loads: tuple[planned_loads.Load, ...]
     needs: tuple[resource_needs.Need, ...]
@@ -141,7 +141,7 @@ def _later(plan: Plan, cells: Sequence[CellTime]) -> Iterator[tuple[str, float]]
     yield what, windows_s * times
 
 
-# What cannot be found out below is a problem that a check has found as well.
+# Anything that cannot be found out below is a problem that a check has found as well.
 
 
 def loads(plan: Plan, parts: Parts, world: World) -> tuple[planned_loads.Load, ...]:

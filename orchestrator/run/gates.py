@@ -20,7 +20,7 @@ from orchestrator.tier import Gate, GateCheck, Tier
 from orchestrator.units import format_quantity
 
 _RETRIES = 2
-_THOROUGH_S = 180  # that a gate takes; and a short one:
+_THOROUGH_S = 180  # seconds that a thorough gate takes; and a short one:
 _SHORT_S = 15
 
 
@@ -117,7 +117,8 @@ class Gates:
             return
         # A copy, because a gate that is retaken changes the mapping.
         for tier, before in list(self._in_force.values()):
-            # Behind the last run nothing is measured for which credit would have to be used up.
+            # Credit is not used up behind the last run: nothing is measured for which it
+            # would matter.
             drain = plan.drain and not is_last
             self._retake(tier, before, f"run {run.number}", drain)
 
@@ -148,7 +149,7 @@ class Gates:
         try:
             gate = self._add(tier, self.measure(tier, drain=drain))
         except Exception as error:
-            # Without a gate in force the next run of this tier takes one.
+            # The next run of this tier takes a gate if none is in force.
             self._in_force.pop(_disks_of(tier), None)
             warn(
                 f"the disk check of {tier.name} after {after} could not be made: "
@@ -243,7 +244,8 @@ class Gates:
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             disks = node_disks.gated(tier)
             observed.note(name, took_s, self._world, disks)
-        # Only what passed: a disk that failed may have met a busy moment.
+        # Gates that passed are kept, no others: a disk that failed may have met a busy
+        # moment.
         if gate.passed and gate.checks:
             self._kept_gates.keep(gate, tier, place)
         return gate

@@ -10,7 +10,7 @@ from orchestrator.model import Node
 from orchestrator.powers import Machine, Platform, World
 from orchestrator.run.run_context import RunContext
 
-_DIGITS = 12  # of an image's id, as engines show it
+_DIGITS = 12  # digits of an image's id, as engines show it
 
 
 def identity_of(here: RunContext) -> IdentityFacts:
@@ -52,11 +52,12 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
     for node in nodes:
         if node.container is None:
             continue
-        # What the engine does not tell is left out, and no reason to lose a run.
+        # An image that the engine does not name is left out. It is no reason to lose a run.
         with contextlib.suppress(TierbenchError):
             image = platform.container(node.container).find_image()
             if image:
-                # As engines show it, so that a reader finds it in their lists.
+                # The id is cut as engines show it, so that a reader finds it in their
+                # lists.
                 short = image.removeprefix("sha256:")[:_DIGITS]
                 images_by_role.setdefault(node.role, set()).add(short)
     return {role: ", ".join(sorted(images)) for role, images in images_by_role.items()}
@@ -69,7 +70,8 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
             continue
         with contextlib.suppress(OSError, ValueError):
             machine = _machine_of(node, world.platform)
-            # By its own mounts: another process may see the disk elsewhere, or not at all.
+            # The process's own mounts count: another may see the disk elsewhere, or not at
+            # all.
             process = containers.process_of(machine, node)
             table = machine.read(f"/proc/{process}/mountinfo")
             for mount in mounts.parsed(table):

@@ -32,7 +32,7 @@ _FILE = "judged.json"
 _CODE = ("*.py", "*.yaml")
 # A run without one is going on, and decides nothing.
 _RECORDS = f"runs/*/{run_folders.RECORD}"
-# Of a campaign, what its decisions are made from,
+# Files of a campaign from which its decisions are made,
 _OF_DECISIONS = (
     "plan.json",
     "fingerprint*.json",
@@ -50,7 +50,7 @@ class JudgedRun:
     outline: RunOutline
     limit: str
     doubts: int
-    digest: str = ""  # of what it was judged from
+    digest: str = ""  # digest of the files that it was judged from
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Basis:
 class JudgedRuns:
     """All that is kept of a campaign."""
 
-    # By their folders' names.
+    # Runs by their folders' names.
     runs: Mapping[str, JudgedRun]
     # The lines of its decisions, and the digest of what these were made from.
     decisions: tuple[str, ...] = ()
@@ -148,7 +148,8 @@ def basis_of(campaign: Path) -> Basis:
     decisions = hashlib.sha256(_digest_of_program().encode())
     for pattern in _OF_DECISIONS:
         _add_files(decisions, campaign, pattern)
-    # In one order, which a folder does not promise: else the digest would change by itself.
+    # Files are sorted, as a folder promises no order: else the digest would change by
+    # itself.
     for record in sorted(campaign.glob(_RECORDS)):
         folder = record.parent
         tables = _status_of_tables(folder)
@@ -174,7 +175,7 @@ def _digest_of_verdict(basis: Basis, verdict_text: bytes) -> str:
 
 def _status_of_tables(folder: Path) -> str:
     """Size and time of change of those of a run."""
-    # To read their contents is just what a kept judgement saves.
+    # Contents are not read: to save that is what a kept judgement is for.
     words: list[str] = []
     for name in run_folders.TABLES:
         with suppress(OSError):
@@ -187,7 +188,7 @@ def _add_files(digest: Digest, campaign: Path, pattern: str) -> None:
     """Their names and contents."""
     for file in sorted(campaign.glob(pattern)):
         content = _content(file)
-        # With its length, so that no byte can move from one file to the next unseen.
+        # The length is included, so that no byte can move from one file to the next unseen.
         digest.update(f" {file.relative_to(campaign)} {len(content)} ".encode())
         digest.update(content)
 

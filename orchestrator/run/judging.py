@@ -30,7 +30,8 @@ def announce(
 ) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
-        # Before the files are read: what is written meanwhile must not count as judged.
+        # The basis is taken before files are read. What is written meanwhile must not count
+        # as judged.
         basis = judged_runs.basis_of(campaign)
         stored = store.load(campaign, tables=False)
         data = store.load_run(store.run_folder(campaign, run))
@@ -73,7 +74,7 @@ def keep(
     judged: dict[str, JudgedRun] = {}
     for run in campaign.runs:
         slug = run.record.run.slug
-        # What was judged from the same files is not read again.
+        # A run that was judged from the same files is not read again.
         if kept.of_run(slug, basis, cpus) is None:
             judged[slug] = judged_run(run, campaign)
     decided: tuple[str, ...] = ()

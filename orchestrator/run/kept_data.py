@@ -17,7 +17,7 @@ from orchestrator.parts import KeptData, Parts
 from orchestrator.powers import World
 
 DATASET = "dataset.json"
-_KEY_DIGITS = 16  # of the hash of all that decides the bytes
+_KEY_DIGITS = 16  # digits of the hash of all that decides the bytes
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from orchestrator.tier import Gate, Tier, as_written
 from orchestrator.units import format_seconds
 
 MAX_AGE_S = 7 * 86_400.0
-_KEY_DIGITS = 16  # of the hash of all that a gate depends on
-_SCHEMA_VERSION = 2  # of kept gates: checks have their quantity
+_KEY_DIGITS = 16  # digits of the hash of all that a gate depends on
+_SCHEMA_VERSION = 2  # the form of kept gates: checks have their quantity
 # These fields of a tier change nothing on the device.
 _NAMES = (
     "name",
@@ -99,7 +99,7 @@ class KeptGates:
             identity = kept_gate(place.machine, world)
             machine = _machine_identity(place.machine, world)
         except (OSError, errors.TierbenchError):
-            # What cannot be identified may be another disk next time.
+            # A disk that cannot be identified may be another one next time.
             return None
         content = {
             **identity,

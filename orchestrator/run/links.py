@@ -22,7 +22,7 @@ from orchestrator.units import format_link_rate, named
 TRUE_PCT = 2.0  # a transfer may be off by
 TRANSFER_S = 1.0
 _ATTEMPTS = 3  # a machine that is busy for a moment costs no run
-_PORT = "17321"  # of the transfer; free, for only a database is in these networks
+_PORT = "17321"  # port of the transfer; free, for only a database is in these networks
 TokenBuckets = Mapping[str, Mapping[str, Any]]  # device → its token bucket
 
 

@@ -25,7 +25,7 @@ from orchestrator.run.live_state import DiskAtCap, LiveRun, PanelState, RecentRa
 from orchestrator.run.outlines import CampaignOutline
 
 _DISKS_EVERY_S = 5.0
-# Of a CPU that looking at disks may take, however many nodes there are.
+# Share of a CPU that looking at disks may take, however many nodes there are.
 _DISKS_SHARE = 0.005
 _IN_WORDS = {
     "load": "loading data",
@@ -169,7 +169,7 @@ class LiveFeed:
             return None
         run = self._run.run
         planned = self._run.plan.runs
-        # By their numbers: a failed run that is made again has that of the one before.
+        # Runs are found by their numbers. A failed run that is made again keeps its number.
         repetitions = run.repetition
         for other in planned:
             if (other.profile, other.workload) == (run.profile, run.workload):

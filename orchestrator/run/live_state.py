@@ -55,21 +55,21 @@ class PanelState:
     """What the panel shows. None, or empty: it is not known, or there is none."""
 
     campaign: str
-    # In Unix time, as `ends_s`; `elapsed_s` are seconds.
+    # Unix time, as `ends_s`; `elapsed_s` are seconds.
     written_s: float
     elapsed_s: float
     ends_s: float | None = None
     run: LiveRun | None = None
-    # What happens now, in words.
+    # The present activity, in words.
     doing: str = ""
-    # Of the run in progress.
+    # Rates of the run in progress.
     rates: RecentRates | None = None
-    # Of the same workload on the tier that was measured before.
+    # Rates of the same workload on the tier that was measured before.
     before: RecentRates | None = None
     disk: DiskAtCap | None = None
-    # What was rented so far, in words.
+    # The cost so far, of what was rented, in words.
     cost: str = ""
-    # What would be decided by the runs so far, a line for each workload.
+    # The decisions that the runs so far would give, a line for each workload.
     standing: tuple[str, ...] = ()
 
 

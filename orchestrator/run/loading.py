@@ -38,7 +38,7 @@ from orchestrator.system import files, marked_folders
 LOADING = "loading.json"
 PLACES = "places.json"
 _ENDED = "its program was ended"
-_LOADING_MEMORY_BYTES = 3 * 2**30  # of all nodes together, at least
+_LOADING_MEMORY_BYTES = 3 * 2**30  # the least of all nodes together
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,15 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
     try:
         outcome = _carried_out(data, before, parts, world)
     except RunError as error:
-        # Only a load whose program was killed may be at fault itself; then it begins anew, once.
+        # A load is at fault itself only if its program was killed. It then begins anew,
+        # once.
         if not before.was_ended:
             raise
         world.progress.warn(
             f"an interrupted load is damaged, so it starts again: {error}"
         )
         before = _Before.prepared(data, world)
-        # What the damaged load took is no part of the time that the data need.
+        # The time of the damaged load is no part of the time that the data need.
         started_s = world.clock.monotonic()
         outcome = _carried_out(data, before, parts, world)
     if outcome.failure is not None:
@@ -183,16 +184,17 @@ def _carried_out(
     database = parts.databases[data.profile.cluster.member]
     family = data.workload.dataset.family
     places = [str(snapshot.parent) for snapshot in data.snapshots]
-    # Before anything lies there, so that `tierbench clean` finds it whatever happens.
+    # The places are noted before anything lies there. `tierbench clean` then finds it in
+    # any case.
     files.write_json(before.folder / PLACES, places)
     world.progress.step(f"loading {family}: starting {database.name}")
     try:
         return _on_nodes(data, before, parts, world)
     except BaseException as error:
-        # What is there does not add up, so no later load may go on from it.
+        # The files there do not add up, so no later load may go on from them.
         if before.was_ended and isinstance(error, RunError):
             before.forget()
-        # Of an interrupt too, because half a data set must not be taken for a whole one.
+        # Interrupts count too, because half a data set must not be taken for a whole one.
         before.discard(data, world)
         raise
 
@@ -227,7 +229,7 @@ def _on_nodes(
             facts = database.facts(cluster, world).recorded()
         except UnfinishedError as error:
             if before.was_ended:
-                raise  # what is there does not add up
+                raise  # the files there do not add up
             return _LoadOutcome(network.addresses, failure=error)
         return _LoadOutcome(network.addresses, load_s, facts)
 

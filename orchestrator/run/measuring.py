@@ -136,7 +136,7 @@ def lift_limits(here: RunContext, disks: Disks, nodes: Sequence[Node] = ()) -> N
 
     `nodes` may then take all processors and memory too, for the check of all data.
     """
-    # What keeps its limits only takes longer.
+    # A disk that keeps its limits only takes longer.
     with suppress(TierbenchError):
         limits = here.mechanism.abilities.limits
         if limits is not None:

@@ -74,7 +74,7 @@ def _value_of_all(key: str, values: list[Any], clients: Sequence[str]) -> Any:
     # All clients warm up at once, so a sum would be several times as long.
     if key in ("warmup_s", "bytes_per_transaction"):
         return max(values)
-    # Before numbers, because Python's True is one too.
+    # Booleans come before numbers, because Python's True is a number too.
     if all(isinstance(value, bool) for value in values):
         return all(values)
     if all(_is_number(value) for value in values):

@@ -27,7 +27,7 @@ from orchestrator.system.observation_files import DEMAND, FACTS
 from orchestrator.units import csv_row
 
 _QUESTION = "Does this disk carry the load that was observed?"
-_ROWS_AT_ONCE = 2**16  # of a table that is written
+_ROWS_AT_ONCE = 2**16  # rows of a table that are written at once
 _READ = ("node", "device", "resolution_s", "coverage")
 # Columns of candidates.csv.
 _COLUMNS = (
@@ -137,7 +137,7 @@ def busiest_hour(demands: Sequence[Demand]) -> dict[str, float]:
     hours = pd.concat(hour_tables)
     busiest_s = _busiest_begin_s(hours)
     disks = hours.loc[[busiest_s]]
-    # Of each disk by the time in which it was read.
+    # Rates of each disk over the time in which it was read.
     rates = disks[list(QUANTITIES)].div(disks["read_s"], axis=0)
     # A sum without one disk would look like that of all.
     total = rates.sum(skipna=False)
@@ -161,7 +161,7 @@ def _hours(demand: Demand) -> pd.DataFrame:
     steps.insert(0, "read_s", demand.step_s)
     # Whole hours of Unix time, which are the same for all disks.
     hour_s = demand.begin_s // HOUR_S * HOUR_S
-    # Without `min_count` the sum of nothing known would be 0.
+    # The sum of nothing known would be 0 without `min_count`.
     return steps.groupby(hour_s).sum(min_count=1)
 
 
@@ -226,7 +226,8 @@ def next_campaign(
     command = ""
     if texts:
         command = _compare([str(folder / path) for path in texts])
-    # Without a command too, or the line of an earlier answer would stay in the folder.
+    # The file is written without a command too. A line of an earlier answer would stay
+    # otherwise.
     texts["profiles/compare.sh"] = f"{command}\n"
     return NextCampaign(texts, command)
 

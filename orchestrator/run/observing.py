@@ -30,7 +30,7 @@ _BESIDE_HOST = re.compile(r"^https?://(?:[^@/]*@)?|/.*$")
 COARSE_S = 15.0
 LOOK_S = 5.0
 
-Pieces = tuple[int, float]  # how many, and the seconds of each
+Pieces = tuple[int, float]  # how many pieces, and the seconds of each
 Look = Callable[[Mapping[str, int]], None]
 
 
@@ -113,7 +113,7 @@ def observe(
     end_s = begun_s + length_s
     if end_s <= now_s:
         raise _is_over(folder, end_s)
-    # Only before the first reading: what fails later is a gap, and may come back.
+    # A failure counts only before the first reading. Later it is a gap, and may come back.
     if not live(folder):
         failure = _first_failure(collectors, disks, now_s)
         if failure is not None:
@@ -191,7 +191,7 @@ class _DiskReader:
             self.disks, self.collectors, self.clock, self.machines, every_s, folder
         ) as readings:
             self.misses.update(readings.misses)
-            readings.misses = self.misses  # which is looked at meanwhile
+            readings.misses = self.misses  # the misses are looked at meanwhile
             try:
                 yield
             finally:
@@ -204,7 +204,7 @@ class _DiskReader:
         """Looks at what failed meanwhile."""
         left_s = until_s - self.clock.now()
         while left_s > 0:
-            # In short sleeps, so that what fails is seen while it can still be mended.
+            # Sleeps are short, so that what fails is seen while it can still be mended.
             self.clock.sleep(min(left_s, LOOK_S))
             self.look(self.misses)
             left_s = until_s - self.clock.now()

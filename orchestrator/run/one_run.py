@@ -39,7 +39,8 @@ def carry_out(here: RunContext) -> None:
     here.begin_phase("prepare")
     with here.spending(paces.GATES):
         draft.gate = here.gates.of(profile.tier)
-        # Before anything starts, because figures of another disk say nothing of the tier.
+        # The gate comes before anything starts. Figures of another disk say nothing of the
+        # tier.
         require_passed(draft.gate)
     with (
         _started(here, snapshots) as started,
@@ -48,7 +49,7 @@ def carry_out(here: RunContext) -> None:
         _sampled(here, started.disks, started.cluster, clients),
     ):
         try:
-            # Without a copy to start from each run loads by itself.
+            # Each run loads by itself if there is no copy to start from.
             if not started.is_loaded:
                 _load(here, started.cluster, clients[0])
             here.begin_phase("prepare")
@@ -57,7 +58,8 @@ def carry_out(here: RunContext) -> None:
             measure(here, started.disks, started.cluster, clients)
             recording.done(here)
         finally:
-            # Of a run that failed too: else the phase in which it failed would seem to go on.
+            # The phase also begins after a failure. The phase that failed would seem to go
+            # on otherwise.
             here.begin_phase("teardown")
 
 
@@ -116,7 +118,8 @@ def _start(
         data = NodesData(disk_sizes(here.profile.cluster), copies or ())
         attached = here.mechanism.attached(tier, data, here.world)
         disks = up.enter_context(attached)
-    # Before the database starts: if its disk fails then, the server's log says why.
+    # Logs are kept before the database starts. If its disk fails then, the server's log
+    # says why.
     up.enter_context(recording.logs_kept(disks.servers, here))
     # Starting is not measured, and takes longer on a slow disk.
     lift_limits(here, disks)

@@ -67,7 +67,8 @@ def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
             # Its machine may be at work, and remove a file meanwhile.
             with suppress(OSError):
                 status = file.lstat()
-                # By blocks, as images have holes and are longer than what they take.
+                # Blocks are counted, as images have holes and are longer than the space
+                # that they take.
                 size_bytes += status.st_blocks * datasets.BLOCK_BYTES
                 changes_s.append(status.st_mtime)
     if not changes_s:
@@ -91,7 +92,7 @@ def forget(cache: Path, owner: str, only_list: bool = False) -> Iterator[MarkedF
         )
     stays: list[str] = []
     for other in named:
-        # By the marks of that machine, so that nothing of a third one goes.
+        # The marks of that machine decide, so that nothing of a third one goes.
         whose = marked.owned_by(owner, other.owner.id, other.folder, "")
         for folder in datasets.folders(other.folder):
             for marked_folder in marked_folders.remove_owned(folder, whose, only_list):

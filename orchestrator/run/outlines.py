@@ -15,12 +15,12 @@ class RunOutline:
     """A run whose record is there."""
 
     run: Run
-    # As the record has them.
+    # Outcome and failure as the record has them.
     outcome: str
     failure: str
     # The main ones, a phrase each.
     figures: tuple[str, ...]
-    # Of its phases, in Unix time; None if it came to none.
+    # Begin and end of its phases, in Unix time; None if it came to none.
     began_s: float | None
     ended_s: float | None
     # Its name, or empty.

@@ -63,7 +63,8 @@ class Readings:
         self._values = array("d")
         self._series = array("I")
         self._files: list[Path] = []
-        self._due_s: float | None = None  # when the next part is written, at the latest
+        # the latest moment at which the next part is written
+        self._due_s: float | None = None
         self._refused_s: float | None = None
         self._lock = threading.Lock()
 
@@ -122,7 +123,8 @@ class Readings:
     def _parts(self) -> Iterator[pd.DataFrame]:
         """What has been added so far, in parts; the last one may be empty."""
         with self._lock:
-            # Only the copy is made under the lock: a reader of files would hold up the sampler.
+            # The copy alone is made under the lock: a reader of files would hold up the
+            # sampler.
             last = self._in_memory()
             files = list(self._files)
         for file in files:
@@ -157,7 +159,7 @@ class Readings:
         """Removes the files: the run's own table has all of them."""
         with self._lock:
             if self._folder is not None:
-                # What cannot be removed costs room and nothing else.
+                # A folder that cannot be removed costs room and nothing else.
                 shutil.rmtree(self._folder, ignore_errors=True)
 
     def facts(self) -> dict[str, Any]:

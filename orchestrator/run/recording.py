@@ -56,8 +56,7 @@ def recorded(here: RunContext) -> Iterator[None]:
     except Exception as error:
         here.draft.trouble = error
         with _writing(here):
-            # What was measured stands if only the teardown failed; a void run has no
-            # figures.
+            # The figures stand if only the teardown failed; a void run has none.
             if here.draft.outcome == "done" and not isinstance(error, VoidError):
                 _doubt_teardown(here, error)
             else:
@@ -176,7 +175,7 @@ def _save(here: RunContext) -> None:
     result = here.draft.result
     readings = here.draft.readings
     record = _record(here)
-    # What is read has been measured, and so has its table already.
+    # The table is there already if there is a result: its window has been measured.
     samples = None
     if readings is not None and result is None:
         samples = readings.tables(record.phases)

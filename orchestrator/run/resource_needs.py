@@ -17,11 +17,12 @@ from orchestrator.powers import Machine, World
 from orchestrator.tier import Tier
 from orchestrator.units import counted, format_bytes
 
-# What Linux tells of installed memory at least: of 32 GiB, 31.
+# The least share of installed memory that Linux reports: 31 of 32 GiB.
 TOLD_OF_INSTALLED = 0.94
-# For the load client, the disk server and the operating system, beside the nodes.
+# Memory for the load client, the disk server and the operating system, beside the nodes.
 BESIDE_NODES_BYTES = 2**30
-# What an empty XFS takes of a sparse file: 91 MiB of one of 250 GB, most of it its log.
+# Space that an empty XFS takes of a sparse file. It took 91 MiB of one of 250 GB, mostly
+# its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
 
 
@@ -90,14 +91,15 @@ def needs(
             disk_loads.append(workload)
     for profile in plan.profiles:
         mechanism = tiers[profile.tier.disk.enforcement]
-        # Where its disks lie is not known here, so no space can be held against them.
+        # No space can be held against these disks: where they lie is not known here.
         if mechanism.abilities.places is None:
             continue
         # All workloads on a database are alike: what counts is the disks' size.
         if database_loads:
             yield from _disks(profile, database_loads[0], mechanism, world)
             yield from _memory(profile, world)
-        # Beside the space of disks that are files: those in memory take memory instead.
+        # Memory is needed beside the space of disks that are files. Disks in memory take it
+        # instead.
         for workload in database_loads:
             if as_used(profile, workload).tier.disk.in_memory:
                 yield from _in_memory(profile, workload, world)
@@ -155,7 +157,7 @@ def _on_machines(
         name = machine.name
         if not is_apart:
             name = _name_of_several(machine, machines)
-        # What cannot be seen from here is not held against the plan.
+        # Space that cannot be seen from here is not held against the plan.
         with suppress(OSError):
             free_bytes = machine.free_bytes(place)
             yield Need("", share.what, place, needed_bytes, free_bytes, name)

@@ -21,12 +21,12 @@ def differences(
     before: results.Results, folder: Path, facts_now: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
     """Aspect → what it was in the first part against what it is; of what both sides know."""
-    # Against the first part alone: what later parts differed in was allowed then.
+    # The first part alone is compared: differences of later parts were allowed then.
     first = replace(before, later_fingerprints=())
     now = replace(first, fingerprint=facts_now)
     before_code = comparable_campaigns.revision(first)
     code = comparable_campaigns.revision(now)
-    # What one side does not know is no difference.
+    # A revision that one side does not know is no difference.
     if before_code and code and before_code != code:
         yield "code", f"tierbench {before_code} against {code}"
     kept = first.fingerprint

@@ -112,7 +112,7 @@ class Resumption:
         unlike = dict(differences(self.before, self.folder, now))
         self._require_alike(unlike)
         outline = outlines.of_campaign(self.before)
-        # Before anything is written here, which would be the newest file.
+        # The time is read before anything is written here, which would be the newest file.
         left_s = campaign_time.last_written_s(outline, self.folder)
         number = 1 + interruptions(self.plan)
         notes = [Note("interrupted", self._interruption(number, now_s, parts))]

@@ -11,11 +11,11 @@ from orchestrator.model import Plan, Workload
 from orchestrator.system import files
 from orchestrator.units import format_bytes
 
-# Without this much nothing begins: a run leaves some ten MB beside its transactions, and a table
-# is made beside the one it replaces.
+# Nothing begins with less: a run leaves some ten MB beside its transactions. A new table is
+# made beside the one it replaces.
 LEAST_BYTES = 512 * 2**20
-# Of one transaction: its raw record (docs/research/SCALE.md), and a row of
-# latencies.parquet, of which 17.5 to 18.7 bytes were measured.
+# Bytes of one transaction: its raw record (docs/research/SCALE.md) and a row of
+# latencies.parquet. Rows of 17.5 to 18.7 bytes were measured.
 _RECORD_BYTES = 24
 _ROW_BYTES = 19
 
@@ -58,7 +58,7 @@ def _bytes_at_set_rates(plan: Plan, finished: Container[int]) -> float:
             transactions = _transactions(plan.workload(run.workload))
             left += transactions
             most = max(most, transactions)
-    # While a run's records are copied from its container, they are there twice.
+    # A run's records are there twice while they are copied from its container.
     return left * (_RECORD_BYTES + _ROW_BYTES) + most * _RECORD_BYTES
 
 

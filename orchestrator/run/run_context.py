@@ -23,7 +23,7 @@ from orchestrator.tier import Gate
 class Draft:
     """What is known of a run so far; it becomes the run's Record whatever happens."""
 
-    # Until it is done, because a program that is killed says nothing more.
+    # The outcome holds until the run is done. A program that is killed says nothing more.
     outcome: Outcome = "interrupted"
     failure: str | None = "stopped before the run ended"
     # The exception raised, even if the run was done and only taking it down failed.

@@ -27,8 +27,8 @@ from orchestrator.system import clock, store
 from orchestrator.units import format_seconds, gathered
 
 IN_A_ROW = 3
-ENGINE_BACK_S = 1800.0  # of a cluster whose control plane is being upgraded
-# In names of containers, times and sizes.
+ENGINE_BACK_S = 1800.0  # the longest upgrade of a cluster's control plane
+# These parts of a message are blanked, so that one cause has one text.
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 # The campaign's folder → its plan with further runs behind those made, or None: it adds nothing.
 Following = Callable[[Path], Plan | None]
@@ -71,7 +71,7 @@ class Schedule:
         try:
             grown = self._grown()
         except Exception as error:
-            # What was measured gets its last gate and report all the same.
+            # The last gate and the report are made all the same of what was measured.
             grown = self._not_judged(error)
         if grown is not None:
             store.save_plan(self.folder, grown)
@@ -143,7 +143,7 @@ class Setbacks:
         self._count(run, failure)
         if trouble is not None:
             self._stop_after_three(failure, trouble)
-        # After a good run nothing is left, so neither engine nor leftovers are asked for.
+        # A good run leaves nothing behind, so neither engine nor leftovers are asked for.
         in_the_way = trouble is not None or self._left is not None
         if in_the_way and not self._schedule.is_last(run):
             self._clean_up()
@@ -269,7 +269,7 @@ def _last_attempts(plan: Plan, failed: set[int]) -> list[Run]:
 
 def decided(progress: Progress, folder: Path) -> Plan | None:
     """What follows in a campaign whose plan has `looks`; nothing in others."""
-    # With its tables, as causes and doubts by telemetry may leave a decision open.
+    # Tables are loaded, as causes and doubts by telemetry may leave a decision open.
     campaign = store.load(folder)
     plan = campaign.plan
     if not plan.looks:
@@ -280,7 +280,8 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
     for decision in decisions:
         if not decision.is_open:
             continue
-        # By the plan: a look is that of the planned repetitions, whichever runs were lost.
+        # The plan decides: a look is that of the planned repetitions, whichever runs were
+        # lost.
         done = repetitions(plan, decision.workload)
         progress.note(_open_in_words(decision, done, most))
         # Each look has its share of the error, fixed beforehand. Beyond the last there is none.

@@ -95,7 +95,7 @@ def run(
         return generator.run(shifted)
 
     notes = by_its_clock(runby_its_clock, load, shifts=records)
-    # Without either there is nothing to shift or to tell, and the run is read as one from here.
+    # The run is read as one from here if there is nothing to shift or to tell.
     if records or "clock_offset_s" in notes:
         files.write_json(load.out / _NOTES, {load.client.name: notes})
     return _common([notes])
@@ -133,7 +133,8 @@ def read(
         elif split_load is not None:
             result = _read_of_all(split_load, workload, out, window_s, notes)
         else:
-            # Without a record of each transaction there is one client: `check` refuses more.
+            # One client is alone here if transactions are not recorded: `check` refuses
+            # more.
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             facts = merged_facts.one_of({name: result.facts}, notes)
@@ -189,7 +190,7 @@ def _read_of_all(
 
 def _common(notes_of_all: Collection[Notes]) -> tuple[Phase, Phase]:
     """The warm-up since all were running, and the time in which all measured. LoadError if none."""
-    # Only while all of them measure is the whole load on the database.
+    # The whole load is on the database only while all of them measure.
     begun_s = max(notes["began_s"] for notes in notes_of_all)
     start_s = max(notes["measured_from_s"] for notes in notes_of_all)
     end_s = min(notes["measured_to_s"] for notes in notes_of_all)

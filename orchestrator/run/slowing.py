@@ -46,7 +46,7 @@ def _obstacles(workload: Workload, profile: Profile, parts: Parts) -> Iterator[s
         yield "its load keeps no record of each transaction"
     if boxed_work.ends_with_work(workload):
         yield "it ends when its work is done, so its window has no known end"
-    # What either changed could not be told from what the other did.
+    # The effect of one could not be told from that of the other.
     if workload.confirm_s > 0:
         yield "`--confirm` changes limits too"
     if workload.lost_after_s is not None:
@@ -161,7 +161,8 @@ class _Changes:
     def _make_slow(self, disk: SlowDisk) -> None:
         world = self.here.world
         world.progress.note(f"the disk of {slow_disks.described(disk)}")
-        # Before the change: then the whole time in which the disk may have been slow is in it.
+        # The time is taken before the change. All the time in which the disk may be slow is
+        # in it.
         slow_s = world.clock.now()
         tier = self.here.profile.tier
         enforced = self.limits.slow(tier, self.disks, disk, world)
@@ -176,7 +177,7 @@ class _Changes:
         tier = self.here.profile.tier
         restored = self.limits.restore(tier, self.disks, disk.node, world)
         part = self._slow.pop(disk.node)
-        # Behind the read-back: until then the disk may have been slow.
+        # The read-back comes first: until then the disk may have been slow.
         self.kept.append(
             {**part, "back_s": world.clock.now(), "restored": dict(restored)}
         )

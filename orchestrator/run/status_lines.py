@@ -85,7 +85,7 @@ def _left_s(campaign: CampaignOutline, now_s: float) -> float | None:
     if not ahead:
         return None
     left = TimeLeft()
-    # Until a run has ended, the first one is in progress since the campaign began.
+    # The first run is in progress since the campaign began, until a run has ended.
     ended_s = campaign_time.began_s(campaign, now_s)
     for outline in campaign.runs:
         if outline.began_s is not None and outline.ended_s is not None:

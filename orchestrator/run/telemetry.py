@@ -17,7 +17,7 @@ from orchestrator.powers import Clock, Machine, Platform
 from orchestrator.run.readings import Readings
 from orchestrator.system import at_once
 
-# How long a tick waits for machines: what is slower costs ticks of all others.
+# Seconds that a tick waits for machines: a slower one costs ticks of all others.
 MACHINES_S = 2.5
 
 
@@ -31,7 +31,7 @@ def watched(
     unplaced = (*cluster.nodes, *clients, *disks.servers)
     nodes = [_placed(node, platform) for node in unplaced]
     machines = platform.machines()
-    # Where no node's machine is known, the first stands for all: else none would.
+    # The first machine stands for all where no node's machine is known: else none would.
     used = machines_of(nodes, machines) or machines[:1]
     hosts = [_host(machine, is_alone=len(used) == 1) for machine in used]
     return (*nodes, *hosts)
@@ -89,7 +89,7 @@ def sampling(
     def loop() -> None:
         due = clock.monotonic()
         ended = False
-        while not ended:  # at least once, however short the block is
+        while not ended:  # one pass at least, however short the block is
             started = clock.monotonic()
             try:
                 _refresh(machines, readings)

@@ -24,13 +24,14 @@ from orchestrator.powers import Clock, World
 from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files
 
-# For what follows a window and still works when the load has ended. A thread that takes longer is
-# left alone: the next step need not wait for servers that do not answer.
+# Seconds for what follows a window and still works when the load has ended. A thread that
+# takes longer is left alone: the next step need not wait for servers that do not answer.
 LATE_S = 60.0
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
 CLOCK_STEP_S = 0.5
 CLOCK_SLEW = 0.0005
-_WAKE_S = 0.05  # how late the program may be when a run ends before its time
+# the most by which the program may be late when a run ends before its time
+_WAKE_S = 0.05
 
 
 @contextmanager
@@ -93,7 +94,8 @@ class Follower:
         """False if the load ended before."""
         left_s = time_s - self.clock.now()
         while left_s > 0:
-            # In steps of a second, because a clock that is set changes how long is left.
+            # Waits last a second at most, because a clock that is set changes how long is
+            # left.
             if self.stop.wait(min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
             left_s = time_s - self.clock.now()
@@ -114,7 +116,7 @@ def followed(
     def begins(time_s: float) -> None:
         world.window_begins(time_s)
         if threads:
-            return  # only the first call counts
+            return  # the first call alone counts
         # A daemon, so that a server that never answers does not keep the program alive.
         thread = threading.Thread(target=follow, args=(time_s,), name=name, daemon=True)
         threads.append(thread)
@@ -210,7 +212,7 @@ def statements_counted(
         began_s, before = read(begin_s)
         ended_s, after = read(begin_s + here.workload.measure_s)
         most = grown(before, after)
-        # Where servers count no statements, or nothing grew, there is nothing to keep.
+        # Nothing is kept where servers count no statements, or nothing grew.
         if not most:
             return _Asked({})
         times_s = [began_s, ended_s]
