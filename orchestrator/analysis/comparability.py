@@ -49,7 +49,7 @@ _FOLLOWING_FROM_CACHE = (
     Subject(Topic.WORKLOAD, "warmup_s"),
     Subject(Topic.WORKLOAD, "warmup_most_s"),
 )
-# Of a workload at a value, whatever the factor is.
+# These belong to a workload at a value, whatever the factor is.
 _OF_A_VALUE = (Subject(Topic.WORKLOAD, "name"), Subject(Topic.WORKLOAD, "varied"))
 _WITH_FACTORS = (Topic.DATA_SET, Topic.OPTION, Topic.WORKLOAD)
 

@@ -120,7 +120,7 @@ def _delta(baseline: str, pair: Pair, margin_pct: float, family: Family) -> Delt
         verdict=word,
         reason=reason,
         overloaded=overloaded,
-        # In floating point 1 − 0.05 × a share is seldom a round number.
+        # The product is rounded: 1 − 0.05 × a share is seldom a round number in floating point.
         confidence_pct=round(100 * pair.confidence, 4),
     )
 

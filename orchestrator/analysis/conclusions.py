@@ -15,7 +15,7 @@ from orchestrator.units import format_change
 VerdictWord = Literal["better", "worse", "same", "inconclusive"]
 Standing = Literal["enough", "not enough", "open"]
 ObjectiveWord = Literal["met", "missed", "open"]
-# For what alone an answer holds, because the disks were hardly asked.
+# An answer holds for this alone, because the disks were hardly asked.
 MootWord = Literal[
     "made-up figures", "cached data", "this machine", "short windows", "assumed latency"
 ]
@@ -52,14 +52,14 @@ class Delta:
     direction: model.Direction
     n_baseline: int  # repetitions compared, which are those that both sides finished
     n_contender: int
-    change_pct: float  # of the metric itself: negative latency is good
+    change_pct: float  # change of the metric itself: negative latency is good
     ci_low_pct: float | None
     ci_high_pct: float | None
     verdict: VerdictWord
     reason: str
     # Tiers that do not serve the rate asked for; then `verdict` rests on that, not on the change.
     overloaded: tuple[str, ...] = ()
-    confidence_pct: float = 95.0  # of the interval
+    confidence_pct: float = 95.0  # confidence of the interval
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Offer:
     price_region: str
     price_as_of: str
     price_source: str
-    # Of each criterion, the comparison in which it comes off worst.
+    # The comparison in which each criterion comes off worst.
     worst: tuple[Change, ...]
     slo: tuple[ObjectiveResult, ...]
     # The least margin at which it would be proven enough, and that of p99 latency; None where
@@ -189,14 +189,14 @@ class Decision:
     settled_by: str = ""
     # Tiers that would be preferred to the one named, and open.
     cheaper_open: tuple[str, ...] = ()
-    confidence_pct: float = 90.0  # of all intervals
+    confidence_pct: float = 90.0  # confidence of all intervals
     with_vms: bool = False  # costs include the machines, as tiers are on unlike ones
     # How it was chosen where not all prices could be compared, and why.
     without_prices: str = ""
     # The level, repetitions and windows that its figures rest on, in words.
     basis: str = ""
     moot: tuple[MootWord, ...] = ()
-    # Of a sweep, which has no offers: tier → the clause that it is proven to miss.
+    # A sweep has no offers: tier → the clause that it is proven to miss.
     missed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -224,12 +224,12 @@ class ClusterDecision:
     reason: str
     workloads: tuple[str, ...]
     standings: Mapping[str, Standing]
-    monthly_cost: float | None = None  # as in `Decision`
+    monthly_cost: float | None = None  # same as in `Decision`
     currency: str | None = None
     with_vms: bool = False
     # The workloads that force this tier, each alone.
     without: tuple[WithoutWorkload, ...] = ()
-    # As in `Decision`.
+    # Same as in `Decision`.
     basis: str = ""
     confidence_pct: float = 90.0
     cheaper_open: tuple[str, ...] = ()

@@ -77,7 +77,7 @@ def _are_unlike(topic: Topic, left: Any, right: Any) -> bool:
     if topic in (Topic.MACHINE_MEMORY, Topic.NODE_MEMORY):
         return unlike_memory(left, right)
     if topic is Topic.TLS:
-        # To encrypt takes CPU; how far a certificate is checked changes no session.
+        # Encryption takes CPU; how far a certificate is checked changes no session.
         return bool((left == "off") != (right == "off"))
     if topic is Topic.DATA_BEFORE:
         # Two loads of the same rows do not take the same bytes.

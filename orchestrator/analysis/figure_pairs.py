@@ -46,8 +46,8 @@ class Pair:
     right: tuple[float, ...]
     ratio: stats.Ratio
     obstacle: str  # why it must not be drawn, or empty
-    share: float = 1.0  # of the usual levels, those of its look
-    # Of a side, which decides instead of the figures.
+    share: float = 1.0  # share of the usual levels that its look has
+    # Overload of a side, which decides instead of the figures.
     overload: LatencyOutcome | None = None
     # Whether the i-th values of both sides are of one repetition.
     in_blocks: bool = True

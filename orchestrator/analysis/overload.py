@@ -15,7 +15,7 @@ from orchestrator.analysis.telemetry.use import load_and_sessions
 from orchestrator.model import Record
 from orchestrator.units import format_quantity, listed
 
-BEHIND = 0.01  # of what was asked for: less is the queue of a moment
+BEHIND = 0.01  # share of what was asked for: less is the queue of a moment
 PER_THREAD = 2  # transactions that a thread may owe without being behind
 
 

@@ -48,7 +48,7 @@ LEFT_OUT = "left out: "  # begins notes of what is passed over
 CHANGED = "changed since it was written: "
 Key = tuple[str, str]  # metric, scope
 Cell = tuple[str, str]  # profile, workload
-_FULL_SCALES = ("study", "study-20")  # with the sizes of the published study
+_FULL_SCALES = ("study", "study-20")  # scales with the sizes of the published study
 Measured = Mapping[Key, Measurement]
 
 
@@ -389,7 +389,7 @@ def whole(runs: Sequence[RunData], key: Key) -> tuple[float, ...]:
     values: list[float] = []
     for run in runs:
         value = _sound_value(run.record, key)
-        # Without the runs that lack it one would choose among them: slow ones lack it first.
+        # A choice would be made if the runs that lack it were left out: slow ones lack it first.
         if value is None:
             return ()
         values.append(value)
@@ -428,7 +428,7 @@ def objective_values(
     """
     key = objective.metric, objective.scope
     values = whole(runs, key)
-    # As in percentiles: Delivery is 4 % of the mix with tenfold work.
+    # The average leaves Delivery out as percentiles do: it is 4 % of the mix with tenfold work.
     if key != ("latency_avg_s", "all"):
         return values
     pairs = zip(runs, values, strict=False)

@@ -13,8 +13,9 @@ from orchestrator.units import gathered
 
 # ------------------------------------------------------------------ what was asked for
 
-# Of a workload: an SLO judges figures and a title names them, and neither changes one. What is
-# tried out comes when the window is over. The last two have topics of their own.
+# Fields that are left out of a workload's values. An SLO judges figures and a title names them, and
+# neither changes one. What is tried out comes when the window is over. The last two have topics of
+# their own.
 _NOT_OF_WORKLOAD = ("slo", "title", "confirm_s", "dataset", "options")
 
 
@@ -142,7 +143,7 @@ def _load(record: Record) -> Values:
         Subject(Topic.BATCHING): generator.statements_batched,
         Subject(Topic.SCRIPTS): results.identity(record).scripts,
         Subject(Topic.TLS): results.database(record).more.get("tls"),
-        # Before the run: after it, faster tiers have inserted more.
+        # The size before the run counts: after it, faster tiers have inserted more.
         Subject(Topic.DATA_BEFORE): results.database_before(record).data_bytes,
     }
 

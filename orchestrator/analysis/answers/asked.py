@@ -70,7 +70,7 @@ class Asked:
         missing: set[str] = set()
         for offer in decision.offers:
             for result in offer.slo:
-                # Of an open tier a clause may be missed because this machine was the limit.
+                # A clause of an open tier may be missed because this machine was the limit.
                 if result.word == "missed" and offer.standing == "not enough":
                     missing.add(offer.tier)
         return len(missing) == len(self.campaign.plan.tiers)

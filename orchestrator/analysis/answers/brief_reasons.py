@@ -12,7 +12,7 @@ from orchestrator.analysis.answers.record import Answer, PartAnswer
 from orchestrator.analysis.conclusions import Decision, Offer
 from orchestrator.design import factors
 
-# Below that a tier is not called faster: it is the usual margin.
+# A tier is called faster only from here on: it is the usual margin.
 _FASTER_FROM = 1.05
 _SINGLE_RUNS = (
     "Each tier was measured once: one run has no interval, so no difference is proven"
@@ -137,7 +137,7 @@ def _against_cheaper(asked: Asked, tier: str) -> Iterator[str]:
     for decision in asked.verdict.decisions:
         if _is_refused(decision, offer.tier):
             advantages += _advantages(asked, tier, offer.tier, decision)
-    # Of several workloads the one that shows the difference best.
+    # The workload that shows the difference best is named.
     if advantages:
         largest = max(advantages, key=_times)
         yield f"{largest.in_words()} {offer.tier}{_for_more(asked, tier, offer)}"
@@ -167,7 +167,7 @@ def _against_dearer(asked: Asked, tier: str) -> Iterator[str]:
     if named is None or not named.monthly_cost:
         return
     times = units.format_number(dearer.monthly_cost / named.monthly_cost)
-    # With an SLO it may be many times as fast, for which nobody asked.
+    # The dearer tier may be many times as fast, but with an SLO nobody asked for that.
     if _has_slo(asked):
         yield f"{dearer.tier} is not needed for {times} times the price"
         return
@@ -248,7 +248,7 @@ def _clause_missed(asked: Asked, tier: str) -> str:
     (31 ms)`; empty if there is none."""
     for decision in asked.verdict.decisions:
         offer = _offer_in(decision, tier)
-        # Of a tier that this machine held back a clause is missed, and nothing is proven.
+        # A tier that this machine held back misses a clause, and nothing is proven.
         if offer is None or offer.standing != "not enough":
             continue
         for result in offer.slo:

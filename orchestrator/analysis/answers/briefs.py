@@ -137,7 +137,7 @@ def _what(asked: Asked, answer: Answer) -> str:
         return _named(asked, answer, purchase)
     parts = answer.parts
     missed = _met_by_none(asked, answer)
-    # That none meets the SLO is proven, so it must not read as something still open.
+    # It is proven that none meets the SLO, so this must not read as something still open.
     if missed:
         return missed
     if answer.together is not None:
@@ -234,7 +234,7 @@ def _how_sure(asked: Asked, answer: Answer) -> str:
         if not subjects:
             continue
         text = f"{units.listed(subjects)} {_is(subjects)} {word}"
-        # Of the first of them: what settles the others stands in their own parts.
+        # The way to settle is that of the first: the others have theirs in their own parts.
         takes = settled_by(asked, subjects[0])
         if takes and len(subjects) > 1:
             takes = f"for {subjects[0]} {takes}"
@@ -257,7 +257,7 @@ def _what_settles_cheaper(asked: Asked, answer: Answer) -> Iterator[str]:
 def _unsettled(asked: Asked, answer: Answer, proof: ProofWord) -> list[str]:
     subjects: list[str] = []
     for part in answer.parts:
-        # That no tier meets the SLO is settled, although the part names none.
+        # It is settled that no tier meets the SLO, although the part names none.
         if part.proof == proof and not asked.is_met_by_none(part.subject):
             subjects.append(part.subject)
     return subjects
@@ -269,14 +269,14 @@ def _lost(answer: Answer) -> Iterator[str]:
         yield f"{tally.runs_lost} of {tally.runs_planned} runs left no figures"
 
 
-_MOST_NAMED = 3  # of workloads, in a line
+_MOST_NAMED = 3  # workloads named in a line
 
 
 def _proven(asked: Asked, parts: Sequence[PartAnswer]) -> Iterator[str]:
     proven: list[str] = []
     for part in parts:
         is_missed = asked.is_met_by_none(part.subject)
-        # That every tier misses the SLO is a proof too.
+        # It is a proof too that every tier misses the SLO.
         if is_missed or part.proof.startswith("proven"):
             proven.append(part.subject)
     if not proven:
@@ -327,7 +327,7 @@ def _next(asked: Asked, answer: Answer) -> str:
             return _BEYOND
     for part in answer.parts:
         if part.proof in ("open", "proven, cheaper open"):
-            # At much noise more repetitions decide nothing; nor where a machine was the limit.
+            # More repetitions decide nothing if there is much noise, or if a machine was the limit.
             takes = settled_by(asked, part.subject)
             if "more repetition" in takes and "less noise" not in takes:
                 return _UNTIL_DECIDED

@@ -67,7 +67,7 @@ class _MeasuredDisk:
         price = self.profile.tier.price
         if price is None or self.iops.value <= 0:
             return ""
-        # Per 1,000 IOPS, as that of a single one is too small a figure to read.
+        # The price is per 1,000 IOPS: that of a single one is too small a figure to read.
         amount = phrases.money(price.monthly / self.iops.value * 1000, price.currency)
         bound = ""
         # There may be more IOPS than were reached, so the price of each is at most that.

@@ -201,8 +201,8 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
     # Same or worse without the stage: taking it away has freed nothing.
     if step.verdict != "better":
         return f"the {stage} was not the limit"
-    # Only a proven change of the rate says that. At a rate that is served anyway the average
-    # latency alone may be better.
+    # Only a proven change of the rate says that. The average latency alone may be better where a
+    # rate is served anyway.
     if is_rate:
         return f"the {stage} was the limit"
     return f"the {stage} took that time"
@@ -211,7 +211,7 @@ def _judgement(step: Delta, stage: str, is_rate: bool) -> str:
 def _cause_with_all(tier: TierValues, full: str) -> str:
     """What was named where no stage was taken away."""
     cause = _cause_in_words(tier, full)
-    # That no cause was found speaks neither for the stage nor against it.
+    # A cause that was not found speaks neither for the stage nor against it.
     if not cause or cause == "unattributed":
         return ""
     return f"; with all stages {cause} was named"

@@ -45,7 +45,7 @@ class HeadlineFigures:
 
     def is_tpcc_derived(self, workload: str) -> bool:
         """Whether New-Orders were counted, or the data set is TPC-C's."""
-        # By its data set too, as no run may have left any figure.
+        # The data set tells it too, as no run may have left any figure.
         family = self.campaign.plan.workload(workload).dataset.family
         return family.startswith("tpcc") or self._has(workload, metric="nopm")
 

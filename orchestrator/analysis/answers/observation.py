@@ -80,7 +80,7 @@ def observation_answer(
             part = _bounds_alone(part)
         parts.append(part)
     steps: list[NextStep] = []
-    # Before any campaign, because nothing but bounds is known until seconds are read.
+    # This step precedes any campaign: nothing but bounds is known until seconds are read.
     if observed.apart_s and seconds_command:
         steps.append(NextStep("read seconds", "", seconds_command))
     if command:
@@ -204,7 +204,7 @@ def _price(listed: Price | None) -> MonthlyPrice | None:
 def _cautions(
     observed: AnsweredObservation, misses: Sequence[str], remarks: Sequence[str]
 ) -> Iterator[Caution]:
-    # Where no second is known it does not matter in how many pieces they were read.
+    # If no second is known, it does not matter in how many pieces they were read.
     if observed.refused:
         yield Caution(
             "seconds unknown",

@@ -94,7 +94,7 @@ def _why_none(observed: AnsweredObservation) -> str:
     words = [answer.word for answer in observed.answers]
     unsure = words.count("cannot be told")
     at_limit = _at_its_limit(observed)
-    # That hides what was asked for, and is the reason for all that cannot be told.
+    # The disk's limit hides what was asked for, and is why the rest cannot be told.
     if unsure and at_limit:
         unknown = "What larger disks would have been asked for then is not known."
         return f"{at_limit} {unknown}"

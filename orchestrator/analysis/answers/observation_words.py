@@ -69,7 +69,7 @@ def band_in_words(
     place of "at least 0 %", which would say nothing, `0 to 3 % of what was read`."""
     least = in_words(band[0])
     most = in_words(band[1])
-    # Of a disk that held its load back only the lower end holds for a larger one.
+    # Only the lower end holds for a larger disk if this one held its load back.
     if at_least and least != UNKNOWN:
         if band[0] > 0:
             return f"at least {least}"

@@ -178,7 +178,7 @@ def _limit_in_words(cause: BottleneckCause) -> str:
     return f"Limited by {limit}."
 
 
-# Of a machine or a load generator that was the limit.
+# This is said where a machine or a load generator was the limit.
 NOT_BY_THE_DISK = (
     "Limited by this machine, not by the disk: do not judge the tier by it."
 )
@@ -198,7 +198,7 @@ def _what_it_did(
     if measured is not None:
         yield figures_in_words(measured)
         return
-    # Without any figure the answer is why its runs left none.
+    # The answer is why its runs left no figure.
     runs: list[Run] = []
     for run in asked.campaign.plan.runs:
         if (run.profile, run.workload) == (asked.verdict.baseline, subject):

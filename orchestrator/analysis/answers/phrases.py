@@ -16,7 +16,7 @@ from orchestrator.facts import STANDS_IN
 NO_ANSWER = "no answer"
 NONE_MEETS_IT = "none"
 EXAMPLE = "EXAMPLE: nothing was measured, a model made all figures up"
-# Of a price that was read in somebody's copy of a provider's list.
+# This is said of a price that was read in somebody's copy of a provider's list.
 NOT_VERIFIED = "not verified"
 
 

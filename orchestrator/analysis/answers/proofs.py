@@ -64,7 +64,7 @@ def _as_decided(
     unfit = all(result.word == "met" for result in results)
     decided: list[SloClause] = []
     for result in results:
-        # Of an open tier no clause is called missed: the machine may have been the limit.
+        # No clause of an open tier is called missed: the machine may have been the limit.
         if unfit or result.word == "missed":
             result = replace(result, word="open")
         decided.append(result)

@@ -41,7 +41,7 @@ def compared(deltas: Sequence[Delta]) -> SpeedComparison:
     `deltas`: the changes of one workload and contender, at least one, in the order throughput,
     average latency, p99 latency.
     """
-    # In the order of what says most: throughput first, the tail last.
+    # What says most comes first: throughput is first, the tail last.
     for delta in deltas:
         if delta.verdict in ("better", "worse"):
             return _decided(delta)
@@ -156,7 +156,7 @@ def in_short(comparisons: Sequence[SpeedComparison]) -> Iterator[str]:
     others: list[SpeedComparison] = []
     for comparison in comparisons:
         is_throughput = comparison.metric not in _LATENCY_NAMES
-        # Times of a rate and times of a latency must not stand in one list.
+        # A factor of a rate and one of a latency must not stand in one list.
         if comparison.word == "faster" and is_throughput and comparison.times:
             faster.append(comparison)
         elif comparison.word == "alike":

@@ -30,7 +30,7 @@ def campaign_sureness(asked: Asked, parts: Sequence[PartAnswer]) -> Sureness:
     one profile whether it meets its SLO, or what it did. `parts`: the answers by workload."""
     tally = _tally(asked)
     lost = _lost_in_words(tally)
-    # Before all that follows from figures: there are none that were measured.
+    # A rehearsal comes before all that follows from figures: none were measured.
     if any(doubt.kind == "rehearsal" for doubt in asked.verdict.doubts):
         text = "A model made all figures up; `tierbench compare` measures."
         return Sureness(EXAMPLE, text, tally)
@@ -149,7 +149,7 @@ def _tally(asked: Asked) -> Tally:
     answered = [dec for dec in asked.verdict.decisions if dec.tier is not None]
     settled = [d for d in asked.verdict.deltas if d.verdict != "inconclusive"]
     planned = asked.campaign.plan.runs
-    # By the plan: runs that were never carried out are lost too.
+    # The plan is what counts: runs that were never carried out are lost too.
     lost = [run for run in planned if asked.campaign.lost(run)]
     failed = [run for run in asked.campaign.runs if run.record.outcome != "done"]
     return Tally(

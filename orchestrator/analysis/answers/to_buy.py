@@ -22,7 +22,7 @@ def disks_to_buy(
     disk = profile.tier
     cluster = profile.cluster
     log_disks = purchase_prices.log_disks_to_buy(profile)
-    # Of all nodes of the profile, of which fewer may have been measured.
+    # All nodes of the profile count, although fewer may have been measured.
     disks = cluster.nodes_to_buy * disk.count
     log_title: str | None = None
     if disk.wal is not None:

@@ -35,7 +35,7 @@ def untested(campaign: Results, verdict: Verdict) -> Iterator[Untested]:
         yield Untested("real cluster", ABOUT_STAND_IN)
     for doubt in verdict.doubts:
         kind = OF_DOUBTS.get(doubt.kind)
-        # Of single runs doubts stand with their figures.
+        # Doubts about single runs stand with their figures.
         if doubt.run is None and kind is not None:
             yield Untested(kind, doubt.text, doubt.advice)
     for note in campaign.plan.notes:

@@ -14,7 +14,7 @@ from orchestrator.analysis.answers.phrases import (
 from orchestrator.analysis.answers.record import Answer, Brief
 from orchestrator.analysis.answers.sureness import MOOT
 
-# Of the first line; what is longer stands below it.
+# Length of the first line; what is longer stands below it.
 _MOST_CHARACTERS = 160
 
 

@@ -142,7 +142,7 @@ def _by_another_slo(
     plan: Plan,
 ) -> str:
     """Behind an answer, if it was not judged by the plan's SLO; else ""."""
-    # Without any SLO in the verdict there is nothing that could be another one's.
+    # A verdict without any SLO has nothing that could be another one's.
     for other in decisions:
         if other.slo and decision.slo not in _planned_slos(plan, decision.workload):
             clauses = ", ".join(decision.slo) or "none"
@@ -169,7 +169,7 @@ def _kind(plan: Plan) -> EntryKind:
             return "published figures"
     if all(disk_matrix.planned(load.options) for load in plan.workloads):
         return "disk matrix"
-    # Before the number of tiers: an SLO is held against one profile alone too.
+    # This comes before the number of tiers: an SLO is held against one profile alone too.
     if any(load.slo for load in plan.workloads):
         return "SLO"
     if len(plan.tiers) == 1:

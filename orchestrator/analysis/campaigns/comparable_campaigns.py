@@ -302,7 +302,7 @@ def _unrecorded(campaign: Results) -> Iterator[str]:
     absent: list[str] = []
     if not host.get("hostname"):
         absent.append("the machine")
-    # Without the machine its kernel is not missed.
+    # The kernel is not missed if the machine is unknown.
     elif not host.get("kernel"):
         absent.append("its kernel")
     if not campaign.fingerprint.get("revision"):

@@ -28,7 +28,7 @@ class ProfileDelta:
     """A change of one profile × workload."""
 
     profile: str
-    delta: Delta  # with the campaigns as baseline and contender
+    delta: Delta  # its baseline and contender are the campaigns
     history: int  # how many other campaigns say what differs between days
     # The runs differ by more than chance, but too few campaigns say whether days differ as much;
     # `delta` is inconclusive then.
@@ -105,7 +105,7 @@ def _doubts(
     doubts += comparable_campaigns.remarks(before, after)
     doubts += _limited_by_machine(before)
     doubts += _limited_by_machine(after)
-    # Of one campaign, compared with itself, both sides say the same.
+    # Both sides say the same if a campaign is compared with itself.
     return tuple(dict.fromkeys(doubts))
 
 

@@ -19,7 +19,7 @@ from orchestrator.analysis.conclusions import VerdictWord
 from orchestrator.analysis.results import Cell, Results
 from orchestrator.analysis.statistics import across_days, stats
 
-# Of the interval in which the next campaign of a level is expected.
+# Confidence of the interval in which the next campaign of a level is expected.
 CONFIDENCE_NEXT = 0.99
 FEWEST_NEXT = 5  # campaigns of a level from which the next is predicted
 _NOT_ITSELF = "the newest campaign is left out, so where it stands is not known"
@@ -36,7 +36,7 @@ class Point:
     ci_low: float | None
     ci_high: float | None
     level: int  # counts from 1
-    revision: str  # of the code, as recorded
+    revision: str  # revision of the code, as recorded
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Level:
     last: str
     campaigns: int
     mean: float  # geometric, of their means
-    change_pct: float | None  # against the level before; None for the first
+    change_pct: float | None  # change against the level before; None for the first
     word: VerdictWord | None
 
 
@@ -199,7 +199,7 @@ def _points(days: Sequence[_Day], borders: Sequence[int]) -> Iterator[Point]:
             mean=mean.mean,
             ci_low=mean.ci_low,
             ci_high=mean.ci_high,
-            # As many levels have begun as have a border at or before this place.
+            # The number of borders at or before this place is that of the levels begun.
             level=sum(border <= place for border in borders[:-1]),
             revision=comparable_campaigns.revision(day.campaign),
         )

@@ -41,18 +41,19 @@ LATENCIES = (
 USUAL = (THROUGHPUT, *LATENCIES)
 # What a tier must keep besides: above it, too much of its work is in no other figure.
 FAILED = model.Objective("failed_pct", "all", 1.0)
-# Of TPC-C's transactions the one whose rate is counted: all together would mostly be others.
+# Latencies of the one type in TPC-C whose rate is counted: those of all together would mostly be
+# others.
 NEW_ORDER = (
     Criterion("latency_avg_s", "average New-Order latency", "new_order"),
     Criterion("latency_p99_s", "p99 New-Order latency", "new_order"),
 )
-# By what counts as throughput (`results.RATES`).
+# Criteria by what counts as throughput (`results.RATES`).
 COMPARED: Mapping[str, tuple[Criterion, tuple[Criterion, ...]]] = {
     NOPM.metric: (NOPM, NEW_ORDER),
     "payload_bytes_per_s": (Criterion("payload_bytes_per_s", "throughput"), LATENCIES),
     THROUGHPUT.metric: (THROUGHPUT, LATENCIES),
 }
-# Where a node was lost and rebuilt.
+# Criteria where a node was lost and rebuilt.
 REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
     Criterion("latency_p99_s", "p99 latency meanwhile", "rebuild"),
@@ -72,8 +73,8 @@ def each_once(
     if not closed_loop:
         return (throughput, *latencies)
     average = LATENCIES[0]
-    # In a closed loop without think time it is sessions ÷ throughput (Little's law). To compare
-    # both would count one figure twice.
+    # Average latency is sessions ÷ throughput in a closed loop without think time (Little's law).
+    # To compare both would count one figure twice.
     return (throughput, *(latency for latency in latencies if latency != average))
 
 
@@ -111,17 +112,17 @@ class Candidate:
 
     profile: model.Profile
     values: Mapping[Criterion, tuple[float, ...]]
-    cause: str  # of its bottleneck
+    cause: str  # cause of its bottleneck
     # Values for the objectives of an SLO; an objective that a run lacks is not there.
     measured: Mapping[model.Objective, tuple[float, ...]] | None = None
     # Their numbers, in the order of the values; 1, 2, 3 and so on if not given.
     repetitions: tuple[int, ...] = ()
     # Its cost includes the machines, as tiers are compared on unlike ones.
     with_vms: bool = False
-    # Of each criterion: repetition → the share of its figure whose runs were planned to begin the
-    # block of all tiers. None is absent; of a mean of workloads it may be a part.
+    # Each criterion has: repetition → the share of its figure whose runs were planned to begin the
+    # block of all tiers. None is absent; a mean of workloads may have a part.
     first: Mapping[Criterion, Mapping[int, float]] = field(default_factory=dict)
-    # In which direction its sessions waited for the disk; both, where that is not known.
+    # Directions in which its sessions waited for the disk; both, where that is not known.
     awaited: tuple[tier.Way, ...] = tier.WAYS
 
     @classmethod
@@ -197,8 +198,8 @@ class CommonValues:
 
     candidate: list[float]
     other: list[float]
-    # Of each repetition 1 if the candidate's run began it, −1 if the other's did, else 0; of a mean
-    # of workloads that of its parts.
+    # Each repetition has 1 if the candidate's run began it, −1 if the other's did, else 0. A mean
+    # of workloads has that of its parts.
     first: list[float]
 
 

@@ -25,7 +25,7 @@ def decide_cluster(
     """The cheapest tier that is proven enough for all; None with one workload, or one tier.
     `weights`: of workloads that are to be enough together (`weights.weighed`)."""
     tiers = _in_order(contests)
-    # Of one workload its own decision is the answer.
+    # The decision of a single workload is the answer.
     if len(contests) < 2 or len(tiers) < 2:
         return None
     weights = weights or {}
@@ -37,7 +37,7 @@ def decide_cluster(
     sentences = [why, *judged.notes]
     sentences += [str(answer) for answer in without]
     if tier is not None:
-        # Of each workload, as a mean of several has neither scale nor ceiling.
+        # Limits are those of each workload, as a mean of several has neither scale nor ceiling.
         sentences += cluster_words.limits(contests)
     confidence = cluster_words.confidence(contests, SHOWN)
     decision = ClusterDecision(
@@ -47,7 +47,7 @@ def decide_cluster(
         standings=tier_standings,
         without=tuple(without),
         basis=cluster_words.basis(contests),
-        # In floating point 1 − 2 × 0.05 is not quite 0.9.
+        # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
         confidence_pct=round(100 * confidence, 4),
     )
     if tier is None:
@@ -91,7 +91,7 @@ def _without_each(
         other = _cheapest(judged, tiers, standings(judged, tiers))
         if other is None:
             continue
-        # Only a tier that costs less is worth giving up a workload for.
+        # A workload is worth giving up only for a tier that costs less.
         is_cheaper = tier is None or tiers.index(other) < tiers.index(tier)
         if is_cheaper:
             answer = WithoutWorkload(

@@ -29,7 +29,7 @@ def why(
 ) -> str:
     """Why that tier, or none, and not a cheaper one. `count`: of workloads."""
     workloads = f"all {counted(count, 'workload')} together"
-    # With weights all of them may be one contest, which has a name of its own.
+    # Workloads with weights may all be one contest, which has a name of its own.
     if len(contests) == 1:
         workloads = contests[0].workload
     if len(contests) > MOST_WORKLOADS:

@@ -50,17 +50,18 @@ class Contest:
     # Think time holds the rate at its ceiling on every tier: it is not compared.
     at_ceiling: bool = False
     slo: tuple[Objective, ...] = ()  # if any, it decides instead of the margin
-    share: float = 1.0  # of the usual levels, those of this look (`looks`)
+    share: float = 1.0  # share of the usual levels that this look has (`looks`)
     obstacle: str = ""  # why nothing may be compared at all
     # Has the tiers that are no candidates, as they do not serve the rate.
     overload: Overload = NO_RATE
-    # Of the runs of each tier, and "" → of the campaign.
+    # Doubts about the runs of each tier, and "" → those about the campaign.
     doubts: Mapping[str, Sequence[Doubt]] = field(default_factory=dict)
-    scale: str = ""  # of the workload, where it is less than the published study's
+    # Scale of the workload, where it is less than the published study's.
+    scale: str = ""
     # Tiers whose disks have no tail of latencies: then p99 is no criterion.
     constant_latency: tuple[str, ...] = ()
     unlike_prices: str = ""  # why prices that are compared may not be
-    window_s: float = 0.0  # of its runs, 0 if unlike or as long as their work
+    window_s: float = 0.0  # window of its runs, 0 if unlike or as long as their work
     p99_margin_pct: float | None = None  # None if it is that of the others
     effort: RepetitionEffort = field(default_factory=RepetitionEffort)
     # Tiers that are compared with nothing: without figures, or overloaded.
@@ -364,7 +365,7 @@ def _worst_of_comparisons(comparisons: Sequence[Comparison], contest: Contest) -
     alone = 1.0
     if contest.overload.always:
         alone = 0.0
-    # As of an SLO: all comparisons must hold, so the worst is that of the claim.
+    # All comparisons must hold, as with an SLO, so the worst is that of the claim.
     return max((comparison.p_value for comparison in comparisons), default=alone)
 
 
@@ -372,7 +373,7 @@ def _worse(comparisons: Sequence[Comparison], contest: Contest) -> bool:
     """Whether a tier with these comparisons is proven to be worse than another by more than the
     margin in any of them."""
     count = len(contest.candidates)
-    # Of k tiers at most k²/4 pairs can be exactly at the margin at once. Every tier stands in k − 1
+    # At most k²/4 pairs of k tiers can be exactly at the margin at once. Every tier stands in k − 1
     # pairs. Chance may choose among the larger number.
     pairs = max(count - 1, count**2 // 4)
     p_values = [comparison.p_within for comparison in comparisons]
@@ -386,15 +387,15 @@ def _compared(
     ratio = ratio_of_two(candidate, other, criterion, contest.candidates, contest.share)
     if ratio.p_value is None:
         return Comparison(candidate, other, criterion, ratio, 1.0, 1.0)
-    # Of the hypothesis that the ratio is beyond the bound: the tier is worse by more than the
-    # margin if a latency is, and if a rate is not.
+    # This is the p-value of the hypothesis that the ratio is beyond the bound. A latency beyond it
+    # makes the tier worse by more than the margin. A rate does so if it is not beyond.
     worse = ratio.chance_beyond(contest.bound_of(criterion))
     if not criterion.is_latency:
         worse = 1 - worse
     # A campaign that is judged several times has less chance for each look: p-values are raised.
     enough, within = looks.at_look((worse, 1 - worse), contest.share)
-    # To be worse than a tier that looks better than it is proves nothing. Nor does being worse
-    # because this machine was the limit, which is not the disk's doing.
+    # A tier that is worse than one that looks better than it is proves nothing. Nor does one that
+    # is worse because this machine was the limit: that is not the disk's doing.
     if contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         within = 1.0
     return Comparison(candidate, other, criterion, ratio, enough, within)

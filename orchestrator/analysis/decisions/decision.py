@@ -49,7 +49,7 @@ def decide_all(
     and of its runs."""
     asked = _what_is_asked(campaign)
     if asked.has_factor and len(campaign.plan.tiers) < 2:
-        # With one tier, what the factor does is all that was asked.
+        # What the factor does is all that was asked if there is one tier.
         return (), None
     by_cell = {(cell.profile, cell.workload): cell for cell in of_cells}
     contests = [
@@ -113,7 +113,7 @@ def decide(contest: Contest) -> Decision:
         slo=tuple(format_objective(clause) for clause in contest.slo),
         with_vms=any(candidate.with_vms for candidate in contest.candidates),
         is_open=is_open(contest),
-        # In floating point 1 − 2 × 0.05 is not quite 0.9.
+        # The product is rounded: 1 − 2 × 0.05 is not quite 0.9 in floating point.
         confidence_pct=round(100 * confidence, 4),
         basis=basis,
     )
@@ -184,7 +184,7 @@ def _named(candidate: Candidate, contest: Contest) -> Decision:
     for tier in still_open[:1]:
         settled_by = reasons.settled_by(tier, contest)
     names = [tier.name for tier in still_open]
-    # Without a price for its disks the cost would be that of the machines alone.
+    # The cost would be that of the machines alone if its disks have no price.
     monthly_cost: float | None = None
     if candidate.price:
         monthly_cost = candidate.monthly_cost

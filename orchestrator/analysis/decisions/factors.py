@@ -45,7 +45,7 @@ def concluded(
 def _concluded(
     values: Values, causes: Causes, decisions: Sequence[Decision]
 ) -> VariedWorkload:
-    # Only a load can be too much for a latency. Values of other factors are decided one by one.
+    # A load alone can be too much for a latency. Values of other factors are decided one by one.
     if isinstance(values, Loads):
         latencies = values.latencies
     else:
@@ -104,7 +104,7 @@ def _steps(values: Values, tier: str) -> tuple[Delta, ...]:
     first, *others = values.runs(tier)
     pairs: list[figure_pairs.Pair] = []
     for load, runs in zip(values.workloads[1:], others, strict=True):
-        # Without a finished run on a side there is nothing to compare.
+        # There is nothing to compare if a side has no finished run.
         if first and runs:
             obstacle = _obstacle([*first, *runs], values.factor)
             pairs += figure_pairs.of_runs(

@@ -130,7 +130,7 @@ def _size(values: Values, runs: Sequence[RunData]) -> str:
         return ""
     size_bytes = fmean(sizes_bytes)
     node = runs[0].record.profile.cluster.node
-    # Of an existing cluster nobody has declared its nodes' memory.
+    # Nobody has declared the memory of an existing cluster's nodes.
     if not node:
         return f" ({format_bytes(size_bytes)} a node)"
     times = format_number(size_bytes / node.memory_bytes)

@@ -20,7 +20,7 @@ from orchestrator.analysis.decisions.values import Values
 from orchestrator.analysis.results import Key
 from orchestrator.analysis.statistics import stats
 
-LEVEL = 0.05  # of the test for lack of fit; and each end of a law's interval
+LEVEL = 0.05  # level of the test for lack of fit; and each end of a law's interval
 # Less than this sum of squares is that of a single value, of which no line has a slope.
 _NO_SPREAD = 1e-12
 
@@ -146,7 +146,8 @@ def _is_off(
     off: np.ndarray, lack: _Squares, chance: _Squares, margin_pct: float
 ) -> bool:
     """Whether means are off a curve by more than the margin and by more than chance."""
-    # With little noise the test finds bends that no buyer would care about: hence the margin.
+    # The test finds bends that no buyer would care about if there is little noise: hence the
+    # margin.
     beyond_margin = float(np.abs(off).max()) > math.log1p(margin_pct / 100)
     return beyond_margin and _does_not_fit(lack, chance)
 
@@ -184,7 +185,7 @@ def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
 _BEND_BELOW = 1 / 16
 _BEND_ABOVE = 16.0
 _BENDS = 65
-# By how much its power may change from far below the bend to far above: that of x / (x + h).
+# Its power may change by so much from far below the bend to far above: that of x / (x + h).
 _MOST_TURN = 1.0
 
 
@@ -249,8 +250,8 @@ class _Knee(NamedTuple):
 
     # What both lines leave, in logarithms: to 3 digits, which is within 3 %.
     misfit: float
-    likeness: float  # of the step between them to its line, turned round
-    flatness: float  # of that step
+    likeness: float  # likeness of the step between them to its line, turned round
+    flatness: float  # flatness of that step
 
 
 def _knee(x: np.ndarray, means: np.ndarray) -> int:

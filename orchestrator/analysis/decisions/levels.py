@@ -11,6 +11,6 @@ ONE_SIDED = 1 - stats.CONFIDENCE
 SHOWN = 1 - 2 * ONE_SIDED
 # A claim whose p-value is above 1 − this is not made, so that it costs the others no level.
 DISCARDED = 0.1
-# From so many on, the order within a repetition is a factor: with fewer, the degree of freedom that
+# The order within a repetition is a factor from so many on. With fewer, the degree of freedom that
 # it takes costs more than a slow first run of each.
 ORDER_REPETITIONS = 5

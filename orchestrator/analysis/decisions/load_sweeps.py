@@ -23,9 +23,9 @@ from orchestrator.analysis.decisions.objective_tests import ObjectiveTest
 from orchestrator.analysis.decisions.values import Values
 from orchestrator.design.slo import format_objective
 
-# Of the highest throughput: what is above is as much. A rule on rates alone: one on the bend of the
-# curve (Kneedle: Satopää and others 2011) needs many points. Its answer also depends on how far one
-# measures.
+# Share of the highest throughput: what is above is as much. It is a rule on rates alone. One on the
+# bend of the curve (Kneedle: Satopää and others 2011) needs many points. Its answer also depends on
+# how far one measures.
 PLATEAU = 0.95
 
 
@@ -109,10 +109,10 @@ def knee(rates: Mapping[int, float]) -> int | None:
     if not rates:
         return None
     plateau = PLATEAU * max(rates.values())
-    # In rising order of load: the first with as much is the least.
+    # Loads rise in this order: the first with as much is the least.
     as_much = [place for place, rate in rates.items() if rate >= plateau]
     first = as_much[0]
-    # Without a higher load nobody knows whether throughput would have risen on.
+    # Nobody knows whether throughput would have risen on if there is no higher load.
     if first == max(rates):
         return None
     return first

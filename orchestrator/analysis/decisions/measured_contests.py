@@ -109,7 +109,7 @@ class _MeasuredContest(ABC):
 
     def begun(self, profile: Profile, load: Workload) -> dict[int, float]:
         """The repetitions in which its run was planned to come before those of all other tiers."""
-        # By the plan, never by what was measured: a factor that figures choose would prove
+        # The plan decides, never what was measured: a factor that figures choose would prove
         # anything.
         first: dict[int, str] = {}
         for run in self.campaign.plan.runs:

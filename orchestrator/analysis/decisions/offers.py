@@ -227,7 +227,7 @@ def preferred(enough: Sequence[Candidate], contest: Contest) -> Candidate:
 
 def _same_list(candidate: Candidate, other: Candidate) -> bool:
     """Whether both have prices of one currency, and machines of one kind."""
-    # Beside unlike machines the price of the disks alone does not tell which costs less.
+    # The price of the disks alone does not tell which costs less if machines are unlike.
     if candidate.profile.cluster.vm != other.profile.cluster.vm:
         return False
     return candidate.currency is not None and candidate.currency == other.currency

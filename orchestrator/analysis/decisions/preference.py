@@ -9,11 +9,11 @@ from orchestrator.analysis.decisions.candidates import Candidate
 
 def in_order(candidates: Sequence[Candidate], *, by_price: bool) -> list[Candidate]:
     """The tiers from the most preferred on. Sorting keeps the order of equals."""
-    # Without prices a disk that promises less is taken for the cheaper one.
+    # A disk that promises less is taken for the cheaper one if there are no prices.
     from_least = sorted(candidates, key=declared_limits)
     if not by_price:
         return from_least
-    # Of equal price the one that promises more is the better buy.
+    # The one that promises more is the better buy if prices are equal.
     from_most = from_least[::-1]
     return sorted(from_most, key=cost_or_zero)
 

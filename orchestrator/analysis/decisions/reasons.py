@@ -35,7 +35,7 @@ def why_none(contest: Contest) -> str:
     """Why no tier is named: what is open of the first that would be preferred, or else how each is
     proven not to be enough."""
     unproven = contest.standing("open")
-    # Before those that are refused: an open tier would be bought if it were enough.
+    # Open tiers come before those that are refused: one would be bought if it were enough.
     if unproven:
         return _why_open(unproven[0], contest)
     return _none_enough(contest)

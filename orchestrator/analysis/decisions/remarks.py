@@ -17,7 +17,7 @@ from orchestrator.model import Objective
 from orchestrator.units import format_quantity, format_seconds, listed
 
 MOST_LOST_PCT = 100.0  # a longer latency than that is told in the table only
-# Of an SLO's percentile it is said whether so many of the single windows keep it.
+# A remark says whether so many of the single windows keep an SLO's percentile.
 _WINDOWS_KEPT = 0.9
 # Causes at which a faster disk would not raise throughput.
 _NOT_THE_DISK = frozenset(
@@ -119,7 +119,7 @@ def _at_ceiling(contest: Contest) -> str:
 
 
 def _same_rate(contest: Contest) -> str:
-    # Where only one tier serves the rate nothing is ranked.
+    # Nothing is ranked if only one tier serves the rate.
     if not contest.overload.asked or len(contest.candidates) < 2:
         return ""
     return "All tiers are asked for the same rate, so latency ranks"

@@ -28,7 +28,7 @@ def decide(loads: Loads, contest: contests.Contest) -> Decision:
     much is needed. Without such a clause a tier is enough only if it is proven at every load of the
     sweep; else the answer depends on the load, and is told load by load."""
     slo = tuple(format_objective(clause) for clause in loads.slo)
-    # Before any tier is tested: what may not be compared proves nothing of any.
+    # An obstacle comes before any test: what may not be compared proves nothing of any tier.
     if contest.obstacle or not contest.candidates:
         obstacle = contest.obstacle or reasons.NO_FIGURES
         return Decision(loads.name, None, obstacle, slo=slo)
@@ -70,7 +70,7 @@ def _enough(
         return False
     last = len(loads.loads) - 1
     place = _highest_load(loads, tier)
-    # Without a clause on the rate nobody says how much load is needed: then all of it.
+    # Nobody says how much load is needed if no clause is on the rate: then it is all of it.
     if place is None or not loads.rates:
         return place == last
     tests = objective_tests(loads, tier, place, loads.rates)

@@ -38,7 +38,7 @@ class Values:
     """The workloads that stand for the values, in their order."""
 
     campaign: results.Results
-    name: str  # of the workload that is varied
+    name: str  # name of the workload that is varied
     loads: Sequence[VariedLoad]
 
     @classmethod

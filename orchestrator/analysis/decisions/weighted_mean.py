@@ -165,7 +165,7 @@ def _compared_as(usual: Criterion, contest: Contest) -> Criterion | None:
 
 def _behind_throughput(usual: Criterion, contest: Contest) -> Criterion | None:
     """The average latency of a closed loop, for which throughput stands in its own contest."""
-    # In a closed loop it is sessions ÷ throughput (Little's law), so that it was not compared.
+    # It is sessions ÷ throughput in a closed loop (Little's law), so that it was not compared.
     if usual != AVERAGE or _compared_as(THROUGHPUT, contest) is None:
         return None
     for latency in (NEW_ORDER[0], AVERAGE):
@@ -176,8 +176,8 @@ def _behind_throughput(usual: Criterion, contest: Contest) -> Criterion | None:
 
 def _first_alike(usual: Criterion, criteria: Sequence[Criterion]) -> Criterion | None:
     for criterion in criteria:
-        # By its kind, as workloads count other figures: NOPM or transactions, New-Order or all
-        # types.
+        # Its kind is compared, as workloads count other figures: NOPM or transactions, New-Order or
+        # all types.
         is_alike = criterion.is_latency == usual.is_latency
         if is_alike and criterion.is_tail == usual.is_tail:
             return criterion

@@ -73,7 +73,7 @@ def _is_must(contest: Contest) -> bool:
     # What was promised is kept or not; a gain in another workload does not make up for it.
     if contest.slo or contest.overload.asked:
         return True
-    # Of a figure that only some tiers have a mean would hide what keeps the answer open.
+    # A mean of a figure that only some tiers have would hide what keeps the answer open.
     for criterion in contest.left_out:
         if any(criterion in tier.values for tier in contest.candidates):
             return True

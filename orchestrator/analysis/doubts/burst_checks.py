@@ -44,7 +44,7 @@ def above_its_limit(run: RunData, _: Totals) -> Doubts:
     if limit_iops is None or not run.telemetry.empty:
         return
     for figure in run.record.measurements:
-        # Of all nodes together it is their sum, and the limit is of each disk.
+        # The figure of all nodes is their sum, and the limit is of each disk.
         is_of_a_node = figure.metric == "disk_iops" and figure.scope != "all"
         most_iops = (1 + disk_seconds.BASE_TOLERANCE) * limit_iops
         if is_of_a_node and figure.value > most_iops:

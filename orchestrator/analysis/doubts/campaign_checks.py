@@ -239,7 +239,7 @@ def _not_compared(unknown: Sequence[str]) -> Doubt:
     )
 
 
-# Of each kind of disk that is not the tier's own: the doubt, by its profiles and their tails.
+# Doubt for each kind of disk that is not the tier's own, by its profiles and their tails.
 _NOT_THE_REAL_DISK: Mapping[DiskKind, Callable[[str, str], Doubt]] = {
     "emulated": _emulated_tier,
     "none": _none_tier,

@@ -12,9 +12,9 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds, parse_seconds
 
-# Of them in a window: with one, it is chance whether its writes are in it.
+# Checkpoints in a window: with one, it is chance whether its writes are in it.
 AT_LEAST = 2
-WRITING_SHARE = 0.1  # of a run's I/Os: then it matters
+WRITING_SHARE = 0.1  # share of a run's I/Os from which it matters
 
 
 def few_checkpoints(run: RunData, values: Totals) -> Doubts:

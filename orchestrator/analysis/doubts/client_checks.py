@@ -13,11 +13,11 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_seconds
 
-# Of a client's clock against ours, beyond what the readings leave open. Transactions of several
-# clients are put together by their times.
+# Change of a client's clock against ours, beyond what the readings leave open. Transactions of
+# several clients are put together by their times.
 CLOCK_MOVED_S = 0.010
 CLOCK_UNKNOWN_S = 0.050
-LOST_PCT = 10.0  # of the window that was asked for
+LOST_PCT = 10.0  # share of the window that was asked for
 
 
 def client_busy(run: RunData, values: Totals) -> Doubts:

@@ -15,7 +15,7 @@ from orchestrator.facts import OTHERS, DatabaseFacts
 from orchestrator.model import Doubt, Workload
 from orchestrator.units import counted, format_bytes, format_number, listed
 
-OTHERS_WORK_PCT = 5.0  # by so much two tiers may differ and be the same
+OTHERS_WORK_PCT = 5.0  # two tiers may differ by so much and be the same
 # The generator whose loaders say how many tablets a table gets. Stock sysbench and BenchBase leave
 # that to the servers.
 _ASKS_FOR_TABLETS = "sysbench"
@@ -25,7 +25,7 @@ def cached(run: RunData, _: Totals) -> Doubts:
     facts = results.database(run.record)
     if facts.data_bytes is None or facts.cache_bytes is None:
         return
-    # Without data there is nothing that could fit.
+    # There is nothing that could fit if there is no data.
     if 0 < facts.data_bytes <= facts.cache_bytes:
         yield _data_fits_in_the_cache(facts.data_bytes, facts.cache_bytes)
 

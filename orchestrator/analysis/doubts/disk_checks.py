@@ -20,8 +20,8 @@ from orchestrator.model import Doubt, Node, Record
 from orchestrator.units import format_change
 
 APART_PCT = 2.0  # counts of the kernel and of the disk
-# Of an emulated disk's requests, and how late answers are on average. The kernel's sleeps end 50 to
-# 150 µs late, for which the disk's server makes up (docs/research/DISKS.md).
+# Share of an emulated disk's requests, and how late answers are on average. The kernel's sleeps end
+# 50 to 150 µs late, for which the disk's server makes up (docs/research/DISKS.md).
 OVER_PCT = 5.0
 LATE_S = 150e-6
 # How much longer the overhead in a window may make requests, beyond what is taken off: what a gate
@@ -84,7 +84,7 @@ def _overheads(record: Record, disk: str) -> Doubts:
         return
     for way, cost in emulation_overhead.overheads(record, disk).items():
         off_pct = cost.off_pct or 0.0
-        # Of a few requests the mean is that of the kernel's rounding to milliseconds.
+        # The mean of a few requests is that of the kernel's rounding to milliseconds.
         if cost.ios >= OVERHEAD_IOS and abs(off_pct) > OVERHEAD_PCT:
             yield _overhead_differs(disk, way, cost)
 

@@ -113,7 +113,7 @@ def gate_drift(campaign: Results) -> Doubts:
 def _readings(gates: Sequence[Gate]) -> Iterator[list[_GateReading]]:
     """For each disk and quantity, its readings in the order of time."""
     by_limit: dict[tuple[str, str], list[_GateReading]] = {}
-    # From the first that passed: before it nothing was measured.
+    # Readings begin with the first that passed: nothing was measured before it.
     for gate in dropwhile(_has_failed, gates):
         for check in gate.checks:
             # What a disk does on burst credit is its credit, not the disk.
@@ -135,14 +135,14 @@ def _have_drifted(low: _GateReading, high: _GateReading) -> bool:
         return False
     if high.measured <= (1 + most_pct / 100) * low.measured:
         return False
-    # Of a short latency 15 % is less than what the processor's waking changes.
+    # What the processor's waking changes is more than 15 % of a short latency.
     is_latency = first.check.unit == "s"
     return not is_latency or high.measured - low.measured > _JITTER_S
 
 
 def _drift(tier: str, first: _GateReading, then: _GateReading) -> Doubt:
     change_pct = 100 * (then.measured / first.measured - 1)
-    # Only where a tier has several disks does a check name its own.
+    # A check names its own disk only where a tier has several.
     disk = first.check.disk or tier
     figures = f"{first.words}, {then.words}"
     return _gate_drift(disk, first.check.limit, figures, change_pct)

@@ -46,7 +46,7 @@ CAMPAIGN_CHECKS: tuple[CampaignCheck, ...] = (
     gate_checks.gate_drift,
     gate_checks.gates_afterwards,
 )
-# Of the disks of a finished run.
+# Checks of the disks of a finished run.
 DISK_CHECKS: tuple[RunCheck, ...] = (
     disk_checks.not_verified,
     burst_checks.above_its_limit,
@@ -60,7 +60,7 @@ DISK_CHECKS: tuple[RunCheck, ...] = (
     written_checks.not_counted,
     written_checks.copies,
 )
-# Of everything in a finished run, its disks included.
+# Checks of everything in a finished run, its disks included.
 RUN_CHECKS: tuple[RunCheck, ...] = (
     gate_checks.truth_gate,
     window_checks.windows,

@@ -13,7 +13,7 @@ from orchestrator.units import format_seconds, listed
 
 # The kernel's own work for network and loop devices is among it, and belongs to nobody.
 OTHERS_PCT = 25.0
-# Between two samples, where each second has one: a sample that comes late is no gap.
+# Time between two samples, where each second has one: a sample that comes late is no gap.
 LOST_S = 2.5
 
 

@@ -47,7 +47,7 @@ def _is_within(delta: Delta, equal: Delta) -> bool:
 
 def _size(delta: Delta) -> float:
     """How large a change is."""
-    # On logarithms, so that a ratio and its inverse are equally large.
+    # The size is a logarithm, so that a ratio and its inverse are equally large.
     ratio = 1 + delta.change_pct / 100
     if ratio > 0:
         return abs(math.log(ratio))

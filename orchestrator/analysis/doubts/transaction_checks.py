@@ -12,9 +12,9 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_change, format_number
 
-FAILURES_PCT = 1.0  # of those tried; from there on no tier is enough either
-RETRIES_PCT = 5.0  # of those done
-LITTLE_PCT = 5.0  # of the threads, besides what a window's ends put off
+FAILURES_PCT = 1.0  # share of those tried; from there on no tier is enough either
+RETRIES_PCT = 5.0  # share of those done
+LITTLE_PCT = 5.0  # share of the threads, besides what a window's ends put off
 
 
 def transactions(run: RunData, _: Totals) -> Doubts:
@@ -46,7 +46,7 @@ def little(run: RunData, _: Totals) -> Doubts:
 
 def _edges_pct(record: Record) -> float:
     """How far the ends of a window put Little's law off."""
-    # At each end every thread is somewhere in a transaction, at most the longest.
+    # Every thread is somewhere in a transaction at each end, at most in the longest.
     longest_s = results.value_of(record, "latency_max_s") or 0.0
     # Errors of independent threads add up by their squares.
     both_ends = math.sqrt(2 / record.workload.threads)

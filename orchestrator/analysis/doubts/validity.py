@@ -13,7 +13,7 @@ from orchestrator.facts import GeneratorFacts
 from orchestrator.model import Doubt, Record
 from orchestrator.units import format_number
 
-# By how much the generator's own total and the transactions kept one by one may differ.
+# The generator's own total and the transactions kept one by one may differ by so much.
 TOTALS_PCT = 0.5
 # Or by so many a thread, of a short run: each has one under way at either end of the window.
 UNDER_WAY = 2.0
@@ -42,7 +42,7 @@ def shown(record: Record) -> Doubts:
 
 
 def _gate(record: Record) -> Doubts:
-    # That no check was made is told by `no truth gate`, and makes no figure wrong.
+    # The doubt `no truth gate` tells that no check was made, and makes no figure wrong.
     if record.gate is None or record.gate.passed:
         return
     failed = [check for check in record.gate.checks if not check.passed]

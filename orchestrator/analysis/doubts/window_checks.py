@@ -10,7 +10,7 @@ from orchestrator.analysis.telemetry.use.all_nodes import Totals
 from orchestrator.model import Doubt
 from orchestrator.units import format_change, format_seconds
 
-# Of a window, and of a rebuild: in less, caches and background writes do not show.
+# Least length of a window, and of a rebuild: in less, caches and background writes do not show.
 SHORT_S = 30.0
 
 

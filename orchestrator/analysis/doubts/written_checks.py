@@ -18,10 +18,10 @@ from orchestrator.facts import group
 from orchestrator.model import Doubt, Node
 from orchestrator.units import format_bytes, listed
 
-APART_PCT = 2.0  # of the payload, of which all is written
+APART_PCT = 2.0  # share of the payload, of which all is written
 ALIKE_FROM = 3  # nodes of which one can be told from the others
-MISSING_SHARE = 0.6  # of what the median node wrote
-# Of less, what is written besides may be as much.
+MISSING_SHARE = 0.6  # share of what the median node wrote
+# What is written besides may be as much as a smaller log.
 LEAST_LOG_BYTES = 16 * 2**20
 # Each byte of a log is written, a durable one's before its commit is answered, others' when the
 # kernel writes them back. Load may differ between warm-up and window.

@@ -29,7 +29,7 @@ class Counted:
         self._pieces.append(np.unique(values, return_counts=True))
         in_order, _ = self._pieces[0]
         loose = sum(len(distinct) for distinct, _ in self._pieces[1:])
-        # To put them in order costs as much as there are: so not before they are as many.
+        # Putting them in order costs as much as there are, so it waits until they are as many.
         if loose > max(_LOOSE, len(in_order)):
             self._ordered()
 

@@ -209,7 +209,7 @@ def depth_laws(measured: pd.DataFrame) -> tuple[DepthLaw, ...]:
 
 
 def _law(rows: pd.DataFrame, beyond: pd.DataFrame) -> DepthLaw:
-    # Before saturation latency hardly grows: those points would flatten the line.
+    # Latency hardly grows before saturation: those points would flatten the line.
     fit = statistics.linear_regression(beyond["in_flight"], beyond["typical_s"])
     line = fit.intercept + fit.slope * beyond["in_flight"]
     off = (beyond["typical_s"] / line - 1).abs()

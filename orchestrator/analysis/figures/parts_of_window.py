@@ -29,7 +29,7 @@ def figures(parts: Sequence[Window], scopes: Sequence[str]) -> Iterator[Measurem
 
 def _figures_of(part: Window, scope: str) -> Iterator[Measurement]:
     """A mere moment has none."""
-    # Within less than a second a rate is that of a few transactions.
+    # A rate within less than a second is that of a few transactions.
     if part.duration_s < 1:
         return
     for measurement in part.measurements(None):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from orchestrator import metrics, parts
 from orchestrator.analysis.figures import parts_of_window
 
-FILE = "rebuild.json"  # with the times, among the raw files
+FILE = "rebuild.json"  # file with the times, among the raw files
 _SCOPES = ("before_loss", "rebuild", "after_rebuild")
 
 

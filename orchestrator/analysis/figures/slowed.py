@@ -14,7 +14,7 @@ from orchestrator.analysis.figures import parts_of_window
 from orchestrator.analysis.figures.transactions import FAILED, Window, ended
 from orchestrator.model import Measurement
 
-FILE = "slow.json"  # with the times, among the raw files
+FILE = "slow.json"  # file with the times, among the raw files
 BEFORE = "before_slow"
 MEANWHILE = "slow_disk"
 AFTER = "after_slow"

@@ -68,7 +68,7 @@ class Window:
         self._end_s = end_s
         self._pooled = pooled
         self._at_a_rate = at_a_rate
-        self._counts = Counter[Hashable]()  # by type and outcome
+        self._counts = Counter[Hashable]()  # counts by type and outcome
         self._retries = Counter[Hashable]()
         self._unstarted = Counter[str]()
         self._latency_s: dict[str, Counted] = {}
@@ -94,7 +94,7 @@ class Window:
 
     def add_latencies(self, table: pd.DataFrame) -> None:
         """What percentiles are of, and nothing that is counted besides."""
-        # In an open loop a stall at the end of the window would otherwise be in no figure.
+        # A stall at the end of the window would otherwise be in no figure of an open loop.
         if self._at_a_rate:
             timed = due(table, self._start_s, self._end_s)
         else:
@@ -176,7 +176,7 @@ class Window:
         begun = in_order.total - unstarted
         for metric, percent in PERCENTILES.items():
             enough = in_order.total >= stats.percentile_min_count(percent)
-            # Of what was due and never began only a lower bound of its latency is known. It is the
+            # Only a lower bound is known of the latency of what was due and never began. It is the
             # slowest, so a percentile that would be one of these is left out.
             if enough and stats.rank(in_order.total, percent) <= begun:
                 yield measured(metric, in_order.percentile(percent), scope)
@@ -227,7 +227,7 @@ def intervals(
     return seconds.intervals()
 
 
-# Of a transaction: `ranked`, whether percentiles are of it.
+# Columns of a transaction: `ranked` tells whether percentiles are of it.
 _ENDED = np.dtype(
     [("ended_s", float), ("latency_s", float), ("failed", bool), ("ranked", bool)]
 )
@@ -264,7 +264,7 @@ class Seconds:
             new["latency_s"] -= table["queue_s"].to_numpy()
         new["failed"] = table["outcome"].to_numpy() == FAILED
         new["ranked"] = True
-        # As in percentiles of the window: Delivery alone would decide them.
+        # The window's percentiles do the same: Delivery alone would decide them.
         if NEW_ORDER in table["type"].cat.categories:
             new["ranked"] = (table["type"] != DELIVERY).to_numpy()
         self._open = np.concatenate([self._open, new])

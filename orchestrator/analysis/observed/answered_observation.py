@@ -102,7 +102,7 @@ class AnsweredObservation:
         so."""
         apart_s = 0.0
         for disk in self.disks:
-            # With enough pieces seconds are drawn, so that sums are not all that is known.
+            # Seconds are drawn if there are enough pieces, so that sums are not all that is known.
             if not disk.has_enough_pieces:
                 apart_s = max(apart_s, disk.resolution_s)
         return apart_s

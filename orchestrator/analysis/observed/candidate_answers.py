@@ -103,7 +103,7 @@ class Observed:
             tolerance,
             source=tuple(cap for cap, share in shares.items() if share),
             inferred=source is None,
-            # At most: nobody knows whether two caps were reached in the same seconds.
+            # This is the most: nobody knows whether two caps were reached in the same seconds.
             held_back=min(1.0, sum(shares.values())),
             reported=tuple(reported),
             reported_share=min(1.0, sum(reported.values())),
@@ -192,8 +192,8 @@ class Observed:
     ) -> tuple[Word, str]:
         """The word for a purchase, with why it holds or is doubted."""
         coverage = min(demand.coverage for demand in self.demands)
-        # From what is known of the disk, to what was read, to what follows. The first that bars a
-        # word is the reason for it.
+        # Checks go from what is known of the disk, to what was read, to what follows. The first
+        # that bars a word is the reason for it.
         if purchase.lacks:
             return "cannot be told", purchase.lacks
         if coverage < LEAST_COVERAGE and self.refused:

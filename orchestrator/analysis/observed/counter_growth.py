@@ -47,7 +47,7 @@ def _disk_between_settings(
 ) -> pd.Series[int]:
     """A number for each reading: of its disk, and of the time between two settings of the clock."""
     names = [table["node"], table["device"]]
-    # Across a setting nothing is known of how long a step was. On both sides counters grow as ever.
+    # Nothing is known of how long a step was across a setting. Counters grow as ever on both sides.
     part = set_back.groupby(names).cumsum()
     return table.groupby([*names, part]).ngroup()
 

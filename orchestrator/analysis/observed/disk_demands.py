@@ -29,8 +29,8 @@ from orchestrator.tier import Burst, Limits
 # More than a known disk does: times its limits, which hold for its mean second.
 _BEYOND = 2.0
 _NO_BURST = Burst(None, None, 0.0)
-# Of a disk's counters: one device takes the name of another now and then. More of them are its
-# load, and it is not the disk that it is said to be.
+# Jumps of a disk's counters: one device takes the name of another now and then. More of them are
+# its load, and it is not the disk that it is said to be.
 MOST_JUMPS = 3
 _PIECE = 10  # intervals, at least
 

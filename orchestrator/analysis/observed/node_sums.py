@@ -11,7 +11,7 @@ import numpy as np
 from orchestrator.analysis.observed.demand import READS, WRITES, Array, Demand
 from orchestrator.units import gathered
 
-# Of an interval, by each of the disks, for their sum to be known in it.
+# A sum is known in an interval if each disk was read for this share of it.
 _READ_WHOLE = 0.99
 JOINED = "+"  # the names of a node's disks
 
@@ -67,7 +67,7 @@ def _with_reads_apart_where_all_have(disk: Demand, disks: Sequence[Demand]) -> D
     if not any(np.isnan(other.amounts[READS]).any() for other in disks):
         return disk
     amounts = disk.amounts.copy()
-    # As sources have it that do not tell them apart: `writes` has them all.
+    # Sources that do not tell them apart have it so: `writes` has them all.
     amounts[WRITES] = disk.ios
     amounts[READS] = np.nan
     return replace(disk, amounts=amounts)

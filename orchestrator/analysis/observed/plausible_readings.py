@@ -20,12 +20,12 @@ _MOST_IOPS = 1e7
 _MOST_BYTES_PER_S = 1e11
 # Linux splits an I/O at 4 MiB or less unless it is told otherwise (BLK_DEF_MAX_SECTORS_CAP).
 _LARGE_IO_BYTES = 4 * 2**20
-# With room for a kernel that was told otherwise: only what is far beyond is impossible.
+# There is room for a kernel that was told otherwise: only what is far beyond is impossible.
 _MOST_IO_BYTES = 8 * _LARGE_IO_BYTES
 # An I/O is of one sector or more; file systems write blocks of 4 KiB.
 _SECTOR_BYTES = 512
 _BLOCK_BYTES = 4096
-# Of so many I/Os figures that are rounded to 1/100 are exact enough.
+# Figures that are rounded to 1/100 are exact enough for so many I/Os.
 _FEWEST_IOS = 100
 _ROUNDED = 0.9
 # Which counters count the same I/Os; `writes` has reads and discards too where reads are missing.
@@ -51,8 +51,8 @@ def require_belonging(node: str, device: str, intervals: pd.DataFrame) -> None:
     """UsageError if all bytes of a disk are less than its I/Os have at least."""
     if _has_discards(intervals):
         return
-    # Of both directions together: some kernels count a flush of a mapped device as a write without
-    # bytes.
+    # Both directions count together: some kernels count a flush of a mapped device as a write
+    # without bytes.
     bytes_an_io = _bytes_an_io(intervals)
     if bytes_an_io < _ROUNDED * _SECTOR_BYTES:
         raise _bytes_of_other_ios(node, device, bytes_an_io)

@@ -71,7 +71,7 @@ def _follows_the_rate(
     rates = _rates(demand, cap)[near]
     if len(rates) < _FEWEST or not (in_flight > 0).all():
         return False
-    # By Little's law what is in flight is the rate times how long each I/O takes.
+    # Little's law: what is in flight is the rate times how long each I/O takes.
     logs_of_rates = np.log(rates)
     each_takes = np.log(in_flight) - logs_of_rates
     slowest = float(np.quantile(each_takes, _SLOWEST) - np.median(each_takes))

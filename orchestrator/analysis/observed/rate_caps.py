@@ -16,7 +16,8 @@ from orchestrator.tier import Burst, Limits
 
 Counted = Literal["ios", "reads", "writes", "bytes"]
 End = Literal["low", "high"]
-Slack = tuple[float, float]  # of a demand: less at its low end, more at its high one
+# Change of a demand: less at its low end, more at its high one.
+Slack = tuple[float, float]
 SAME: Slack = (0.0, 0.0)
 
 
@@ -93,7 +94,7 @@ def asked(
     else:
         count = _count(demand, cap.counted, end)
         units = _moved_bytes(demand, cap.counted) / (unit or np.inf)
-        # Of n I/Os only the sum of bytes is known, and single ones may be below the unit. So max(n,
+        # Only the sum of bytes of n I/Os is known, and single ones may be below the unit. So max(n,
         # bytes ÷ unit) ≤ units < n + bytes ÷ unit.
         if end == "high":
             amount = count + units

@@ -16,12 +16,12 @@ from orchestrator.errors import UsageError
 
 # Unix times in double precision are exact to a quarter of a microsecond.
 _ROUNDING_S = 1e-6
-# Of the readings of a disk: a clock is set back now and then, and those times are there twice.
+# Share of a disk's readings: a clock is set back now and then, and those times are there twice.
 _MOST_TWICE = 0.1
 _FEW = 3
 _GAP = 1.5  # times the usual step: a reading is missing in between
 _MOST_BACK = 0.25
-# Of the readings of a disk: its counters begin anew now and then.
+# Share of a disk's readings: its counters begin anew now and then.
 _MOST_FALLING = 0.25
 _SAME_TIME = "have the time of the one before and other figures"
 _FALLING = "have less than the one before"
@@ -99,7 +99,7 @@ def without_repeats(
     once, and of one that begins before another has ended nothing is known.
 
     UsageError if there are many of these: then they are two disks."""
-    # By far most readings are so, and the loop below is slow for a week of them.
+    # Most readings by far are so, and the loop below is slow for a week of them.
     if (begin_s[1:] >= end_s[:-1] - _ROUNDING_S).all():
         return np.ones(len(begin_s), dtype=bool)
     is_kept = np.zeros(len(begin_s), dtype=bool)

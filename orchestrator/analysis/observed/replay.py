@@ -209,13 +209,13 @@ def _against(
     asks = wanted >= AT_CAP * cap.base * demand.step_s
     if not asks.any():
         return None
-    # Of a demand that is made smaller only D is told, so without credit no replay is needed.
+    # A demand that is made smaller tells only D, so a replay without credit is not needed.
     is_smaller = end == "low" and slack != SAME
     if is_smaller and not cap.bucket:
         return Replay(asks, asks, np.ones(len(wanted)), cap.name)
     served = _at_end(demand, cap, wanted, end, unit, slack)
     limit = served.limit
-    # In place, because of a week's seconds each array is large.
+    # The array is changed in place, because each array of a week's seconds is large.
     limit *= AT_CAP
     return Replay(
         asks=wanted >= limit,

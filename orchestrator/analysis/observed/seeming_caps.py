@@ -44,10 +44,10 @@ _WIDTHS = (_Width(0.02, 5.0), _Width(0.06, 2.0))
 _WIDTHS_WITH_QUEUES = (_Width(0.02, 5.0), _Width(0.06, 1.5))
 _MOST_INTERVALS = 0.95
 _FEWEST = 20  # seconds of a heap
-# Above a heap: of its seconds, and of all of them.
+# Shares of seconds above a heap: of the heap's seconds, and of all of them.
 _ABOVE_OF_HEAP = 0.005
 _ABOVE_OF_ALL = 1e-4
-_RATES = 400  # that are tried as a limit
+_RATES = 400  # rates that are tried as a limit
 # A steady load's seconds are near their median on either side, and spread by more than those of a
 # disk at its limit.
 _QUANTILES = (0.16, 0.5, 0.84)  # a standard deviation below and above
@@ -62,7 +62,7 @@ def seeming_caps(demands: Sequence[Demand]) -> Iterable[RateCap]:
         heaps += _heaps(demand)
         demand.forget()
     by_name: dict[str, RateCap] = {}
-    # From high to low, so that the lowest of a name stays.
+    # Heaps go from high to low, so that the lowest of a name stays.
     for cap in sorted(heaps, key=attrgetter("base"), reverse=True):
         by_name[cap.name] = cap
     return by_name.values()

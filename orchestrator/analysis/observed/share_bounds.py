@@ -34,9 +34,9 @@ from orchestrator.analysis.observed.rate_caps import SAME, Caps
 # A database asks another disk for another sum: for so much less or more of the demand, as
 # PostgreSQL did (docs/research/OBSERVE.md).
 SLACK = (0.3, 0.1)
-# Of the resolution T: for so long a bucket must last, for its credit to be followed.
+# Credit is followed only if a bucket lasts for so many times the resolution T.
 CREDIT_STEPS = 10
-_EMPTY = 1e-9  # of a full bucket
+_EMPTY = 1e-9  # share of a full bucket
 
 
 # ------------------------------------------------------------------ one disk
@@ -116,7 +116,7 @@ class _CreditLeft(NamedTuple):
 
 def _credit(demand: Demand, caps: Caps, bounds: Bounds) -> _CreditLeft:
     """Credit is followed where even the bucket that is soonest empty lasts for many steps."""
-    # Within a step nobody knows when its I/Os came, and so not when the credit was gone.
+    # Nobody knows when in a step its I/Os came, and so not when the credit was gone.
     steps = _in_steps(demand)
     lasting_s: list[float] = []
     for cap in caps:
@@ -156,7 +156,7 @@ class _Hours(NamedTuple):
     device: pd.Series[str]
 
 
-@lru_cache(maxsize=8)  # of a disk, for all candidates
+@lru_cache(maxsize=8)  # the demands of a disk, for all candidates
 def _hours(demand: Demand) -> _Hours:
     begin_s = demand.begin_s // HOUR_S * HOUR_S
     first = np.flatnonzero(np.diff(begin_s, prepend=-np.inf))
@@ -199,7 +199,7 @@ def behind_machine(disks: OnDisk, machine: OnDisk) -> OnDisk:
         worst,
         waits=_either(disks.waits, machine.waits),
         queues=_either(disks.queues, machine.queues),
-        # At most the disk is at its caps in other seconds than the machine is.
+        # This is the most: the disk is at its caps in other seconds than the machine is.
         more=min(1.0, disks.more + machine.more),
         empty_s=disks.empty_s,
     )

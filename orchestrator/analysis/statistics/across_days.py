@@ -50,7 +50,7 @@ def ratio(
     alone = _by_welch(change, left, right)
     if not history:
         return alone
-    # As many values of each as the smaller side has: the mean of more would be steadier.
+    # Each has as many values as the smaller side: the mean of more would be steadier.
     days = _by_days(change, [values[:count] for values in history])
     # Noise within both campaigns is seen in one, that between days in the other: the wider holds.
     wider = min(alone, days, key=_low)
@@ -94,7 +94,7 @@ def _freedom(errors: Sequence[float], counts: Sequence[int]) -> float:
     for square, count in zip(squares, counts, strict=True):
         parts.append(square**2 / (count - 1))
     by_welch = sum(squares) ** 2 / sum(parts)
-    # With equal counts, half-way to the lower bound holds the 5 %.
+    # The point half-way to the lower bound holds the 5 % if counts are equal.
     return (by_welch + least) / 2
 
 

@@ -46,7 +46,7 @@ def shares(first: int, most: int) -> dict[int, float]:
         bound = _bound(sums, going_on, spent)
         beyond_bound = distributions.normal_below(-bound / math.sqrt(n))
         share_by_look[n] = beyond_bound / _CHANCE
-        # Beyond the bound this look answers, and there is no later one.
+        # This look answers what is beyond the bound, and there is no later one.
         going_on = np.where(sums < bound, going_on, 0.0)
     return share_by_look
 

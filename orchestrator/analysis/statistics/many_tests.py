@@ -14,7 +14,7 @@ def adjust_for_many(p_values: Sequence[float]) -> tuple[float, ...]:
     % differences keeps the expected share of false ones among them ≤ 5 %."""
     if not p_values:
         return ()
-    # As scipy.stats.false_discovery_control, which takes a second to import.
+    # This does what scipy.stats.false_discovery_control does, which takes a second to import.
     data = np.asarray(p_values, dtype=float)
     falling = np.argsort(data)[::-1]
     adjusted = np.empty_like(data)
@@ -37,7 +37,7 @@ def level_of_claims(p_values: Sequence[float], alpha: float = 1 - CONFIDENCE) ->
     count = len(p_values)
     if not count:
         return alpha
-    # From the worst claim on: if even that one reaches alpha, all of them hold at alpha.
+    # The worst claim comes first: if even that one reaches alpha, all of them hold at alpha.
     falling = sorted(p_values, reverse=True)
     for place, p_value in enumerate(falling, start=1):
         if p_value <= alpha / place:

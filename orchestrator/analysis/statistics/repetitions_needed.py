@@ -18,7 +18,8 @@ from orchestrator.analysis.statistics.stats import (
 
 MAX_REPETITIONS = 50
 LEAST_FOR_A_RANGE = 3  # repetitions, of which the spread is known at all
-_SPREAD_HOLDS = 0.8  # of campaigns, in which the range of the spread has the true one
+# Share of campaigns in which the range of the spread has the true one.
+_SPREAD_HOLDS = 0.8
 
 
 def repetitions_to_reach(

@@ -21,8 +21,9 @@ CONFIDENCE = 0.95
 NOISE_FLOOR = 0.005
 # A change has the noise of both sides, whose variances add up.
 FLOOR_OF_CHANGES = math.sqrt(2) * NOISE_FLOOR
-# Between 1, if one treatment has all the noise, and k − 1, if all k have the same. With 1.5 a claim
-# at the margin is false in 1.8 to 6.6 % of pairs (docs/research/ERROR-RATES.md).
+# The value is 1 at least, if one treatment has all the noise. It is k − 1 at most, if all k have
+# the same. With 1.5 a claim at the margin is false in 1.8 to 6.6 % of pairs
+# (docs/research/ERROR-RATES.md).
 _FREEDOM_OF_TWO_BLOCKS = 1.5
 # Observations beyond a percentile, without which it is one or two outliers.
 MIN_BEYOND = 10
@@ -70,7 +71,7 @@ def percentile_min_count(percent: float) -> int:
     """Observations it needs, ten beyond it: 1,000 for p99. ValueError outside 0 ≤ percent < 100."""
     if not 0 <= percent < 100:
         raise ValueError(f"a percentile below 100 is expected, got {percent}")
-    # In floating point 1 − 0.9 is a little less than 0.1: unrounded, p90 would need 101 of them.
+    # The quotient is rounded: 1 − 0.9 is a little less than 0.1, and p90 would need 101 of them.
     return math.ceil(round(MIN_BEYOND / (1 - percent / 100), 6))
 
 
@@ -179,7 +180,8 @@ def ratio_of_two_blocks(
     `others` are those beside the pair. ValueError as from `ratio_of_means`, and if there are not
     two blocks.
     """
-    changes: list[float] = []  # of each treatment, from the first block to the second
+    # Change of each treatment, from the first block to the second.
+    changes: list[float] = []
     for values in (baseline, contender, *others):
         if len(values) != 2:
             raise ValueError("two blocks need two values of each treatment")
@@ -200,7 +202,8 @@ def ratio_by_t(change: float, error: float, freedom: float, confidence: float) -
     """
     half = t_quantile(0.5 + confidence / 2, freedom) * error
     p_value = 2 * distributions.t_below(freedom, -abs(change) / error)
-    # At most what a float holds: two values and the level of an early look may ask for more.
+    # The end is at most what a float holds: two values and the level of an early look may ask for
+    # more.
     low = math.exp(change - half)
     high = math.exp(min(change + half, 700.0))
     return Ratio(math.exp(change), low, high, p_value, error, freedom)

@@ -28,7 +28,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "isolation": "read committed",
     "weights": "45,43,4,4,4",
     "arrival_rate": 0,
-    "max_attempts": 10,  # as of the built-in workload
+    "max_attempts": 10,  # the built-in workload has the same
 }
 # Without `seed`: BenchBase would start all terminals with the same random numbers, so data and keys
 # differ from run to run.
@@ -183,7 +183,7 @@ def _url(cluster: Cluster, driver: JdbcDriver) -> str:
     hosts: list[str] = []
     for endpoint in cluster.endpoints:
         hosts.append(str(addresses.Server(endpoint.host, endpoint.port)))
-    # With the second the driver sends a batch of rows as one INSERT.
+    # The second option lets the driver send a batch of rows as one INSERT.
     options = ["ApplicationName=tierbench", "reWriteBatchedInserts=true"]
     if cluster.tls != TLS_IF_OFFERED:
         options += jdbc_options(cluster.tls)
@@ -229,8 +229,8 @@ def miscounted(counts: Mapping[str, Any], warehouses: int) -> str:
     return "; ".join(wrong)
 
 
-# Of customers' balances. BenchBase breaks them by itself. It computes money in binary floating
-# point, and Payment overwrites a balance that it read before.
+# These conditions concern customers' balances. BenchBase breaks them by itself. It computes money
+# in binary floating point, and Payment overwrites a balance that it read before.
 NOT_KEPT = ("c10", "c12")
 
 

@@ -46,7 +46,7 @@ from orchestrator.powers import Completed, World
 from orchestrator.system import files, shell, sql
 
 _CONFIG = "benchbase.xml"
-_SCRIPTS = "benchbase"  # below workloads/
+_SCRIPTS = "benchbase"  # folder below workloads/
 _XML = "BENCHBASE_XML"
 _ROOT = "0"  # the official image has a user of its own, who may not write to /out
 _java = partial(shell.script, __package__, "java", results.ATTEMPTS)

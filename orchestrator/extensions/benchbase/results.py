@@ -202,7 +202,7 @@ def _attempt(line: str) -> _Attempt:
         sqlstate = details[3]
     if _LOST_CONNECTION.fullmatch(sqlstate):
         raise _lost_connection(line)
-    # Only of a refused attempt the line has the number in its transaction.
+    # The line has the number in its transaction only if the attempt was refused.
     number = -1
     if kind == "refused" and attempt and most:
         number = int(attempt)
@@ -341,7 +341,7 @@ def _last_states(attempts: pd.DataFrame, rows: int) -> pd.Categorical:
     """The SQLSTATE of the last of these attempts of each row; "" without one."""
     sqlstates = attempts["sqlstate"].astype(str).to_numpy()
     names = np.unique([*sqlstates, ""])
-    codes = np.zeros(rows, dtype=np.int16)  # of "", which comes first
+    codes = np.zeros(rows, dtype=np.int16)  # the code of "", which comes first
     codes[attempts["row"].to_numpy()] = np.searchsorted(names, sqlstates)
     return pd.Categorical.from_codes(codes, pd.Index(names.tolist(), dtype=str))
 

@@ -7,7 +7,7 @@ from orchestrator.analysis.telemetry.use import conservation
 from orchestrator.model import Doubt
 from orchestrator.units import format_bytes, format_change
 
-COPIES_PCT = 1.0  # of what copies and checksums take
+COPIES_PCT = 1.0  # largest deviation from what copies and checksums take
 
 
 def copies_differ(run: RunData) -> Iterator[Doubt]:

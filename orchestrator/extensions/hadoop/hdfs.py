@@ -28,8 +28,8 @@ from orchestrator.powers import Container, ContainerSpec, Mount, Network, World
 from orchestrator.system import at_once, clock
 
 MIN_MEMORY_BYTES = 2**30  # a data node takes 200 MB, a job beside it up to 400
-_SERVER_MB = 256  # of Java's heap
-_JOB_SHARE = 0.4  # of a node's memory
+_SERVER_MB = 256  # size of Java's heap
+_JOB_SHARE = 0.4  # share of a node's memory
 _START_S = 180.0
 _STOP_S = 60.0
 _SETTLE_S = 600.0
@@ -45,7 +45,7 @@ _READ_BACK = (
     "dfs.blocksize",
     "dfs.namenode.redundancy.considerLoad",
 )
-_CRC_BYTES = 4  # for each `dfs.bytes-per-checksum` bytes
+_CRC_BYTES = 4  # size of the sum for each `dfs.bytes-per-checksum` bytes
 
 
 class Hdfs(Database):

@@ -36,7 +36,7 @@ def _bean(server: str, name: str) -> Mapping[str, Any]:
 def live_nodes(name_node: str) -> int:
     """How many data nodes answer a name node that lets clients write; 0 until it does."""
     state = _bean(name_node, "service=NameNode,name=FSNamesystemState")
-    # Until it has heard of enough blocks it is in safe mode, and refuses to write.
+    # The name node is in safe mode until it has heard of enough blocks. It then refuses to write.
     if state["FSState"] == "Operational":
         return int(state["NumLiveDataNodes"])
     return 0

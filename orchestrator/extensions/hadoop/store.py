@@ -22,7 +22,7 @@ from orchestrator.powers import Container, ContainerSpec, Network, World
 from orchestrator.system import at_once, redaction
 
 _SHELL = ("job", "org.apache.hadoop.fs.FsShell")
-# By default the drivers try for long to reach a store that is not there.
+# The drivers' defaults try for long to reach a store that is not there.
 _FEW_TRIES = ("-Dfs.azure.io.retry.max.retries=2", "-Dfs.s3a.attempts.maximum=2")
 _ASK_S = 120.0
 _REMOVE_S = 3600.0

@@ -38,7 +38,7 @@ _LOAD_S = 24 * 3600.0
 _SCAN_S = 3600.0
 _COPIES_S = 5.0
 _GRACE_S = 60.0
-_ROW_BYTES = 100  # of TeraGen
+_ROW_BYTES = 100  # size of a row of TeraGen
 _MB = 1_000_000
 _FILE = "jobs.json"
 
@@ -235,7 +235,7 @@ class _Jobs:
         }
 
     def _line(self, line: str) -> None:
-        # By this computer's clock, for all jobs alike: those of the nodes may be apart.
+        # This computer's clock times all jobs alike: the nodes' clocks may be apart.
         now_s = self.world.clock.now()
         if _BEGINS.search(line):
             self.begun_s.append(now_s)
@@ -301,7 +301,7 @@ def _checksums(jobs: Sequence[Completed]) -> dict[str, Any]:
     for done in jobs:
         sums = _SUMS.search(done.out)
         read = 0
-        generated = 1  # without sums they differ
+        generated = 1  # any number unlike `read`: without sums they differ
         if sums:
             read = int(sums[1], 16)
             generated = int(sums[2])

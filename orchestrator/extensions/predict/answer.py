@@ -32,7 +32,7 @@ CHANCES = (0.9, 0.5, 0.1)
 # Nine intervals of the model in ten hold, of runs that nothing limits
 # (docs/research/PREDICTION.md): where something does, no more is said.
 MOST_CHANCE_IN_DOUBT = 0.9
-FEWEST_REPETITIONS = 3  # of fewer the noise between runs is hardly known
+FEWEST_REPETITIONS = 3  # fewer hardly show the noise between runs
 # How far predictions of such layouts are off was not measured.
 LOGS_NEVER_MEASURED = "no prediction of a log's disk was held against a measurement yet"
 NO_TIER = "no tier is predicted to meet that with a chance of 10 % or more"

@@ -17,7 +17,7 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.errors import UsageError
 from orchestrator.model import Node, Record
 
-# In the order of the fields of `_RunTotals`.
+# Counters in the order of the fields of `_RunTotals`.
 _COUNTED = (
     counter_names.READS,
     counter_names.WRITES,
@@ -26,7 +26,7 @@ _COUNTED = (
     counter_names.WRITE_SECONDS,
     counter_names.READ_SECONDS,
 )
-# In the place of a counter that did not grow, so that it can be divided by.
+# This stands for a counter that did not grow, so that it can be divided by.
 _NONE = 1e-9
 
 
@@ -61,12 +61,12 @@ class CountedLoad:
     record: Record
     rate_per_s: float
     database: Sequence[Node]
-    cpu_s: Mapping[str, float]  # of a transaction, by role
+    cpu_s: Mapping[str, float]  # CPU time of a transaction, by role
     cpu_limits: Mapping[str, float]  # cores by node
     counted: np.ndarray  # rows of `_counted` since the begin
     totals: _RunTotals
     log: LogUse
-    seen: Evidence  # of the first database node
+    seen: Evidence  # values of the first database node
 
     @property
     def log_on_data_disk(self) -> LogUse:

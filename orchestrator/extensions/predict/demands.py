@@ -34,17 +34,19 @@ from orchestrator.extensions.predict.sharing import simulate
 from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
 
-CAPPED = 0.5  # of the window: from there on a cap hides what else takes time
-# Of a cap of the log's own disk, in the median second: then half of the seconds were at the cap.
+CAPPED = 0.5  # share of the window from which a cap hides what else takes time
+# Use of a cap of the log's own disk in the median second: then half of the seconds were at the cap.
 LOG_AT_CAP_PCT = 95.0
-BUSY = 0.8  # of CPU: how long sessions queue for it is not told apart from a delay
+BUSY = 0.8  # use of CPU from which queueing for it is not told apart from a delay
 QUEUE = 128.0  # I/Os that a block device takes at once (its nr_requests), so no batch is larger
-ROUND_PAGES = 100.0  # of PostgreSQL's background writer (bgwriter_lru_maxpages)
+# Pages in a round of PostgreSQL's background writer (bgwriter_lru_maxpages).
+ROUND_PAGES = 100.0
 OWN = 0.5  # pages that a session writes out itself for a transaction: of fewer nothing is told
-_ROUNDS = 5  # in which the delay is found
-_MOST_LOCKED = 0.9  # of the time: nearer to all of it the wait would grow without bound
+_ROUNDS = 5  # rounds in which the delay is found
+# Share of the time: nearer to all of it the wait would grow without bound.
+_MOST_LOCKED = 0.9
 
-# Of an observation: reads_per_s, writes_per_s, read_bytes_per_s and more.
+# Figures of an hour that was observed: reads_per_s, writes_per_s, read_bytes_per_s and more.
 Hour = Mapping[str, float]
 
 
@@ -66,7 +68,7 @@ def model(
     disk = disk_of(run.record.profile.tier, run.record.gate)
     systems = [_system(probe, disk, cpus) for probe in probes]
     last = systems[-1]
-    # Of two probes the one that says less is believed.
+    # The probe that says less is believed.
     transaction_delays_s = []
     sync_delays_s = []
     for probe, system in zip(probes, systems, strict=True):
@@ -84,7 +86,7 @@ def _queueing_as(
     probed: simulation.System, system: simulation.System
 ) -> simulation.System:
     """The system with what stands before its writes in a probe."""
-    # At a cap writes wait for other I/Os too, so that a run there does not tell it.
+    # Writes at a cap wait for other I/Os too, so that such a run does not tell it.
     return replace(system, batch=probed.batch, ahead=probed.ahead)
 
 
@@ -95,7 +97,7 @@ def _probes(
     probes = []
     if quiet:
         probes.append(quiet)
-    # At a cap I/Os wait for the disk, and what else takes time is hidden behind that.
+    # I/Os at a cap wait for the disk, and that hides what else takes time.
     capped = time_at_cap(run, cpus)
     if capped < CAPPED:
         probes.append(run)
@@ -167,7 +169,7 @@ def _delays(record: Record, system: simulation.System, disk: SimulatedDisk) -> _
     measured_sync_s = results.database(record).counter(facts.WAL_SYNC_AVG_S) or 0.0
     # Where the CPU is busy sessions queue for it, which is not told apart from a delay.
     is_busy = rate * system.node_s >= BUSY * system.nodes * system.node_cpus
-    # In rounds, because what a transaction waits for depends on how long others take.
+    # The delay is found in rounds, because a transaction's wait depends on how long others take.
     for _ in range(_ROUNDS):
         simulated = simulate(system, disk)
         delay_s = 0.0
@@ -190,7 +192,7 @@ def _system(run: RunData, disk: SimulatedDisk, cpus: float | None) -> simulation
     totals = asked.totals
     database = asked.database
     locked = asked.locked_share
-    # Of a disk's writes the log's are known by its own counters: the rest are pages.
+    # The log's own counters tell its share of a disk's writes: the rest are pages.
     log_bytes = asked.log_on_data_disk.size_bytes * totals.transactions
     page_bytes = max(0.0, totals.written_bytes - log_bytes)
     is_durable = results.database(record).durable is not False
@@ -312,11 +314,11 @@ def _measure_s(record: Record) -> float:
 def _stages(grown: np.ndarray, syncs: float) -> Iterator[simulation.Stage]:
     """Reads and writes of a transaction by how many were done before. grown:
     `CountedLoad.counted`."""
-    # By transactions and not by time. A tier that does a tenth of them reads what the fast one read
-    # in its first seconds.
+    # Rows go by transactions and not by time. A tier that does a tenth of them reads what the fast
+    # one read in its first seconds.
     has_transactions = np.diff(grown[:, 0]) >= 1
     rows = grown[[0, *np.flatnonzero(has_transactions) + 1]]
-    # Beyond what was sampled the last quarter's mean stands.
+    # The last quarter's mean stands for all that comes after the samples.
     first_quarters = rows[: len(rows) * 3 // 4 + 1]
     rows = np.vstack([first_quarters, rows[-1:]])
     last = len(rows) - 1

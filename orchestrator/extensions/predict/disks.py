@@ -19,12 +19,12 @@ from orchestrator.errors import UsageError
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import LOG_DISK, Gate, Limits, Quantiles, Tier
 
-SLACK_S = 0.02  # for so long a bucket keeps what was not used (docs/research/DISKS.md)
+SLACK_S = 0.02  # a bucket keeps for so long what was not used (docs/research/DISKS.md)
 DRAWS = 2**14
-# Of a normal distribution, whose 99th percentile is so many standard deviations above the median.
+# A normal distribution's 99th percentile is so many standard deviations above the median.
 _P99_SDS = 2.326
 _TABLE_STEPS = 200
-# Of a sum of many times: what is nearer than this may be a matter of rounding.
+# Sums of many times that are nearer than this may differ by rounding alone.
 _ROUNDING_S = 1e-6
 
 
@@ -78,7 +78,7 @@ class SimulatedDisk:
         without_credit = CapRate(cap, base, base, 0.0)
         if not burst or not peak:
             return without_credit
-        # At the peak what exceeds the base uses up credit, for as long as the burst lasts.
+        # What exceeds the base uses up credit at the peak, for as long as the burst lasts.
         beyond = peak / base - 1
         lasts_s = burst.duration_s * burst.start_pct
         credit_s = max(0.0, beyond * lasts_s / 100)

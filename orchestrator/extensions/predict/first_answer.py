@@ -42,7 +42,7 @@ def _choice(cell: MeasuredCell, priced: Sequence[Prediction]) -> Choice:
     for prediction in priced:
         if _times_as_fast(cell, prediction, fastest) > 1:
             fastest = prediction
-    # From cheap to dear: the first within the margin is the cheapest that counts as fast as it.
+    # Disks go from cheap to dear: the first within the margin is the cheapest that counts as fast.
     for prediction in priced:
         if _times_as_fast(cell, prediction, fastest) >= 1 - cell.margin_pct / 100:
             return Choice(prediction, fastest)

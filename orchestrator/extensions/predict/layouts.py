@@ -16,9 +16,9 @@ from orchestrator.tier import LOG_DISK_SIGN, Latencies, Limits, Price, Tier
 
 LIKELY = CHANCES[0]
 POSSIBLE = CHANCES[-1]
-# By so much a dearer log's disk must raise the chance: less is the noise of a simulation.
+# A dearer log's disk must raise the chance by so much: less is the noise of a simulation.
 WORTH_A_LINE = 0.05
-# Of a disk that never waits: no disk of the catalog is as fast.
+# Latency of a disk that never waits: no disk of the catalog is as fast.
 _IDEAL_LATENCY_S = 1e-5
 
 Predict = Callable[[Tier], Prediction]

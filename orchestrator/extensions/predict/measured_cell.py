@@ -16,15 +16,15 @@ LATENCY = "latency_avg_s"
 class MeasuredCell:
     """What the runs of a cell did, on the one tier that was measured."""
 
-    run: str  # as a command takes it, CAMPAIGN/RUN
+    run: str  # name of a run as a command takes it, CAMPAIGN/RUN
     tier: str
     workload: str
     means: Mapping[str, float]  # metric → mean of the cell's runs
     # Whether transactions began at a given rate: a faster disk then shortens their latency alone.
     is_paced: bool
-    margin_pct: float  # within it two figures count as the same
+    margin_pct: float  # two figures within it count as the same
     database: str
-    nodes: int  # that were measured
+    nodes: int  # number of nodes that were measured
 
     @property
     def speed(self) -> str:

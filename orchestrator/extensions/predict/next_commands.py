@@ -9,7 +9,7 @@ from orchestrator.analysis.results import Results
 from orchestrator.report.sections import method
 from orchestrator.tier import LOG_DISK_SIGN
 
-# Options of the command that measured the run of which the next one has others.
+# These options of the earlier command are replaced: the next one measures other tiers.
 OTHERS = {
     "--profile",
     "--profiles",

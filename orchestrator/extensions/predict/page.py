@@ -39,8 +39,8 @@ from orchestrator.report.blocks import (
 from orchestrator.report.sections.ticket import short_section
 from orchestrator.units import counted, listed
 
-_SHOWN = 6  # of the disks that may meet an SLO, for each currency
-_DRAWN = 6  # beside the tier that was measured
+_SHOWN = 6  # disks shown of those that may meet an SLO, for each currency
+_DRAWN = 6  # disks drawn beside the tier that was measured
 _WORDS = ("Disk", "Limited by", "Chance")
 _USUAL = ("throughput_per_s", "latency_p99_s")
 
@@ -274,7 +274,7 @@ def _sections(predicted: Predicted) -> Iterator[Section]:
     if not predicted.clauses:
         names.insert(1, "latency_avg_s")
     whole = _table(predicted, predicted.predictions, names)
-    # Of it nothing is left out.
+    # This table leaves nothing out.
     whole = Table(whole.columns, whole.rows, whole.remarks[:2])
     yield Section("all", "Every disk, from cheap to dear", (Part("", (whole,)),))
     maps = tuple(maps_by_price(predicted.predictions))

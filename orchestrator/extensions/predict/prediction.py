@@ -44,9 +44,9 @@ from orchestrator.tier import Limits, Tier
 from orchestrator.units import listed
 
 SEEDS = (1, 2, 3)
-# Between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).
+# Noise between runs of one tier, where only one was measured (docs/research/ERROR-RATES.md).
 NOISE = 0.03
-# Of the measured tier's average latency: below it a prediction is upwards.
+# Share of the measured tier's average latency: below it a prediction is upwards.
 FASTER = 0.98
 THROUGHPUT = "throughput_per_s"
 # Rates of what ends well. How many transactions fail is no matter of a disk's speed.
@@ -71,8 +71,8 @@ class Errors(NamedTuple):
         return self.downwards
 
 
-RATE_ERRORS = Errors(0.2, 0.3)  # of rates and averages
-TAIL_ERRORS = Errors(1.1, 1.4)  # of percentiles
+RATE_ERRORS = Errors(0.2, 0.3)  # errors of rates and averages
+TAIL_ERRORS = Errors(1.1, 1.4)  # errors of percentiles
 
 
 class Predictor:
@@ -260,8 +260,8 @@ class Predictor:
         """A percentile of latency on the predicted tier."""
         longer_s = measured - here
         if longer_s > 0 and not self._is_a_mix():
-            # Of transactions that are all alike it is the simulated one. What the measured one was
-            # longer stays as long, whatever the tier.
+            # Transactions that are all alike have the simulated percentile. What the measured one
+            # was longer stays as long, whatever the tier.
             return here * times + longer_s
         # A mix of types makes most of a percentile, and is not simulated.
         return measured * times
@@ -280,7 +280,7 @@ class Predictor:
     ) -> Estimate:
         """The value with its interval of 90 %. Errors are logarithms."""
         error = model_error / T90  # the model's are at 90 % too
-        # Of the mean of so many runs, and of the one that is predicted.
+        # The noise is that of the mean of so many runs, and that of the one predicted.
         noise = _noise(measured) * math.sqrt(1 + 1 / len(measured))
         sd = math.hypot(noise, error, missed)
         low = value * math.exp(-T90 * sd)

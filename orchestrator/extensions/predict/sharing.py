@@ -17,7 +17,7 @@ from orchestrator.extensions.predict.simulation import (
 )
 from orchestrator.tier import Limits, Quantiles
 
-EVENTS = 40_000  # of a simulation, about
+EVENTS = 40_000  # events of a simulation, about
 _MOST_KEPT = 128  # conditions whose courses are kept, half a megabyte for each
 
 

@@ -30,10 +30,11 @@ from orchestrator.extensions.predict.disks import (
 )
 from orchestrator.facts import BottleneckCause
 
-SLICES = 4  # in which a transaction uses CPU and reads
-ROUND_S = 0.2  # between rounds of a database's background writer (PostgreSQL's bgwriter_delay)
+SLICES = 4  # parts in which a transaction uses CPU and reads
+# Time between rounds of a database's background writer (PostgreSQL's bgwriter_delay).
+ROUND_S = 0.2
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
-_LEAST = 1e-9  # in the place of no demand, so that it can be divided by
+_LEAST = 1e-9  # stands for no demand, so that it can be divided by
 _Process = Generator[float | None, None, None]
 # When a process goes on, its number in the order of asking, and itself. No record, because one is
 # made for every event.
@@ -53,16 +54,16 @@ class Stage(NamedTuple):
 class System:
     """Cluster and load, which stay the same on every tier. Demands are means of one transaction."""
 
-    sessions: int  # of all load generators together
+    sessions: int  # sessions of all load generators together
     node_s: float  # CPU time
     client_s: float
     node_cpus: float  # cores of each node
-    client_cpus: float  # of all load generators
-    # Of arrivals; None: each session begins the next transaction at once.
+    client_cpus: float  # cores of all load generators
+    # Rate of arrivals; None: each session begins the next transaction at once.
     rate_per_s: float | None = None
     other_s: float = 0.0  # CPU time of all else on a machine that all share
-    machine_cpus: float = math.inf  # of that machine; infinite: they share none
-    # In order; the last has no end.
+    machine_cpus: float = math.inf  # cores of that machine; infinite: they share none
+    # The stages in their order; the last has no end.
     stages: tuple[Stage, ...] = (Stage(math.inf, 0.0, 0.0),)
     read_bytes: float = 8192.0
     write_bytes: float = 8192.0
@@ -71,16 +72,16 @@ class System:
     # Pages that a node's background writer takes in a round; 0: nothing is known of one.
     round_pages: float = 0.0
     commits: bool = True  # whether a transaction waits for the log
-    log_bytes: float = 0.0  # that it writes there
-    sync_s: float = 0.0  # by which a sync is longer than simulated
-    delay_s: float = 0.0  # of all else
-    # For other transactions, as a share of what it takes without.
+    log_bytes: float = 0.0  # bytes that a transaction writes to the log
+    sync_s: float = 0.0  # time by which a sync is longer than simulated
+    delay_s: float = 0.0  # delay by all else
+    # Wait for other transactions, as a share of what one takes without it.
     waiting: float = 0.0
     nodes: int = 1
     disks: int = 1
-    copies: int = 1  # of the log, of which a majority must be synced
+    copies: int = 1  # copies of the log, of which a majority must be synced
     warmup_s: float = 6.0
-    measure_s: float = 54.0  # only this part counts
+    measure_s: float = 54.0  # length of the only part that counts
 
 
 def events_per_s(system: System, disk: SimulatedDisk) -> float:
@@ -102,7 +103,7 @@ def events_per_s(system: System, disk: SimulatedDisk) -> float:
         rates.append(system.disks * log_bytes_per_s.peak / log_bytes)
     for rate, need in zip(disk.rates(), (ios, size), strict=True):
         rates.append(system.disks * rate.peak / (need or _LEAST))
-    # In each slice CPU of client and node; then the commit, the wait, and the next begin.
+    # Each slice has CPU of client and node; then come the commit, the wait, and the next begin.
     return min(rates) * (2 * SLICES + 3 + stage.reads)
 
 
@@ -157,9 +158,10 @@ class Simulation:
         self._places = itertools.cycle(range(system.nodes))
         self._stages = list(reversed(system.stages))
         self._begun = 0
-        self._due_s = 0.0  # of the next arrival
+        self._due_s = 0.0  # time of the next arrival
         self._to_read = next(self._pauses)
-        # By node: pages to be written, commits for its log's next sync, and whether one goes on.
+        # Lists by node: pages to be written, commits for its log's next sync, whether a sync goes
+        # on.
         self._dirty = [0.0] * system.nodes
         self._waiting = defaultdict[int, list[_Process]](list)
         self._syncing = set[int]()
@@ -243,7 +245,7 @@ class Simulation:
         if system.round_pages:
             yield from self._write_own_pages(node, stage.writes)
         elif self._dirty[node] >= system.batch:
-            # Of a database of whose writer nothing is known: in batches for which none waits.
+            # Nothing is known of this database's writer: it writes in batches for which none waits.
             self._write_batch(node)
         if system.commits:
             self._await_sync(node)
@@ -253,7 +255,7 @@ class Simulation:
 
     def _next_stage(self) -> Stage:
         """What the transaction asks for that begins now."""
-        # In a shortened run a transaction stands for `lapse` of them, so the cache warms up as far.
+        # A transaction of a shortened run stands for `lapse` of them, so the cache warms up as far.
         self._begun += 1
         while self._begun * self._lapse > self._stages[-1].until:
             self._stages.pop()
@@ -354,7 +356,7 @@ class Simulation:
         for disk in disks:
             written_s = disk.admit(self._now, size) + next(disk.writes)
             times_s.append(written_s + self._system.sync_s)
-        return sorted(times_s)[len(disks) // 2]  # of three copies the second
+        return sorted(times_s)[len(disks) // 2]  # the second of three copies
 
 
 def _machines(
@@ -379,7 +381,7 @@ def _devices(
 
 def _cores(system: System) -> list[RateBucket]:
     """The cores of each node."""
-    # On a machine that all share, a container may use its quota at any time in a period.
+    # A container may use its quota at any time in a period if all share one machine.
     quota_s = 0.0
     if system.machine_cpus < math.inf:
         quota_s = QUOTA_S

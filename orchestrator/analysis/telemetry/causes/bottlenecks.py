@@ -27,7 +27,7 @@ from orchestrator.analysis.telemetry.use import node_use, node_values
 from orchestrator.analysis.telemetry.use.node_values import Evidence, largest
 from orchestrator.tier import Tier
 
-# Of the blocks read, or of the log, for a statement to be named.
+# Share of the blocks read, or of the log, from which a statement is named.
 MOST_PCT = 50.0
 # Values of the whole window are of two states, and of neither.
 _DISK_WAS_SLOW = Cause(

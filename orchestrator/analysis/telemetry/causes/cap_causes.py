@@ -23,7 +23,7 @@ from orchestrator.units import format_bytes_per_s
 
 CAP_PCT = 95.0  # median second, of the cap in force
 OTHER_CAP_PCT = 90.0  # the other of the two caps, for one of them to be the limit
-# Of the seconds at a cap, for it to be named where nothing else is.
+# Share of the seconds at a cap, for it to be named where nothing else is.
 AT_TIMES_PCT = 25.0
 APART_PCT = 5.0  # two limits closer than this cannot be told apart
 
@@ -85,8 +85,7 @@ def _cap_causes(
             continue
         if not disk_cap_use.binds(kind.name, values, tier):
             continue
-        # Beside another cap that is nearly full, to raise this one alone would give next to
-        # nothing.
+        # Another cap is nearly full, so to raise this one alone would give next to nothing.
         other_pct = values.of_cap_pct(kind.other) or 0.0
         if CAP_PCT > other_pct >= OTHER_CAP_PCT:
             continue
@@ -120,7 +119,7 @@ def _shared_cap(kind: _Kind, values: Evidence) -> Cause:
     return Cause("shared_cap", text + memory_too(values))
 
 
-_BURST_TIME_PCT = 50.0  # of the seconds, above the base rate
+_BURST_TIME_PCT = 50.0  # share of the seconds above the base rate
 
 
 def _cap(kind: _Kind, values: Evidence, tier: Tier, node: str) -> Cause:
@@ -258,7 +257,7 @@ def busy_cpu_beside(values: Evidence) -> Cause | None:
 
 
 def _some_cpu_is_full(values: Evidence) -> bool:
-    # Of a whole machine, of what load clients may use, and of a node's limit: unlike thresholds.
+    # A whole machine, what load clients may use, and a node's limit have unlike thresholds.
     machines_pct = largest(values.host_cpu_pct, values.client_machine_cpu_pct)
     if machines_pct >= HOST_PCT:
         return True

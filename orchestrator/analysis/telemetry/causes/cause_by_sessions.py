@@ -24,7 +24,7 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, l
 from orchestrator.facts import BottleneckCause
 from orchestrator.tier import Tier
 
-# Of what throughput follows: below that more sessions at a time would do more.
+# Share of what throughput follows: below it more sessions at a time would do more.
 MOST_PCT = 50.0
 
 
@@ -103,7 +103,7 @@ def _nothing_is_full(case: _FollowedCase) -> bool:
     fullest_pct = largest(client_pct, signs.nearest_cap(values), values.cpu_pct)
     if fullest_pct >= signs.FREE_PCT:
         return False
-    # Beside one that is full at times nothing else has room all the time.
+    # Nothing else has room all the time beside one that is full at times.
     return not _cpu_has_turns(case) and not _a_cap_has_turns(case)
 
 
@@ -189,8 +189,8 @@ def _two_limits(case: _FollowedCase) -> Cause:
     return Cause("unattributed", text)
 
 
-# In this order: the first that applies decides. Cases in which what is followed most is no cause
-# come before those of two that are alike.
+# The order matters: the first that applies decides. Cases in which what is followed most is no
+# cause come before those of two that are alike.
 _RULINGS = (
     _Ruling(_more_sessions_would_help, _too_few_sessions),
     _Ruling(_cpu_is_free, _nothing_to_name),

@@ -27,12 +27,12 @@ from orchestrator.analysis.telemetry.causes.phrases import (
 from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, largest
 
-THROTTLED_PCT = 50.0  # of the periods of its quota
+THROTTLED_PCT = 50.0  # share of the periods of its quota
 # Times as long as the disk works: then tasks wait for memory, not for it.
 MEMORY_OVER_DISK = 2.0
-# Of the time of sessions at work, by the database's own samples: what most of them wait for.
+# Share of the time of sessions at work, by the database's own samples: what most of them wait for.
 LOCKED_PCT = 50.0
-IN_CACHE_PCT = 10.0  # of the time with an I/O under way
+IN_CACHE_PCT = 10.0  # share of the time with an I/O under way
 
 
 # ------------------------------------------------------------------ one thread, or all CPU

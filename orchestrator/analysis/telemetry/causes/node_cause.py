@@ -53,7 +53,7 @@ def _at_caps(
 ) -> Cause:
     if outside is not None and outside.name == "network_bound":
         return _with_network(caps[0], outside)
-    # Before the fall and the second cap: a full CPU makes all of them doubtful.
+    # The CPU comes before the fall and the second cap: a full one makes all of them doubtful.
     rival = cap_causes.busy_cpu_beside(values)
     if rival is not None:
         return _disk_or_cpu(rival, values, tier, node)

@@ -17,16 +17,16 @@ from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed
 from orchestrator.units import format_bytes_per_s, format_link_rate
 
-SERVED_PCT = 99.0  # of what was due
+SERVED_PCT = 99.0  # share of what was due
 CEILING_PCT = 95.0
 CLIENT_PCT = 80.0
 HOST_PCT = 90.0
-# Of sessions' time at the disk, or of that of its I/Os, for these to be what is waited for.
+# Share of sessions' or I/Os' time from which the disk is what is waited for.
 WAITING_PCT = 50.0
-# Of the time an I/O is under way, if the database does not count waits.
+# Share of the time an I/O is under way, if the database does not count waits.
 BUSY_PCT = 70.0
-STOLEN_PCT = 1.0  # by the machine's host, to be mentioned
-STOOD_PCT = 75.0  # of the seconds, for throughput to have stood where it was
+STOLEN_PCT = 1.0  # share taken by the machine's host, to be mentioned
+STOOD_PCT = 75.0  # share of the seconds in which throughput stood where it was
 ALONE_FROM = 0.8  # cores used where there is one session
 
 _APART_TO_TELL = "Run the load and the database on separate or larger machines to tell."
@@ -142,7 +142,8 @@ def _full_machine(values: Evidence, node: str) -> Cause:
 
 def host_disk_bound(values: Evidence) -> bool:
     """Whether most of an emulated disk's time is neither its limits' nor its latency's."""
-    # Not known is taken for all of it. Then nothing is left that this machine could be blamed for.
+    # A value that is not known is taken for all of it. Then nothing is left that this machine could
+    # be blamed for.
     idle_s = values.idle_disk_latency_s or 0.0
     await_s = values.disk_await_s or math.inf
     held_back_pct = assumed(values.held_back_pct, if_unknown=100.0)
@@ -219,5 +220,5 @@ def _service_cap(values: Evidence, node: str) -> Cause:
     return Cause("service_cap", text)
 
 
-# Where nothing within the system is a cause either.
+# This rule is for where nothing within the system is a cause either.
 LAST_RULES = (Rule(_stands_still, _service_cap),)

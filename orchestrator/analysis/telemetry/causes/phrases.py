@@ -11,9 +11,9 @@ from orchestrator.units import format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
 UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
-# Of the time of an I/O that the disk takes for it: of less of it little is the disk's own.
+# Share of an I/O's time that the disk takes for it: if it is less, little is the disk's own.
 _PART = 0.2
-# Of a YugabyteDB: of a statement's time, and at least so long. On idle servers 0.07 and 0.11 ms
+# Share of a YugabyteDB statement's time, and its least length. On idle servers 0.07 and 0.11 ms
 # were seen, to wake a thread.
 QUEUED_PCT = 10.0
 QUEUED_S = 0.001
@@ -108,7 +108,7 @@ def of_disk_itself(values: Evidence) -> str:
     idle_s = values.idle_disk_latency_s
     if not idle_s or await_s <= UNLOADED * idle_s:
         return ""
-    share = idle_s / await_s  # of what stands there; reads alone may wait less
+    share = idle_s / await_s  # share of what stands there; reads alone may wait less
     how_much = "little"
     if share >= 1 / disk_cap_use.QUEUEING:
         how_much = "most"

@@ -144,7 +144,7 @@ def _without_a_suspect(
     bottleneck: Bottleneck, best: Elasticity, tried: Trials
 ) -> _Concluded:
     """The limit that is confirmed, where counters named none."""
-    # Of data in memory more sessions do more, as the first sentence says: that is no other cause.
+    # More sessions do more with data in memory, as the first sentence says: that is no other cause.
     only_sessions = bottleneck.cause == "in_cache" and best.limit == _SESSIONS
     if bottleneck.cause not in _WITHOUT_LIMIT or only_sessions:
         return _Concluded(bottleneck.cause, bottleneck.text)

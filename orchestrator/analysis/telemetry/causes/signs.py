@@ -2,15 +2,15 @@
 
 from orchestrator.analysis.telemetry.use.node_values import Evidence, largest
 
-# Of sessions' time: if they wait less for the disk, a faster one gives nothing.
+# Share of sessions' time: if they wait less for the disk, a faster one gives nothing.
 IDLE_DISK_PCT = 2.0
-FREE_PCT = 70.0  # of a CPU; of a cap too, for more sessions to find room
-# Of what throughput follows, or of the seconds, for a limit to have a turn.
+FREE_PCT = 70.0  # use of a CPU; of a cap too, for more sessions to find room
+# Share of what throughput follows, or of the seconds, for a limit to have a turn.
 TURN_PCT = 15.0
 CORE_PCT = 95.0
 ONE_CORE = (0.9, 1.15)  # cores used by what one thread holds back
-LOCKED_PCT = 5.0  # of sessions' time: more sessions would wait for the same locks
-RETRIED_PCT = 5.0  # of transactions
+LOCKED_PCT = 5.0  # share of sessions' time: more sessions would wait for the same locks
+RETRIED_PCT = 5.0  # share of transactions
 
 
 def nearest_cap(values: Evidence) -> float:

@@ -40,8 +40,8 @@ def follows(values: Evidence) -> Shares:
     weights["client_bound"] = client.weight(client_use(values))
     weights["network_bound"] = on_network
     weights["cpu_bound"] = cpu.weight(_cpu_use(values))
-    # Beyond what the idle disk takes an I/O waits in a queue. The rest is its latency, which does
-    # not grow with use, and counts once.
+    # An I/O that takes longer than on the idle disk waits in a queue. The rest is its latency,
+    # which does not grow with use, and counts once.
     weights[disk.cap] = disk.queued * _slope(disk.use)
     weights["latency_bound"] = disk.in_service
     weights["wal_disk_bound"] = disk.syncing_apart
@@ -203,10 +203,10 @@ def _use_by_sessions(values: Evidence, seen: _SessionsSeen, cap: CapName) -> flo
         moved = values.disk_bytes_per_s
         read = values.disk_read_bytes_per_s
     waiting = seen.reading + seen.syncing
-    # At a full cap what is written back waits as sessions do, and so grows with their number.
+    # What is written back waits as sessions do at a full cap, and so grows with their number.
     if use >= disk_seconds.AT_CAP or not moved or not waiting:
         return use
-    # Below it, it does not: only the part counts that sessions wait for themselves.
+    # It does not below the cap: only the part counts that sessions wait for themselves.
     reads = min(1.0, assumed(read, if_unknown=moved) / moved)
     return use * (seen.reading * reads + seen.syncing) / waiting
 
@@ -226,7 +226,7 @@ def _cpu_use(values: Evidence) -> float:
 def _queued(served: float, cores: float, use: float) -> float:
     """What waits for CPU beside what is `served`, by the use of all its cores."""
     use = min(use, _FULL)
-    # Of several cores one is often free: a queue of many places is shorter by use^places.
+    # One of several cores is often free: a queue of many places is shorter by use^places.
     places = 1.0
     if use:
         places = max(1.0, cores / use)

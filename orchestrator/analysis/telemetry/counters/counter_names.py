@@ -41,4 +41,4 @@ RECEIVED_BYTES = "network_received_bytes_total"
 SENT_BYTES = "network_sent_bytes_total"
 RECEIVED_PACKETS = "network_received_packets_total"
 SENT_PACKETS = "network_sent_packets_total"
-FLUSHED_BYTES = "flush_written_bytes_total"  # of YugabyteDB's memory tables
+FLUSHED_BYTES = "flush_written_bytes_total"  # bytes of YugabyteDB's memory tables

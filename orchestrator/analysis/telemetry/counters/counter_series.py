@@ -57,7 +57,7 @@ class Steps:
 
     def within(self, start_s: float, end_s: float) -> Array:
         """Growth per second of the steps that end in a window."""
-        # By its end alone, so that windows side by side share no step.
+        # The step's end alone decides, so that windows side by side share no step.
         ends_within = (self.end_s > start_s) & (self.end_s <= end_s)
         return self.per_s[ends_within]
 

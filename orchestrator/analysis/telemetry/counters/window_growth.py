@@ -20,7 +20,7 @@ def moved(rates: Mapping[Key, Steps], start_s: float, end_s: float) -> dict[Key,
         overlap_s = np.minimum(steps.end_s, end_s) - np.maximum(steps.begin_s, start_s)
         reaches_into = overlap_s > 0
         if reaches_into.any():
-            # In part, at the mean rate of the step. So of adjacent spans nothing is lost, and
+            # A step counts in part, at its mean rate. So nothing of adjacent spans is lost, and
             # nothing is counted twice.
             parts = steps.per_s[reaches_into] * overlap_s[reaches_into]
             growth[key] = math.fsum(parts)

@@ -33,7 +33,7 @@ class _Bytes(NamedTuple):
 
 _READ = _Bytes(counter_names.READ_BYTES, counter_names.WAL_READ_BYTES)
 _WRITTEN = _Bytes(counter_names.WRITTEN_BYTES, counter_names.WAL_WRITTEN_BYTES)
-# Of less log, what nodes say to each other besides is as much.
+# What nodes say to each other besides is as much as a smaller log.
 _LEAST_LOG_BYTES = 2**20
 
 
@@ -43,7 +43,7 @@ def figures(run: RunData) -> Iterator[Measurement]:
     yield from _read_per_payload(run)
     yield from _written_per_payload(run)
     yield from _debt(run)
-    # To a node that is rebuilt more than the log is sent.
+    # More than the log is sent to a node that is rebuilt.
     if run.record.workload.lost_after_s is None:
         sent_pct = _log_sent_pct(run)
         if sent_pct is not None:

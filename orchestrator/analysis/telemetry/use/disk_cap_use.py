@@ -28,18 +28,18 @@ from orchestrator.model import Node, Record
 from orchestrator.tier import Tier
 
 MIN_SIDE = 5  # samples on each side of a change point
-MIN_FALL = 0.2  # of the rate before
-WOBBLE = 0.02  # of a second's sample around the rate that an emulated disk keeps
+MIN_FALL = 0.2  # share of the rate before
+WOBBLE = 0.02  # change of a second's sample around the rate that an emulated disk keeps
 # Times the idle disk's latency: I/Os queue, for more than half of their time.
 QUEUEING = 2.0
 QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
 # Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
 # off, and the estimate with it; a cap that holds back less than this may hold back nothing.
 BINDING = 1.25
-# By a disk's own account, of the time of I/Os (emulated) or of the window (EBS): below it no cap
-# holds any back.
+# Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
+# cap holds any back.
 HELD_BACK_PCT = 10.0
-# From there on one does: it makes I/Os take BINDING times as long.
+# A cap surely holds I/Os back from there on: it makes them take BINDING times as long.
 SURELY_HELD_BACK_PCT = 100 * (1 - 1 / BINDING)
 WAYS = ("read", "write")
 
@@ -97,7 +97,8 @@ def against_caps(
 def _median_pct(share: Array | None) -> float | None:
     if share is None:
         return None
-    # Not the mean. A pause in some of the seconds would hide a cap that is full in the others.
+    # The mean would not do. A pause in some of the seconds would hide a cap that is full in the
+    # others.
     return 100 * float(np.median(share))
 
 
@@ -137,7 +138,7 @@ class _Fall:
 
 def _fall(tier: Tier, disk: DiskSeconds) -> _Fall:
     """The fall to the base rate, of a disk that may have burst credit."""
-    # Of a real disk no provider tells its credit: only the fall itself shows.
+    # No provider tells a real disk's credit: only the fall itself shows.
     is_real_burst = tier.limits.burst and tier.disk.is_real
     if disk.credit_pct is None and not is_real_burst:
         return _Fall()
@@ -245,8 +246,8 @@ def binds(cap: CapName, values: Evidence, tier: Tier) -> bool:
     iops = values.disk_iops or 0.0
     if not iops:
         return False
-    # By Little's law those in flight would do so many I/Os without a cap. In units of the cap,
-    # since I/Os are alike with it and without.
+    # Little's law: those in flight would do so many I/Os without a cap. The rate is in units of the
+    # cap, since I/Os are alike with it and without.
     unlimited_iops = in_flight / idle_s
     use_pct = values.of_cap_pct(cap) or 0.0
     times = unlimited_iops / iops * use_pct / 100

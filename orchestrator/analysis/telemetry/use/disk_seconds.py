@@ -21,10 +21,10 @@ from orchestrator.facts import group
 from orchestrator.model import DISK_DEVICE, Node, Record
 from orchestrator.tier import Burst, Limits, Tier
 
-# Of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
+# Share of the cap: Azure calls 100 % of a minute capped; a second's sample wobbles.
 AT_CAP = 0.95
 BASE_TOLERANCE = 0.1
-# For so long a bucket must last at its peak rate, for that to be what limits.
+# A bucket must last for so long at its peak rate, for that to be what limits.
 PEAK_S = 5.0
 
 
@@ -156,7 +156,8 @@ def _counted(rates: Mapping[Key, Steps], node: str, which: str) -> _CountedDisk:
 
 def _in_units(counted: _CountedDisk, io_unit_bytes: int) -> dict[CapName, Array]:
     """A larger I/O counts as several."""
-    # At least so many. Of a second's sum some I/Os may be smaller than the unit, and count as one.
+    # There are at least so many. Some I/Os of a second's sum may be smaller than the unit, and
+    # count as one.
     units = counted.bytes_per_s / io_unit_bytes
     iops = np.maximum(counted.iops, units)
     return {"iops": iops, "bandwidth": counted.bytes_per_s}

@@ -32,7 +32,7 @@ class Overhead:
 
 def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     """The overhead of "read" and of "write", as far as an emulated disk counted them."""
-    # In the window: the mean time of requests by the kernel, less the disk server's own.
+    # The overhead is the mean time of requests by the kernel, less the disk server's own.
     counted = group(record.facts, "disks", disk, "overhead")
     # When its device started, without load: that is taken off its latency (docs/research/DISKS.md).
     at_start = group(record.facts, "tier", "overhead_us", disk)

@@ -8,18 +8,18 @@ from orchestrator.analysis import results
 from orchestrator.facts import READ_S, WAL_NODES, WAL_SYNC_S, DatabaseFacts, group
 from orchestrator.model import Record, Workload
 
-# With the specification's think and keying times ten terminals begin 12.86 New-Orders a minute in
-# the usual mix; 1 % of them are rolled back on purpose, and NOPM counts commits.
+# Ten terminals with the specification's think and keying times begin 12.86 New-Orders a minute in
+# the usual mix. Of these 1 % are rolled back on purpose, and NOPM counts commits.
 CEILING_NOPM_PER_WAREHOUSE = 12.73
 BEGUN_NOPM_PER_WAREHOUSE = 12.86  # the ceiling of generators that count rollbacks too
 _USUAL_MIX = "45,43,4,4,4"
 # Options that set the load's own pace.
 OPEN_LOOP = ("arrival_rate", "arrival-rate", "rate")
-_OFF = (None, 0, 0.0, "0", "")  # of such an option
-# Of a window, from which part on waits that were sampled in it stand for all of it. A load is
-# steady by intent, but data, caches and merges change. From half on what was seen outweighs what
-# was not: a share of 50 % or more then means at least a quarter of the window, whatever the rest
-# was. With less most of the window is unknown, and unknown locks are not taken for absent.
+_OFF = (None, 0, 0.0, "0", "")  # values of such an option that set no pace
+# Share of a window from which waits that were sampled in it stand for all of it. A load is steady
+# by intent, but data, caches and merges change. From half on what was seen outweighs what was not.
+# A share of 50 % or more then means at least a quarter of the window. With less most of the window
+# is unknown, and unknown locks are not taken for absent.
 WAITS_COVER = 0.5
 
 # Node → what sessions wait for → their mean number.
@@ -115,7 +115,7 @@ def _seen(record: Record, sessions: Sessions) -> _SeenStates:
     states: dict[str, float] = {}
     for node_states in sessions.values():
         states |= node_states
-    # With a pace an idle session has nothing to do: it waits for nobody.
+    # An idle session has nothing to do if there is a pace: it waits for nobody.
     if has_pace(record.workload):
         states.pop("idle", None)
     total = sum(states.values())
@@ -232,7 +232,7 @@ def ceiling_nopm(record: Record) -> float | None:
     generator counts these (`rollbacks: counted`). None without think time, or with another mix."""
     workload = record.workload
     warehouses = workload.dataset.parameters.get("warehouses")
-    # With another mix another share of a terminal's transactions are New-Orders.
+    # Another mix has another share of New-Orders among a terminal's transactions.
     mix = str(workload.options.get("weights", _USUAL_MIX)).replace(" ", "")
     if not workload.thinks or mix != _USUAL_MIX:
         return None

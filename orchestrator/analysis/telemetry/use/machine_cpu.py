@@ -11,10 +11,10 @@ from orchestrator.analysis.telemetry.use import node_values
 from orchestrator.analysis.telemetry.use.node_values import largest
 from orchestrator.model import NODE_EXPORTER, Node
 
-CPU_PCT = 85.0  # of what a node may use
-# Of a link's rate: of full frames 4 % are headers that the kernel does not count.
+CPU_PCT = 85.0  # share of what a node may use
+# Share of a link's rate: 4 % of full frames are headers that the kernel does not count.
 LINK_PCT = 90.0
-OTHERS_CORES = 0.5  # from there on they may be what keeps a core busy
+OTHERS_CORES = 0.5  # others may be what keeps a core busy from there on
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Machines:
         for node in users:
             if _host_of(self.nodes, node) == host:
                 used += self.growth.per_s(node.name, counter_names.CPU_SECONDS) or 0.0
-        # So much of others may be what keeps that core busy.
+        # Others that use so much may be what keeps that core busy.
         if busy - used > OTHERS_CORES:
             return None
         return self.busiest_cores_pct.get(_name(host))
@@ -201,7 +201,7 @@ def _cores_of(
 ) -> float | None:
     if host and host.cpus:
         return host.cpus
-    # Of several machines nobody knows which of them has so many.
+    # Nobody knows which of several machines has so many.
     if len(_hosts(nodes)) < 2:
         return cpus
     return None

@@ -17,7 +17,8 @@ from orchestrator.model import STORE, Node, Record
 
 # Throughput stood still where a second is within this of the median one.
 _STEADY_PCT = 10.0
-_FEWEST_SECONDS = 10  # of a window, for it to say whether throughput stood still
+# Seconds of a window, for it to say whether throughput stood still.
+_FEWEST_SECONDS = 10
 _WAYS = (counter_names.SENT_BYTES, counter_names.RECEIVED_BYTES)
 
 Window = tuple[float, float]

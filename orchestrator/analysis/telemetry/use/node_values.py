@@ -46,8 +46,8 @@ class Evidence:
     idle_disk_latency_s: float | None = None
     # Time for which an emulated disk's limits kept I/Os, of all their time.
     held_back_pct: float | None = None
-    # By an EBS volume's count: share of time in which demand was above a limit of the
-    # volume, or of its machine (the instance).
+    # An EBS volume's own count: share of time in which demand was above a limit of the volume, or
+    # of its machine (the instance).
     volume_iops_exceeded_pct: float | None = None
     volume_bandwidth_exceeded_pct: float | None = None
     instance_iops_exceeded_pct: float | None = None
@@ -70,10 +70,10 @@ class Evidence:
     network_of_rate_pct: float | None = None
     time_at_network_rate_pct: float | None = None
     network_cards_bytes_per_s: float | None = None
-    # To or from a store of others, median second; share of seconds within 10 % of that.
+    # Rate to or from a store of others, median second; share of seconds within 10 % of that.
     way_bytes_per_s: float | None = None
     time_at_way_pct: float | None = None
-    # Over the node's link; packets as the kernel counts them; segments of TCP sent again.
+    # Bytes over the node's link; packets as the kernel counts them; segments of TCP sent again.
     network_sent_bytes_per_s: float | None = None
     network_received_bytes_per_s: float | None = None
     network_packets_per_s: float | None = None
@@ -104,9 +104,9 @@ class Evidence:
     retried_pct: float | None = None
     # Sessions that were seen, without idle ones if the load has a pace of its own.
     sessions: float | None = None
-    # Of those, the sessions that waited for the load generator or the way to it; used CPU
-    # or waited for it; were in I/O of data files; waited for the log, or for standbys; for
-    # locks of others; for something else.
+    # Shares of those sessions: they waited for the load generator or the way to it; used CPU or
+    # waited for it; were in I/O of data files; waited for the log, or for standbys; for locks of
+    # others; for something else.
     seen_idle_pct: float | None = None
     seen_running_pct: float | None = None
     seen_reading_pct: float | None = None
@@ -114,8 +114,8 @@ class Evidence:
     seen_locked_pct: float | None = None
     seen_otherwise_pct: float | None = None
 
-    # By the database's own count: share of their time that sessions wait for reads; share
-    # of time with a log sync that commits wait for; the same of a log on its own disk.
+    # Counted by the database: share of their time that sessions wait for reads; share of time with
+    # a log sync that commits wait for; the same of a log on its own disk.
     sessions_reading_pct: float | None = None
     log_syncing_pct: float | None = None
     wal_disk_syncing_pct: float | None = None

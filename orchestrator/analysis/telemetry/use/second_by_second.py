@@ -187,7 +187,7 @@ def at_limits(
         cpus = machine_cpu.cpu_limits(record.nodes, None).get(node.name, math.inf)
         is_busy = 100 * cpu.per_s >= machine_cpu.CPU_PCT * cpus
         limits |= dict.fromkeys(cpu.end_s[is_busy].tolist(), "node CPU")
-    # Behind the CPU, so that a cap overwrites it: it is what a buyer of disks asks about.
+    # Caps come after the CPU and overwrite it: a cap is what a buyer of disks asks about.
     for cap, share in disk.shares().items():
         at_cap_s = disk.end_s[share >= disk_seconds.AT_CAP]
         limits |= dict.fromkeys(at_cap_s.tolist(), _CAP_TITLES[cap])

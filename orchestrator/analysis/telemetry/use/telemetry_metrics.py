@@ -103,7 +103,7 @@ def _wal_disks(
             disk = rates.wal_disk_rates(growth, node.name)
             by_node[node.name] = disk
             yield from _measured(_wal_figures(disk), node.name)
-    # Without one of them the sum would be too low.
+    # The sum would be too low without one of them.
     if not all(disk.was_sampled for disk in by_node.values()):
         return
     disks = [by_node[name] for name in _users_of_wal_disks(database)]
