@@ -45,7 +45,7 @@ class Campaign:
         Columns: run, profile, disk, workload, repetition, outcome, excluded (yes or no), doubts,
         metric, scope, unit, direction, value. A run without figures has one row without a metric.
         """
-        # By way of the export, so that both have the same columns.
+        # The export makes the table, so that both have the same columns.
         text = run_figures.as_csv(self.results, self.verdict)
         return pd.read_csv(StringIO(text))
 

@@ -28,14 +28,14 @@ from typing import Literal
 # SIGINT. 1 is worse than before, or other than was kept; 2 is no answer, or no figures.
 EXIT_DONE = 0
 EXIT_WORSE = 1
-EXIT_DIFFERS = 1  # of `verify`
+EXIT_DIFFERS = 1  # an answer of `verify`
 EXIT_INCONCLUSIVE = 2
 EXIT_USAGE = 64
 EXIT_UNAVAILABLE = 69
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
-# What reading raises where a text or a file has another form than is known; the last where JSON is
-# nested without end.
+# Errors of reading where a text or a file has an unknown form. The last is of JSON nested without
+# end.
 UNREADABLE = (
     ValueError,
     LookupError,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
-# What a report says first where the other database ran on a profile of YugabyteDB's.
+# The first words of a report where the other database ran on a profile of YugabyteDB's.
 STANDS_IN = "PostgreSQL stands in for YugabyteDB"
 # fmt: off
 NoteKind = Literal[
@@ -71,8 +71,8 @@ DoubtKind = Literal[
 # fmt: on
 
 
-# What a factor does (`--vary`), which load a tier takes (`--sweep`), how all serve one rate
-# (`--latency-at`).
+# The three questions: what a factor does (`--vary`), which load a tier takes (`--sweep`), how all
+# serve one rate (`--latency-at`).
 Question = Literal["factor", "load", "same rate"]
 
 
@@ -91,10 +91,10 @@ class Varied:
     # The name of that workload.
     of: str
     factor: str
-    # As it was given.
+    # The value as it was given.
     value: str
-    # In the base unit of the factor, by which it is ordered among the others, and of which laws are
-    # made; None for a word.
+    # The value in the factor's base unit, which orders it among the others. Laws are made of it.
+    # None for a word.
     number: float | None = None
     question: Question = "factor"
 
@@ -114,7 +114,7 @@ WAL_SYNC_S = "wal_sync_s"
 WAL_SYNC_AVG_S = "wal_sync_avg_s"
 WAL_NODES = "wal_nodes"
 
-# Before the name of what is counted of all databases of a cluster: others' part of it.
+# The prefix of counts of all databases of a cluster: others' part of them.
 OTHERS = "others_"
 
 # Time that clients' sessions, and nobody else, spent in reading data files, summed over sessions.
@@ -200,27 +200,27 @@ class DatabaseFacts(_Group):
     durability: Mapping[str, Any] | None = None
     # Those given at its start.
     settings: Mapping[str, Any] | None = None
-    # What decides how statements run (isolation, planner, background work), as read back.
+    # Settings that decide how statements run (isolation, planner, background work), as read back.
     execution: Mapping[str, Any] | None = None
-    # What could not be read, and why.
+    # The facts that could not be read, and why.
     not_read: str | None = None
-    # Whose copies answer was uneven when measuring began, or changed since.
+    # Leaders that were uneven when measuring began, or moved since, in words.
     leaders_moved: str | None = None
     # Table → its tablets, of tables that have fewer than the cluster has nodes.
     few_tablets: Mapping[str, Any] | None = None
-    # How it shows that a connection pooler answers.
+    # The sign by which a connection pooler shows that it answers.
     pooler: str | None = None
-    # How many nodes the servers say that the cluster has; its profile may name fewer hosts.
+    # The number of nodes that the servers report; the profile may name fewer hosts.
     nodes_known: int | None = None
     # These two are of one node.
     data_bytes: float | None = None
     cache_bytes: float | None = None
     # Counters since measuring began, by the names above.
     since_reset: Mapping[str, Any] = field(default_factory=dict)
-    # When each checkpoint was complete (Unix seconds), if it says so.
+    # The moment at which each checkpoint was complete (Unix seconds), if the database says so.
     checkpoints_s: Sequence[float] | None = None
-    # Where a copy is nothing but its bytes: node → payload that it has been given since its start,
-    # and how many bytes on a disk one of these takes.
+    # These two are given where a copy is nothing but its bytes. Node → payload that it has been
+    # given since its start; and how many bytes on a disk one of these takes.
     given_bytes: Mapping[str, Any] | None = None
     bytes_of_copy: float | None = None
 
@@ -235,15 +235,15 @@ class GeneratorFacts(_Group):
     """Facts of a whole run from a load generator's raw files, beside its figures."""
 
     version: str | None = None
-    # What was kept one by one.
+    # Transactions and failures that were recorded one by one.
     recorded_transactions: float | None = None
     recorded_failures: float | None = None
     # Its own total.
     sysbench_transactions: float | None = None
     # Transactions that were due and had not begun at the end.
     unstarted: float | None = None
-    # At a rate or with think time, by how much transactions began after their time though a thread
-    # had been free and slept until then: the generator's own, in no latency.
+    # Delays of transactions at a rate or with think time, whose thread was free and asleep until
+    # then. They are the generator's own, and in no latency.
     woke_late_avg_s: float | None = None
     woke_late_most_s: float | None = None
     arrival_rate_per_s: float | None = None
@@ -251,20 +251,21 @@ class GeneratorFacts(_Group):
     served_of_asked: float | None = None
     # Whether statements travelled together; None if the generator does not say.
     statements_batched: bool | None = None
-    # Of a warm-up without a fixed time, how long it was and whether throughput had become steady.
+    # The length of a warm-up without a fixed time, and whether throughput had become steady.
     warmup_s: float | None = None
     warmup_steady: bool | None = None
-    # When the last of its threads began, by the client's clock.
+    # The moment when the last of its threads began, by the client's clock.
     began_s: float | None = None
-    # How long after the first of several clients the last began.
+    # Seconds from the start of the first of several clients to that of the last.
     start_skew_s: float | None = None
-    # Of the rows that one carries, which are its `payload`: "written", "read" or "sorted".
+    # Bytes of the rows that one transaction carries. These are its `payload`: "written", "read" or
+    # "sorted".
     bytes_per_transaction: float | None = None
     payload: str | None = None
     # Whether the window ended with the last of them.
     ends_with_work: bool | None = None
-    # Of one that measures in several: of each `start_s`, `end_s` (Unix seconds), and all
-    # `read_bytes` and `written_bytes` that it counted between these.
+    # Windows of a generator that measures in several. Each has `start_s` and `end_s` (Unix
+    # seconds), and all `read_bytes` and `written_bytes` that it counted between these.
     windows: Sequence[Mapping[str, float]] | None = None
     # Several clients by name, with what `run/several_clients.py` notes of each.
     clients: Mapping[str, Any] = field(default_factory=dict)
@@ -300,9 +301,9 @@ class ExtensionFacts(_Group):
 # A doubt carries its effect, which the function that raises it says
 # (`analysis/doubts/effects.py`). Records of results format 2 have the kind alone.
 
-# What a doubt does to a verdict: its run enters no figure and no decision; nothing is
-# concluded in its tier's favour; the answer's own sentence says it; it stands beside the
-# figures and does no more.
+# The effect of a doubt on a verdict. "excludes": its run enters no figure and no decision.
+# "forbids": nothing is concluded in its tier's favour. "limits": the answer's own sentence says it.
+# "told": it stands beside the figures and does no more.
 DoubtEffect = Literal["excludes", "forbids", "limits", "told"]
 
 # Its figures are wrong, whatever they are (docs/METHOD.md, "Which runs count").
@@ -324,7 +325,7 @@ _FORBIDDING: tuple[DoubtKind, ...] = (
 )
 # The figures hold, but for less than a buyer may think.
 _LIMITING: tuple[DoubtKind, ...] = (
-    # of the campaign
+    # doubts of the campaign
     "rehearsal",
     "none tier",
     "unlike disks",
@@ -332,7 +333,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "gate failed afterwards",
     "not compared",
     "gone on despite",
-    # of a run
+    # doubts of a run
     "short window",
     "short rebuild",
     "not recovered",
@@ -347,7 +348,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
     "whole tables read",
     "connection pooler",
     "others at work",
-    # of its disks
+    # doubts of its disks
     "limit not verified",
     "host slower than the tier",
     "shared disk",
@@ -360,7 +361,7 @@ _LIMITING: tuple[DoubtKind, ...] = (
 )
 # They widen intervals, or tell of the measurement.
 _TOLD: tuple[DoubtKind, ...] = (
-    # of the campaign
+    # doubts of the campaign
     "published figures",
     "one repetition",
     "missing cell",
@@ -377,7 +378,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "no gate afterwards",
     "not restored",
     "out of order",
-    # of a run
+    # doubts of a run
     "no truth gate",
     "old truth gate",
     "warm-up given up",
@@ -395,7 +396,7 @@ _TOLD: tuple[DoubtKind, ...] = (
     "facts not read",
     "one address for several nodes",
     "extension missing",
-    # of its disks
+    # doubts of its disks
     "counts differ",
     "overhead differs",
     "shared blocks",

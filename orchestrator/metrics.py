@@ -28,7 +28,7 @@ def _metrics() -> dict[str, Metric]:
     rows = shipped("orchestrator", "metrics.yaml")
     metrics = {}
     for name, fields in rows.items():
-        metrics[name] = Metric(name, *fields)  # in the order of Metric's fields
+        metrics[name] = Metric(name, *fields)  # the fields are in the order of Metric's
     return metrics
 
 

@@ -43,19 +43,19 @@ class ClusterSpec:
     version: str | None = None
     port: int | None = None
     vm: str | None = None
-    vm_price: Price | None = None  # of one machine
+    vm_price: Price | None = None  # the price of one machine
     settings: Mapping[str, str] = field(default_factory=dict)
     node_of: Mapping[str, NodeSize] = field(default_factory=dict)
     settings_of: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     version_of: Mapping[str, str] = field(default_factory=dict)
-    # What was declared of others' cluster.
+    # Facts that were declared of others' cluster.
     existing: Mapping[str, str] = field(default_factory=dict)
     clients: int = 1  # containers that carry its load together
-    client: ClientPlace = "outside"  # beside: with the first node
-    # Of the link of each node and client; None: its own.
+    client: ClientPlace = "outside"  # "beside": with the first node
+    # Bandwidth of the link of each node and client; None: its own.
     network_bytes_per_s: int | None = None
-    without: Stage = "nothing"  # what was taken away, to see whether it was the limit
-    # As the profile has them, where another number is started; None: `nodes` are the profile's.
+    without: Stage = "nothing"  # the part taken away, to see whether it was the limit
+    # The profile's nodes, where another number is started; None: `nodes` are the profile's.
     profile_nodes: int | None = None
 
     @property
@@ -115,7 +115,7 @@ class Profile:
     cluster: ClusterSpec
     platform: str | None = None
     placing: Placing | None = None
-    # By the value of a factor.
+    # Tiers by the value of a factor.
     tier_of: Mapping[str, Tier] = field(default_factory=dict)
 
 
@@ -152,23 +152,24 @@ class Workload:
     measure_s: float
     statements_per_transaction: int | None = None
     options: Mapping[str, int | float | str] = field(default_factory=dict)
-    # What it runs on instead of the profile's; `none` if it measures the disk alone.
+    # The database on which it runs instead of the profile's; `none` if it measures the disk alone.
     database: str | None = None
-    # What a tier must be proven to reach.
+    # Objectives that a tier must be proven to reach.
     slo: tuple[Objective, ...] = ()
     # The value of a factor, or its load, where one was set.
     varied: Varied | None = None
-    # How long a warm-up until throughput is steady lasts at most; `warmup_s` is then the least.
+    # The longest warm-up until throughput is steady; `warmup_s` is then the least.
     warmup_most_s: float | None = None
     # Whether it changes data.
     writes: bool = True
-    # For how long limits are changed behind the window.
+    # Seconds for which limits are changed behind the window.
     confirm_s: float = 0.0
     # Whether caches are filled before it.
     warm: bool = True
     # Whether it goes on behind the window until the disks are quiet.
     settle: bool = False
-    # How long after the window's begin the last node is lost, to be rebuilt; None: none is.
+    # Seconds from the window's begin to the loss of the last node, to be rebuilt; None: none is
+    # lost.
     lost_after_s: float | None = None
     # Disks that are slow for a time of the window.
     slow: tuple[SlowDisk, ...] = ()
@@ -226,13 +227,13 @@ class Plan:
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
     runs: tuple[Run, ...]
-    # How long all takes at least; `most_s` at most.
+    # The least time that all takes; `most_s` is the most.
     estimate_s: float
     notes: tuple[Note, ...] = ()
     # Runs after which real disks are checked again; `drain`: their burst credit is used up before.
     gate_every: int | None = None
     drain: bool = False
-    # Of the slowest tier's capacity: the rate at which all tiers follow.
+    # A share of the slowest tier's capacity: the rate at which all tiers follow.
     latency_at_pct: float | None = None
     # If it grows until decided: repetitions → the share of the usual chance of error.
     looks: Mapping[int, float] = field(default_factory=dict)
@@ -244,19 +245,19 @@ class Plan:
     platform: str = ""
     most_s: float | None = None
     p99_margin_pct: float = 20.0
-    # How often a failed run is repeated.
+    # The number of times that a failed run is repeated.
     retry_failed: int = 0
-    # Of workloads, for the one answer.
+    # Weights of workloads, for the one answer.
     weights: Mapping[str, float] = field(default_factory=dict)
     # Measured once on each tier, and judged by nothing.
     probes: tuple[Workload, ...] = ()
-    # Between the parts of a campaign that was resumed.
+    # Pauses between the parts of a campaign that was resumed.
     pauses: tuple[Pause, ...] = ()
-    # What all parts may cost together, as `5 USD`; "" for any amount.
+    # The most that all parts may cost together, as `5 USD`; "" for any amount.
     max_cost: str = ""
     # The SHA-256 of the command that follows; "" for none.
     on_end: str = ""
-    # What is asked, in one sentence, for people; "" if nobody said.
+    # The question that is asked, in one sentence, for people; "" if nobody said.
     question: str = ""
     schema_version: int = RESULTS_FORMAT
 
@@ -302,11 +303,11 @@ class Node:
     role: Literal["database", "coordinator", "client", "disk", "host"]
     container: str | None = None
     process_id: int | None = None
-    # As in /proc/diskstats, if it has one.
+    # The device's name in /proc/diskstats, if it has one.
     device: str | None = None
     cpus: float | None = None
     memory_bytes: int | None = None
-    # What serves counters over HTTP → its base URL; as DISK_DEVICE, the device of its data.
+    # Sources of counters over HTTP → their base URL; as DISK_DEVICE, the device of its data.
     sources: Mapping[str, str] = field(default_factory=dict)
     container_id: str | None = None
     # The device of its WAL, if that is another one.
@@ -345,7 +346,7 @@ class Volume:
     kept: bool = True
     wal: str = ""
     wal_device: str = ""
-    # That of the containers which use it, where it is not on any machine.
+    # The placement of the containers that use it, where it is not on any machine.
     placement: str = ""
     # What its tier declares; None if nothing.
     bytes_per_s: int | None = None
@@ -359,7 +360,7 @@ TlsMode = Literal["verify-full", "verify-ca", "require", "prefer", "off"]
 class Tls:
     """How sessions are encrypted. All names are of files on this machine."""
 
-    # As libpq's sslmode, whose "disable" is "off".
+    # The mode as libpq's sslmode has it, whose "disable" is "off".
     mode: TlsMode = "prefer"
     # The authority that must have signed the server's certificate.
     root: str | None = None
@@ -383,7 +384,7 @@ class Endpoint:
     database: str
     local_host: str = "127.0.0.1"
     tls: Tls = TLS_IF_OFFERED
-    # Where its owner asks what the server does, if that is not `database`.
+    # The database in which its owner asks what the server does, if that is not `database`.
     maintenance_database: str = ""
 
 
@@ -453,7 +454,7 @@ class Doubt:
     advice: str
     # The number of the run; None of a doubt about the campaign.
     run: int | None = None
-    # Of a doubt that does not say it, the strictest: what is not understood must not pass.
+    # The effect of a doubt that does not say it is the strictest: unknown doubts must not pass.
     effect: DoubtEffect = "excludes"
 
 

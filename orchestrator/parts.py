@@ -84,9 +84,9 @@ class MarkedFolder:
     size_bytes: int = 0
     # Why it is not touched.
     foreign: str = ""
-    # What of it cannot be removed.
+    # The parts of it that cannot be removed.
     kept: tuple[str, ...] = ()
-    # Where it is, if not on this computer.
+    # The machine on which it is, if that is not this computer.
     machine: str = ""
     # It has no mark, or one that does not say whose it is.
     unmarked: bool = False
@@ -173,7 +173,7 @@ class ChangedLimits:
     enforce: Callable[[Tier, Disks, World], None]
     # Reads all limits back: GateError if a disk enforces others than the tier's.
     require_enforced: Callable[[Tier, Disks, World], None]
-    # What sets "IOPS", "bandwidth" and "disk latency", as far as the tier declares them.
+    # Levers for "IOPS", "bandwidth" and "disk latency", as far as the tier declares them.
     levers: Callable[[Tier, Disks, World], Levers]
     # Makes the disk of one node slow; `restore` gives a node's disk the tier's limits again.
     slow: Callable[[Tier, Disks, SlowDisk, World], Mapping[str, float]]
@@ -385,7 +385,7 @@ class DatabaseAbilities:
     image_supply: ImageSupply | None = None
     # Its makers have one.
     helm_chart: HelmChart | None = None
-    # What reads the counters of its own servers, also in clusters that others run.
+    # Collectors of the counters of its own servers, also in clusters that others run.
     collectors: Callable[[], Sequence[Collector]] | None = None
     # (cluster, seconds): what sessions waited for in the last seconds, as its nodes keep it
     # themselves. RunError if a node does not tell it.
@@ -460,10 +460,10 @@ class Result:
 class Share:
     """What one of several clients carries of a workload's load."""
 
-    # Of this client, from 1.
+    # The number of this client, from 1.
     number: int
     clients: int
-    # How many threads the clients before it have.
+    # The number of threads of the clients before it.
     first_thread: int
     # Called when all is ready for the first transaction: waits for the other clients, and returns
     # the moment at which all begin, a second or so ahead (Unix seconds by the client's own clock).
@@ -509,7 +509,7 @@ class SplitLoad:
 class MeasuredPoints:
     """How a run is measured in turn, point by point, each whole in a file of its own."""
 
-    # Of raw files, where they are; points whose files are there are passed over.
+    # The folder of raw files. Points whose files are there are passed over.
     folder: str
     # (workload, raw folder): the figures of those that are there.
     so_far: Callable[[Workload, Path], tuple[Measurement, ...]]
@@ -606,7 +606,7 @@ class Members(Mapping[str, Member]):
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:
-        # Without this a mapping would make the member only to say that it is there.
+        # A mapping would otherwise make the member only to say that it is there.
         return name in self._makers
 
     def __iter__(self) -> Iterator[str]:
@@ -642,9 +642,9 @@ class Parts:
     collectors: Sequence[Collector]
     # Collectors with a session, for the block.
     connected: Callable[[Cluster], Collectors] = _no_collectors
-    # What servers counted of each statement, or RunError.
+    # Counts of each statement by the servers, or RunError.
     statements: Callable[[Cluster], Iterable[Mapping[str, Any]]] = _no_statements
-    # What sessions waited for in the last seconds, or RunError.
+    # Waits of sessions in the last seconds, or RunError.
     waits: Callable[[Cluster, float], Mapping[str, Any]] = _no_waits
-    # Those of our images and of these databases'.
+    # Packages of our images and of these databases' images.
     packages: Callable[[Iterable[str], World], Packages] = _no_packages

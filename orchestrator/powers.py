@@ -331,13 +331,13 @@ class RentedVolume:
     name: str
     storage_class: str
     driver: str
-    # As the provider rounded it.
+    # The size as the provider rounded it.
     size_bytes: int
     # The provider's name of the disk.
     handle: str = ""
     fstype: str = ""
     mount_options: tuple[str, ...] = ()
-    # What its driver noted.
+    # Attributes that its driver noted.
     attributes: Mapping[str, str] = field(default_factory=dict)
     # Labels that a machine must have to use it, `key=value`.
     machines: tuple[str, ...] = ()
@@ -469,7 +469,7 @@ class PlatformAbilities:
     sweep_between_runs: Callable[[], tuple[str, ...]] | None = None
     # Those by which it is reached now; none where it is reached by other means.
     certificates: Callable[[], Sequence[CertificateFile]] | None = None
-    # What it offers and lacks; makes nothing.
+    # Findings about its abilities and lacks; makes nothing.
     examine: Callable[[], tuple[Finding, ...]] | None = None
     # A container can be in the network of another (`NETWORK_OF`).
     shared_network: SharedNetwork | None = None
@@ -577,7 +577,7 @@ class World:
     # Names of containers, volumes and networks begin with it. It names campaign and run, so that a
     # leftover of one run is not in the way of the next.
     scope: str = "tierbench"
-    # Of what disks draw at random.
+    # The seed of all that disks draw at random.
     seed: int = 0
     # A load generator calls it as soon as it knows when its measured window begins (Unix seconds,
     # now or soon).

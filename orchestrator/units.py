@@ -26,7 +26,7 @@ _TIME = {
     "h": 3600.0,
     "d": 86_400.0,
 }
-_TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # as Prometheus and Kubernetes write them
+_TIME |= {"m": 60.0, "w": 7 * 86_400.0}  # units as Prometheus and Kubernetes write them
 # `Mb/s`, `Mbit/s`, `Mbps`, `Mib/s`: a small `b` is a bit.
 _BIT_RATE = re.compile(r"((?:[kKmMgGtT]i?)?)(?:b|bit)(?:/s|ps)")
 # `MBps`, `MiBps`: as providers write them in their tables.
@@ -41,7 +41,7 @@ _DECIMAL_COMMA = re.compile(r"\s*([0-9]+),([0-9]+\s*[A-Za-zµ/]*)\s*")
 _UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-_FEW = 5  # of texts that say the same of many things
+_FEW = 5  # examples shown of many things of which the same is said
 _BEGIN_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 _short = reprlib.Repr()
@@ -197,7 +197,7 @@ def format_seconds(value: float) -> str:
 
 def format_number(value: float) -> str:
     """Three significant digits below a thousand, thousands separated above."""
-    # What rounds to a thousand is written as one.
+    # A number that rounds to a thousand is written as one.
     if abs(value) >= 999.5:
         return f"{value:,.0f}"
     return _three(value)
@@ -208,7 +208,7 @@ def _three(value: float) -> str:
     if value == round(value):
         return f"{value:.0f}"
     text = f"{value:#.3g}"
-    # From 999.5 on three digits would be written as 1.00e+03.
+    # Three digits would be written as 1.00e+03 from 999.5 on.
     if "e+" in text:
         return f"{value:.0f}"
     return text.rstrip(".")

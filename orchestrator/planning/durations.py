@@ -28,18 +28,18 @@ from orchestrator.planning.time_left import run_s
 from orchestrator.tier import Emulated, RealDisks, Tier
 from orchestrator.units import listed
 
-_RENT_S = 180.0  # at most, until a cloud has made and attached the disks of a claim
-# Times that loaded bytes reach a disk: log and pages; and again when merged.
+_RENT_S = 180.0  # the most until a cloud has made and attached the disks of a claim
+# Number of times that loaded bytes reach a disk: log and pages; and again when merged.
 _WRITTEN_LEAST = 2
 _WRITTEN_MOST = 3
 _WARM_MOST_S = 600.0
-_SLOW_DISK_BYTES_PER_S = 1e8  # of a tier that declares no limit, at its slowest
+_SLOW_DISK_BYTES_PER_S = 1e8  # the slowest rate of a tier that declares no limit
 # Checking the consistency of more warehouses than are all checked: 1.5 s for each of the sample,
 # measured on two cores; and three conditions read the whole table of payments, 3 MB a warehouse.
 _SAMPLED_ABOVE = 20
 _SAMPLE_S = 1.5 * _SAMPLED_ABOVE
 _PAYMENTS_BYTES = 3 * 3e6
-_ALL_CHECKED_S = 10.0  # at most, of so few warehouses that all are checked
+_ALL_CHECKED_S = 10.0  # the most for so few warehouses that all are checked
 # Finding out what of a real disk has changed since its copy was made, at most.
 _COMPARED_S = 120.0
 # Draining a burst bucket takes longer than it is declared to last, and some seconds to see.
@@ -265,7 +265,7 @@ def _least_restores(plan: Plan, data: Load) -> float:
 def _restoring_by_default(tier: Tier, copied_bytes: float) -> Pace:
     if not tier.disk.is_real:
         return paces.RESTORING
-    # What has not changed is left alone; at most all is read and written on the same disk.
+    # Unchanged data are left alone. At most all is read and written on the same disk.
     byte_s = 2 / _rates(tier).slowest
     if copied_bytes:
         byte_s += _COMPARED_S / copied_bytes

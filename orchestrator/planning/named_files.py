@@ -121,7 +121,7 @@ def text_of(file: Path, root: Path) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
         what = f"this file is not UTF-8: byte {error.start + 1} is {byte:#04x}"
-        # What some editors of Windows call "Unicode".
+        # UTF-16 is what some editors of Windows call "Unicode".
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             what = "this file is UTF-16"
         place = f"{where(file, root)}:{line}"

@@ -85,7 +85,7 @@ def _first_disk(tier: Tier) -> str:
 class _Rule:
     """A rule for an option of the command that may have no effect."""
 
-    # Of the request.
+    # Name of the request's field.
     field: str
     option: str
     # The name of each profile or workload that the option is about → why it has no effect there,
@@ -124,7 +124,7 @@ def _without_effect(rule: _Rule) -> Iterator[str]:
 
 
 def _has_no_effect(option: str, texts: Sequence[str]) -> UsageError:
-    variable = option.strip("-").upper().replace("-", "_")  # of make
+    variable = option.strip("-").upper().replace("-", "_")  # the variable of make
     return UsageError("; ".join(texts), advice=f"leave out {option} ({variable}=)")
 
 

@@ -65,7 +65,7 @@ def _williams_design(names: Sequence[str]) -> list[list[str]]:
     count = len(names)
     steps = [_step(place) for place in range(count)]
     shifts = count
-    # Of an even number the other half of the shifts are the first half, turned round.
+    # The other half of an even number's shifts are the first half, turned round.
     if count % 2 == 0:
         shifts = count // 2
     orders: list[list[str]] = []

@@ -35,14 +35,14 @@ def _keys_of_scale() -> Iterator[str]:
 
 
 OF_SCALE = tuple(_keys_of_scale())
-STATEMENTS = "statements_per_transaction"  # of a workload at all scales
+STATEMENTS = "statements_per_transaction"  # a workload's key at all scales
 _SIZES = ("warehouses", "tables", "table_size")
-_OPTIONS = ("seed", "slo", "scale", "generator")  # which have an option of their own
+_OPTIONS = ("seed", "slo", "scale", "generator")  # keys with an option of their own
 
 # (load generator, script) → the keys of each group that it takes; a group that is not there: any.
 # `scale`: those of OF_SCALE.
 KeysTaken = Callable[[str, str], Mapping[str, Sequence[str]]]
-Path = tuple[str, ...]  # of a key in a workload's YAML
+Path = tuple[str, ...]  # the path of a key in a workload's YAML
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Override:
     workload: str | None
     key: str
     value: Any
-    # What to do where none has it.
+    # The next step where no workload has the key.
     hint: str = ""
 
     @property
@@ -144,7 +144,7 @@ class Overrides:
             of_workload = facts.group(content, group)
             of_scale = facts.group(content, *size, group)
             for key in (*of_workload, *of_scale, *taken.get(group, ())):
-                # What two groups have is of the first: `dataset.` or `options.` says otherwise.
+                # A key of two groups belongs to the first: `dataset.` or `options.` says otherwise.
                 paths.setdefault(key, (*size, group, key))
         return paths
 
@@ -197,7 +197,7 @@ def read(
             override = _override("--vary", text, key, varied.value, workloads)
             add(replace(override, hint=hint))
     raise_all(mistakes)
-    # What names a workload is applied last, and so wins.
+    # Overrides that name a workload are applied last, and so win.
     ordered = sorted(given.values(), key=_names_a_workload)
     return Overrides(tuple(ordered), scale, keys_taken)
 

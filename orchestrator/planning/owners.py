@@ -34,7 +34,7 @@ def check_owners(
         is_others = is_of_others(profile.cluster)
         if database == EXISTING and not is_others:
             raise _no_running_cluster(profile.name)
-        # What measures a disk alone needs the disk on a machine of ours.
+        # A workload that measures a disk alone needs the disk on a machine of ours.
         if is_others and alone:
             raise _disks_elsewhere(alone, profile.name)
         # A cluster of others stays what it is, whatever `--db` says.

@@ -13,9 +13,9 @@ from orchestrator.model import ClusterSpec, Workload
 from orchestrator.tier import Tier
 from orchestrator.units import format_number
 
-# Times as many bytes as were seen, for which their rate is still taken.
+# The factor by which bytes may exceed those seen, and the seen rate is still taken.
 _FARTHEST = 4.0
-# What is timed, besides the loading of a data set (`load_of`).
+# Names of timed steps, besides the loading of a data set (`load_of`).
 AROUND_RUN = "start and stop"
 GATES = "gate"
 RESTORE = "restore"
@@ -40,7 +40,7 @@ class Pace:
     """How long one byte, or one time, takes."""
 
     span: Span
-    # Where that is from.
+    # The source of that time.
     source: str
     # The most bytes, or times, seen at once; of a default without end.
     amount: float = math.inf

@@ -50,7 +50,7 @@ def fit_to_machines(
         # Each copy is on a node of its own.
         copies = min(cluster.replication_factor, wanted)
         if wanted != cluster.nodes:
-            # What is bought is the profile's number of nodes, however few were measured.
+            # The profile's number of nodes is what is bought, however few were measured.
             cluster = replace(cluster, profile_nodes=cluster.nodes)
         cluster = replace(cluster, nodes=wanted, replication_factor=copies)
         fitted.append(replace(on_nodes(profile, wanted), cluster=cluster))
@@ -116,7 +116,7 @@ def make_plan(
         raise _unknown_baseline(baseline, names)
     baseline = baseline or names[0]
     runs: list[Run] = []
-    # Before the second of the baseline has a name here: it needs no probe of its own.
+    # Probes come before the second of the baseline has a name here: it needs no probe of its own.
     for probe in probes:
         for profile in names:
             runs.append(Run(0, profile, probe.name, 1))
@@ -137,7 +137,7 @@ def make_plan(
         workloads=tuple(workloads),
         probes=tuple(probes),
         runs=numbered(runs),
-        estimate_s=0.0,  # until `durations.timed` says it
+        estimate_s=0.0,  # `durations.timed` sets it
         twin=twin,
         scale=scale,
         margin_pct=margin_pct,
@@ -192,7 +192,7 @@ def grown(plan: Plan, workloads: Sequence[str]) -> Plan:
     for run in in_order(profiles, plan.workloads, repetitions, plan.seed):
         if run.workload in workloads and run.repetition == done[run.workload] + 1:
             runs.append(run)
-    # What was just added may be less: workloads may have unlike numbers of repetitions.
+    # The added repetitions may be fewer: workloads may have unlike numbers of repetitions.
     repetitions = max(run.repetition for run in runs)
     return replace(plan, repetitions=repetitions, runs=numbered(runs))
 

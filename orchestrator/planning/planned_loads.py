@@ -16,10 +16,10 @@ class Load:
     profile: str
     workload: str
     dataset: Dataset
-    # How often it is loaded, at least and at most.
+    # The least and the most number of times that it is loaded.
     times: int
     most_times: int
-    # How many of its copies are kept from before.
+    # The number of its copies that are kept from before.
     kept: int = 0
     # Runs that start from a copy, at most.
     restores: int = 0
@@ -73,8 +73,8 @@ def stages(plan: Plan) -> int:
     return 2
 
 
-# Which kept data set a cell starts from, None inside if every run loads, and whether it
-# is loaded already; None if that cannot be told.
+# The kept data set from which a cell starts, and whether it is loaded already. The inner None:
+# every run loads. The outer None: that cannot be told.
 Find = Callable[[Profile, Workload], tuple[str | None, bool] | None]
 
 

@@ -13,7 +13,7 @@ from orchestrator.keys.strict_yaml import raise_all
 from orchestrator.model import Workload
 from orchestrator.planning.files_or_rows import FileMembers
 
-# For so long a probe is measured, and for no longer it warms up.
+# Seconds for which a probe is measured. It warms up for no longer.
 PROBE_S = 30.0
 
 
@@ -47,7 +47,7 @@ def _mistakes(
 def _probe(load: Workload) -> Workload:
     """One session without a pace, for a short time."""
     options = dict(load.options)
-    # With a pace the session would wait for arrivals, and not for its transactions.
+    # The session would wait for arrivals if it had a pace, and not for its transactions.
     options.pop(factors.RATE_OPTION, None)
     probe = replace(
         load,

@@ -68,9 +68,10 @@ def read_profile(
     written = content.get("tier")
     given: dict[str, Any] = {}
     if isinstance(written, dict):
-        # As it was written: a recorded disk puts more keys into the content.
+        # The content is copied as written, because a recorded disk puts more keys into it.
         given = dict(written)
-    # Before keys are checked: limits of a recorded disk count as if they stood in the profile.
+    # Limits of a recorded disk come before the check of keys. They count as if the profile had
+    # them.
     disk = _recorded(source.where, content, beside)
     checked = _checked(source, content, scale)
     read = checked.read
@@ -250,7 +251,7 @@ def _recorded(
     _refuse(where, [(key, what) for key in sorted(latencies)])
     disk = recorded_disk.read(f"{where}: tier.recorded: {name}", beside(name))
     if disk.limits and not tier_catalog.names_a_row(tier):
-        # What the profile gives itself stands last, and so replaces what the file has.
+        # The profile's own limits stand last, and so replace what the file has.
         content["tier"] = {**recorded_disk.own_limits(disk.limits), **tier}
     return disk
 
@@ -273,7 +274,7 @@ def _with_log(
         unused = tier_keys.mistakes(keys, kind, kind)
         _refuse(where, [(f"wal.{key}", what) for key, what in unused])
         log = validate(schema.TierYaml, place, keys).build(name, "disk of the WAL")
-    # Where it is stands in the disks of the nodes; here only its kind counts.
+    # The log's place stands in the disks of the nodes; here only its kind counts.
     log = replace(log, disk=DISKS[kind]())
     return with_log_beside(tier, log, f"{place}.type", catalog)
 
@@ -400,7 +401,7 @@ def read_workload(
     UsageError with every mistake in it."""
     where = where or f"workloads/{name}.yaml"
     content = parse(where, text)
-    # What a command gives is checked as if it stood in the file.
+    # A command's values are checked as if they stood in the file.
     changed = content
     if given:
         changed = given.applied(name, content)

@@ -104,7 +104,7 @@ def read(
             # Its keys count for `--set` even if a value in the file is wrong.
             contents[file.stem] = reader.content(file)
             workloads.append(reader.workload(file))
-    # Only now: a key has to fit one of all workloads, and not each.
+    # The check comes last: a key has to fit one of all workloads, and not each.
     if given is not None:
         with collecting(mistakes):
             given.check(contents)
@@ -149,7 +149,7 @@ class _Reader:
         return texts[file]
 
     def profile(self, file: Path) -> model.Profile:
-        # As text, because a mapping cannot be part of a key.
+        # The changes are a text, because a mapping cannot be part of a key.
         changes = repr(sorted(self._tier_changes.items()))
         form = _ProfileForm(file, self._price_list, changes)
         if form not in self._files.profiles:
@@ -158,7 +158,7 @@ class _Reader:
 
     def _profile(self, file: Path) -> model.Profile:
         def beside(name: str) -> str:
-            # Beside the profile, wherever that lies.
+            # The file lies beside the profile, wherever that is.
             return self._text_of(file.parent / name)
 
         return parse.read_profile(

@@ -96,7 +96,7 @@ class RecordedDisk(Strict):
     limits: RecordedLimits | None = None
     latency: RecordedLatency
     burst: RecordedBurst | None = None
-    # Only kept and shown: how and when it was measured, and what the disk is.
+    # The time and way of measuring, and the device, are only kept and shown.
     measured: Mapping[str, Any] = {}
     device: Mapping[str, Any] = {}
 
@@ -150,7 +150,7 @@ def _latencies(disk: RecordedDisk) -> Latencies:
         as_of=disk.as_of,
         slow_epochs=epochs,
     )
-    # Where one figure stands for the table, it is the median.
+    # The median stands for the table where one figure is needed.
     read_s = latency_quantiles.quantile_s(model.read, 0.5)
     write_s = latency_quantiles.quantile_s(model.write, 0.5)
     return Latencies(read_s, write_s, model=model)

@@ -15,15 +15,15 @@ from orchestrator.units import format_bytes, format_seconds, parse_size
 
 # The data, their log, and what rewriting leaves until it is cleaned up.
 DISK_PER_DATA = 3
-# Of a machine's: the rest is the kernel's, the collectors' and a client's.
+# Share of a machine's memory: the rest is the kernel's, the collectors' and a client's.
 NODES_MEMORY = 0.8
 _LEAST_CPUS = 0.5
-# What a decision needs where runs vary by 3 %, and plenty.
+# The number that a decision needs where runs vary by 3 %, and a plentiful one.
 REPETITIONS = 5
 MOST_REPETITIONS = 20
 LEAST_WARMUP_S = 15.0
 LEAST_WINDOW_S = 60.0
-# Of the scale's windows, from all to a twentieth.
+# Shares of the scale's windows, from all to a twentieth.
 _SHARES = [share / 20 for share in range(20, 0, -1)]
 
 
@@ -196,7 +196,7 @@ def in_time(
         plan = plans(loads, REPETITIONS)
         if costs.most_s(plan) > budget_s:
             continue
-        # With the next longer windows five repetitions took too long: little time is left.
+        # Five repetitions took too long with the next longer windows: little time is left.
         if share < 1:
             return plan
         return _most_repeated(budget_s, loads, plans)
@@ -214,7 +214,7 @@ def _most_repeated(
     plans: Callable[[Sequence[Workload], int], Plan],
 ) -> Plan:
     """The plan with more repetitions than a decision needs, as far as time allows."""
-    # From the most down, so the first that ends in time is the answer.
+    # The count goes down from the most, so the first that ends in time is the answer.
     for repetitions in range(MOST_REPETITIONS, REPETITIONS, -1):
         plan = plans(loads, repetitions)
         if costs.most_s(plan) <= budget_s:

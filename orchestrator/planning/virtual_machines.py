@@ -51,7 +51,7 @@ def on_vm(chosen: Chosen, vm: str | None, catalog: Catalog) -> Tier:
     if tier.wal is not None:
         log_limits = tier.wal.limits
         tier = replace(tier, wal=_log_on_vm(tier.wal, size, vm))
-    # What both meet together is only told: each keeps the limits that it has alone.
+    # The limits that both meet together are only told: each keeps those that it has alone.
     both = tier_catalog.effective(chosen, count + 1, size, vm, log_limits)
     caps = list(both.warnings())
     if not tier.disk.is_real:

@@ -16,8 +16,8 @@ from orchestrator.design import boxed_work
 from orchestrator.model import Note, Workload
 from orchestrator.units import counted, format_seconds, listed
 
-INTERVALS = 2  # at least
-# Of one of many windows: below, caches and background writes do not show.
+INTERVALS = 2  # the least number of intervals
+# The least length of one of many windows: caches and background writes do not show below it.
 LEAST_S = 30.0
 # It is no shorter than twice its warm-up, nor than a quarter.
 _PER_WARM_UP = 2

@@ -26,7 +26,8 @@ FOLDER = "docker"
 OURS = ("disk", "client", "postgres")
 REGISTRY_VARIABLE = "TIERBENCH_REGISTRY"
 AUTHORITIES_VARIABLE = "PIP_CERT"  # names those of a proxy between here and packages
-_AUTHORITIES = "authorities.crt"  # in the folder of an image whose build downloads more than Debian
+# The file in the folder of an image whose build downloads more than Debian.
+_AUTHORITIES = "authorities.crt"
 PREFIX = "tierbench/"
 
 
@@ -86,7 +87,7 @@ def provide(root: Path, name: str, platform: Platform, progress: Progress) -> st
     if not images.present(image) or images.mismatch(image):
         progress.step(f"building the image {image}", 60)
         with TemporaryDirectory() as copy:
-            # Behind a proxy that signs anew, downloads of a build fail without its authority. It
+            # Downloads of a build fail behind a proxy that signs anew, without its authority. It
             # goes into a copy of the folder, so that the tag stays that of the folder.
             authorities = os.environ.get(AUTHORITIES_VARIABLE)
             recipe = (source / "Dockerfile").read_text(encoding="utf-8")

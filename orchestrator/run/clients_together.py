@@ -16,8 +16,7 @@ from orchestrator.powers import Progress, World
 from orchestrator.run.client_clocks import ShiftedClock, compare_clocks
 from orchestrator.system import at_once
 
-# Seconds from the moment at which all are ready. Each client must hear of the start within
-# them.
+# Seconds from the moment at which all are ready. Each client must hear of the start within them.
 LEAD_S = 2.0
 # Each hears of the window at its next report, a second later at most.
 AGREED_AHEAD_S = 1.5
@@ -111,8 +110,7 @@ class Together:
             return self._carry(at)
         except BaseException as error:
             with self._lock:
-                # The first failure alone is kept: the others fail because all are ended
-                # then.
+                # The first failure alone is kept: the others fail because all are ended then.
                 self._failure = self._failure or (self._loads[at].client, error)
             self._end()
             raise

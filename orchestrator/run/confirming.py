@@ -28,8 +28,7 @@ LESS = (1.0, 0.75)
 MOST_PAIRS = 8
 LEAST_PAIRS = 2
 LEAST_CHANGE_S = 1.0
-# The part of each change's time that counts. What is in flight at first is of the limits
-# before.
+# The part of each change's time that counts. What is in flight at first is of the limits before.
 _HELD_FROM = 0.25
 _HELD_TO = 0.95
 
@@ -182,8 +181,7 @@ def sessions(
     """A lever on how many threads of the load go on; None if the load has a pace of its own."""
     threads = workload.threads
     limit_sessions = generator.abilities.limit_sessions
-    # A load with a pace carries the same rate with fewer threads, and one thread is the
-    # least.
+    # A load with a pace carries the same rate with fewer threads, and one thread is the least.
     if limit_sessions is None or has_pace(workload) or threads < 2:
         return None
 
@@ -267,8 +265,7 @@ class Changes:
             return
         end_s = window_end_s + self.workload.confirm_s
         self.window_over()
-        # The questions just asked of the database took time that the changes no longer
-        # have.
+        # The questions just asked of the database took time that the changes no longer have.
         begin_s = self.follower.clock.now()
         order = self._order()
         lasts_s = (end_s - begin_s) / len(order)

@@ -76,8 +76,7 @@ def execute(
     folder after each run but the last planned one, `hear` of what happens. Raises only what
     ends the campaign.
     """
-    # Leftovers are swept before the checks, because they take the space that these look
-    # for.
+    # Leftovers are swept before the checks, because they take the space that these look for.
     left_behind = _swept(world)
     checks.check(plan, parts, world)
     # Nobody else may measure on these clusters from here to the last run.
@@ -129,8 +128,8 @@ def _gone_on_with(
     world: World,
     facts: Mapping[str, Any],
 ) -> _Opened:
-    # The folder is read only while the guard keeps others off. Another program may have
-    # gone on before.
+    # The folder is read only while the guard keeps others off. Another program may have gone on
+    # before.
     now = begun.read_again(plan)
     grown = now.begin(facts, world.clock.now(), parts)
     return _Opened(begun.folder, grown, now.before.gates, set(now.finished))

@@ -117,8 +117,8 @@ class Gates:
             return
         # A copy, because a gate that is retaken changes the mapping.
         for tier, before in list(self._in_force.values()):
-            # Credit is not used up behind the last run: nothing is measured for which it
-            # would matter.
+            # Credit is not used up behind the last run: nothing is measured for which it would
+            # matter.
             drain = plan.drain and not is_last
             self._retake(tier, before, f"run {run.number}", drain)
 
@@ -244,8 +244,7 @@ class Gates:
             name = paces.kept_as(paces.GATES, tier, self._world.platform.name)
             disks = node_disks.gated(tier)
             observed.note(name, took_s, self._world, disks)
-        # Gates that passed are kept, no others: a disk that failed may have met a busy
-        # moment.
+        # Gates that passed are kept, no others: a disk that failed may have met a busy moment.
         if gate.passed and gate.checks:
             self._kept_gates.keep(gate, tier, place)
         return gate

@@ -56,8 +56,7 @@ def _images(nodes: Sequence[Node], platform: Platform) -> dict[str, str]:
         with contextlib.suppress(TierbenchError):
             image = platform.container(node.container).find_image()
             if image:
-                # The id is cut as engines show it, so that a reader finds it in their
-                # lists.
+                # The id is cut as engines show it, so that a reader finds it in their lists.
                 short = image.removeprefix("sha256:")[:_DIGITS]
                 images_by_role.setdefault(node.role, set()).add(short)
     return {role: ", ".join(sorted(images)) for role, images in images_by_role.items()}
@@ -70,8 +69,7 @@ def _file_systems(nodes: Sequence[Node], world: World) -> Iterator[tuple[str, st
             continue
         with contextlib.suppress(OSError, ValueError):
             machine = _machine_of(node, world.platform)
-            # The process's own mounts count: another may see the disk elsewhere, or not at
-            # all.
+            # The process's own mounts count: another may see the disk elsewhere, or not at all.
             process = containers.process_of(machine, node)
             table = machine.read(f"/proc/{process}/mountinfo")
             for mount in mounts.parsed(table):

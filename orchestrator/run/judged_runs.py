@@ -148,8 +148,7 @@ def basis_of(campaign: Path) -> Basis:
     decisions = hashlib.sha256(_digest_of_program().encode())
     for pattern in _OF_DECISIONS:
         _add_files(decisions, campaign, pattern)
-    # Files are sorted, as a folder promises no order: else the digest would change by
-    # itself.
+    # Files are sorted, as a folder promises no order: else the digest would change by itself.
     for record in sorted(campaign.glob(_RECORDS)):
         folder = record.parent
         tables = _status_of_tables(folder)

@@ -30,8 +30,8 @@ def announce(
 ) -> None:
     """Says what `run` gave and how its campaign stands. What fails here fails no campaign."""
     try:
-        # The basis is taken before files are read. What is written meanwhile must not count
-        # as judged.
+        # The basis is taken before files are read. What is written meanwhile must not count as
+        # judged.
         basis = judged_runs.basis_of(campaign)
         stored = store.load(campaign, tables=False)
         data = store.load_run(store.run_folder(campaign, run))

@@ -152,8 +152,7 @@ def load(data: DataSet, parts: Parts, world: World) -> None:
     try:
         outcome = _carried_out(data, before, parts, world)
     except RunError as error:
-        # A load is at fault itself only if its program was killed. It then begins anew,
-        # once.
+        # A load is at fault itself only if its program was killed. It then begins anew, once.
         if not before.was_ended:
             raise
         world.progress.warn(
@@ -184,8 +183,7 @@ def _carried_out(
     database = parts.databases[data.profile.cluster.member]
     family = data.workload.dataset.family
     places = [str(snapshot.parent) for snapshot in data.snapshots]
-    # The places are noted before anything lies there. `tierbench clean` then finds it in
-    # any case.
+    # The places are noted before anything lies there. `tierbench clean` then finds it in any case.
     files.write_json(before.folder / PLACES, places)
     world.progress.step(f"loading {family}: starting {database.name}")
     try:

@@ -226,8 +226,7 @@ def next_campaign(
     command = ""
     if texts:
         command = _compare([str(folder / path) for path in texts])
-    # The file is written without a command too. A line of an earlier answer would stay
-    # otherwise.
+    # The file is written without a command too. A line of an earlier answer would stay otherwise.
     texts["profiles/compare.sh"] = f"{command}\n"
     return NextCampaign(texts, command)
 

@@ -39,8 +39,7 @@ def carry_out(here: RunContext) -> None:
     here.begin_phase("prepare")
     with here.spending(paces.GATES):
         draft.gate = here.gates.of(profile.tier)
-        # The gate comes before anything starts. Figures of another disk say nothing of the
-        # tier.
+        # The gate comes before anything starts. Figures of another disk say nothing of the tier.
         require_passed(draft.gate)
     with (
         _started(here, snapshots) as started,
@@ -58,8 +57,8 @@ def carry_out(here: RunContext) -> None:
             measure(here, started.disks, started.cluster, clients)
             recording.done(here)
         finally:
-            # The phase also begins after a failure. The phase that failed would seem to go
-            # on otherwise.
+            # The phase also begins after a failure. The phase that failed would seem to go on
+            # otherwise.
             here.begin_phase("teardown")
 
 
@@ -118,8 +117,7 @@ def _start(
         data = NodesData(disk_sizes(here.profile.cluster), copies or ())
         attached = here.mechanism.attached(tier, data, here.world)
         disks = up.enter_context(attached)
-    # Logs are kept before the database starts. If its disk fails then, the server's log
-    # says why.
+    # Logs are kept before the database starts. If its disk fails then, the server's log says why.
     up.enter_context(recording.logs_kept(disks.servers, here))
     # Starting is not measured, and takes longer on a slow disk.
     lift_limits(here, disks)

@@ -67,8 +67,8 @@ def _measured(folder: Path, owner: MachineIdentity) -> OtherCache | None:
             # Its machine may be at work, and remove a file meanwhile.
             with suppress(OSError):
                 status = file.lstat()
-                # Blocks are counted, as images have holes and are longer than the space
-                # that they take.
+                # Blocks are counted, as images have holes and are longer than the space that they
+                # take.
                 size_bytes += status.st_blocks * datasets.BLOCK_BYTES
                 changes_s.append(status.st_mtime)
     if not changes_s:

@@ -63,7 +63,7 @@ class Readings:
         self._values = array("d")
         self._series = array("I")
         self._files: list[Path] = []
-        # the latest moment at which the next part is written
+        # The latest moment at which the next part is written.
         self._due_s: float | None = None
         self._refused_s: float | None = None
         self._lock = threading.Lock()
@@ -123,8 +123,7 @@ class Readings:
     def _parts(self) -> Iterator[pd.DataFrame]:
         """What has been added so far, in parts; the last one may be empty."""
         with self._lock:
-            # The copy alone is made under the lock: a reader of files would hold up the
-            # sampler.
+            # The copy alone is made under the lock: a reader of files would hold up the sampler.
             last = self._in_memory()
             files = list(self._files)
         for file in files:

@@ -21,8 +21,7 @@ from orchestrator.units import counted, format_bytes
 TOLD_OF_INSTALLED = 0.94
 # Memory for the load client, the disk server and the operating system, beside the nodes.
 BESIDE_NODES_BYTES = 2**30
-# Space that an empty XFS takes of a sparse file. It took 91 MiB of one of 250 GB, mostly
-# its log.
+# Space that an empty XFS takes of a sparse file. It took 91 MiB of one of 250 GB, mostly its log.
 _FILE_SYSTEM_BYTES = 128 * 2**20
 
 

@@ -11,11 +11,11 @@ from orchestrator.model import Plan, Workload
 from orchestrator.system import files
 from orchestrator.units import format_bytes
 
-# Nothing begins with less: a run leaves some ten MB beside its transactions. A new table is
-# made beside the one it replaces.
+# Nothing begins with less: a run leaves some ten MB beside its transactions. A new table is made
+# beside the one it replaces.
 LEAST_BYTES = 512 * 2**20
-# Bytes of one transaction: its raw record (docs/research/SCALE.md) and a row of
-# latencies.parquet. Rows of 17.5 to 18.7 bytes were measured.
+# Bytes of one transaction: its raw record (docs/research/SCALE.md) and a row of latencies.parquet.
+# Rows of 17.5 to 18.7 bytes were measured.
 _RECORD_BYTES = 24
 _ROW_BYTES = 19
 

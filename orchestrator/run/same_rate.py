@@ -39,8 +39,7 @@ def plan_at_same_rate(campaign: results.Results) -> Plan | None:
             else:
                 notes.append(_without_capacity(workload, profile))
         if capacities:
-            # The slowest tier counts: at a rate that it cannot carry, its queue would be
-            # measured.
+            # The slowest tier counts: at a rate that it cannot carry, its queue would be measured.
             rate_per_s = _rounded(share_pct / 100 * min(capacities.values()))
             load = factors.at_load(workload, factors.same_rate(rate_per_s))
             cells.append((load, measured))

@@ -280,8 +280,7 @@ def decided(progress: Progress, folder: Path) -> Plan | None:
     for decision in decisions:
         if not decision.is_open:
             continue
-        # The plan decides: a look is that of the planned repetitions, whichever runs were
-        # lost.
+        # The plan decides: a look is that of the planned repetitions, whichever runs were lost.
         done = repetitions(plan, decision.workload)
         progress.note(_open_in_words(decision, done, most))
         # Each look has its share of the error, fixed beforehand. Beyond the last there is none.

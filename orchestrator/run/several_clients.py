@@ -133,8 +133,7 @@ def read(
         elif split_load is not None:
             result = _read_of_all(split_load, workload, out, window_s, notes)
         else:
-            # One client is alone here if transactions are not recorded: `check` refuses
-            # more.
+            # One client is alone here if transactions are not recorded: `check` refuses more.
             (name,) = notes
             result = generator.read(workload, out, start_s, end_s)
             facts = merged_facts.one_of({name: result.facts}, notes)

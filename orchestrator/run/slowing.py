@@ -161,8 +161,7 @@ class _Changes:
     def _make_slow(self, disk: SlowDisk) -> None:
         world = self.here.world
         world.progress.note(f"the disk of {slow_disks.described(disk)}")
-        # The time is taken before the change. All the time in which the disk may be slow is
-        # in it.
+        # The time is taken before the change. All the time in which the disk may be slow is in it.
         slow_s = world.clock.now()
         tier = self.here.profile.tier
         enforced = self.limits.slow(tier, self.disks, disk, world)

@@ -17,8 +17,7 @@ from orchestrator.run.outlines import CampaignOutline, RunOutline, of_record
 from orchestrator.system import run_folders, store
 from orchestrator.units import counted, format_seconds
 
-# A campaign may have been killed if it writes no file for so long. Nothing else shows it
-# here.
+# A campaign may have been killed if it writes no file for so long. Nothing else shows it here.
 SILENT_S = 900.0
 # The last line of a campaign that has ended.
 ENDED = "it has ended: `tierbench report` shows what was found"

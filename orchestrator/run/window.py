@@ -24,13 +24,13 @@ from orchestrator.powers import Clock, World
 from orchestrator.run.run_context import RunContext
 from orchestrator.system import at_once, files
 
-# Seconds for what follows a window and still works when the load has ended. A thread that
-# takes longer is left alone: the next step need not wait for servers that do not answer.
+# Seconds for what follows a window and still works when the load has ended. A thread that takes
+# longer is left alone: the next step need not wait for servers that do not answer.
 LATE_S = 60.0
 # A clock that is slewed, not set, runs off by at most 500 parts in a million (adjtimex(2)).
 CLOCK_STEP_S = 0.5
 CLOCK_SLEW = 0.0005
-# the most by which the program may be late when a run ends before its time
+# The most by which the program may be late when a run ends before its time.
 _WAKE_S = 0.05
 
 
@@ -94,8 +94,7 @@ class Follower:
         """False if the load ended before."""
         left_s = time_s - self.clock.now()
         while left_s > 0:
-            # Waits last a second at most, because a clock that is set changes how long is
-            # left.
+            # Waits last a second at most, because a clock that is set changes how long is left.
             if self.stop.wait(min(left_s, 1.0)):
                 return self.clock.now() >= time_s - _WAKE_S
             left_s = time_s - self.clock.now()

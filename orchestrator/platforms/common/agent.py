@@ -26,13 +26,13 @@ from orchestrator.powers import (
     Platform,
 )
 
-IMAGE = "disk"  # of our images: the one that every machine has
+IMAGE = "disk"  # the image of ours that every machine has
 COMMAND = ("agent", "/host")
-# To follow links as the machine does, and to look into folders that are closed to others.
+# The agent follows links as the machine does, and looks into folders that are closed to others.
 _CAPABILITIES = ("SYS_CHROOT", "DAC_READ_SEARCH")
-ANSWER_S = 2.0  # within which an answer comes, or the agent is started anew
-SILENCE_S = 0.5  # for which a failure counts for other questions too, as of one tick
-FRESH_S = 1.5  # how long `read` returns what `refresh` has found
+ANSWER_S = 2.0  # the limit for an answer: then the agent is started anew
+SILENCE_S = 0.5  # a failure counts for other questions too for so long, as of one tick
+FRESH_S = 1.5  # seconds for which `read` returns what `refresh` has found
 KEPT = 5  # refreshes for which a file is read that nobody asks for any more
 
 Converse = Callable[[], AbstractContextManager[Conversation]]
@@ -78,7 +78,7 @@ class AgentMachine:
     """The `Machine` protocol. `converse` begins a conversation with the agent.
     `facts_told`: its facts, as the platform says them, in case that the agent cannot be asked."""
 
-    queue_s = 0.5  # within which another question is answered
+    queue_s = 0.5  # the limit within which another question is answered
 
     def __init__(
         self,
@@ -100,7 +100,8 @@ class AgentMachine:
         # Path → refreshes since it was last asked for.
         self._wanted: dict[str, int] = {}
         self._refreshed = _Refresh(0.0, -FRESH_S, {})
-        self._last = threading.local()  # of each thread, when its last text was read
+        # Each thread's moment at which its last text was read.
+        self._last = threading.local()
         self._clocks = RecentOffsets()
         self._located: dict[str, Mapping[str, Any]] = {}
 
@@ -254,7 +255,7 @@ class AgentMachine:
 
     def _raise_if_silent(self) -> None:
         """OSError if the machine was silent a moment ago."""
-        # To end an agent and to start it anew may take a minute, for which no other thread waits.
+        # An agent's end and new start may take a minute, for which no other thread waits.
         others = self._asker not in (None, threading.get_ident())
         failed = self._failed
         if failed and (others or self._clock.monotonic() < failed[0]):

@@ -7,7 +7,7 @@ from orchestrator.powers import Images, World
 
 ARM = "arm64"
 X86 = "amd64"
-# What kernels and engines call them → what images call them. Others are not compared.
+# Names of kernels and engines → names of images. Others are not compared.
 _NAMES = {"x86_64": X86, "amd64": X86, "aarch64": ARM, "arm64": ARM}
 
 

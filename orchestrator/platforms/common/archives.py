@@ -11,8 +11,9 @@ from typing import IO, Any
 
 from orchestrator.errors import RunError
 
-_IN_MEMORY_BYTES = 16 * 2**20  # of what comes out of a container
-MOST_BYTES = 2**40  # of one run: five days at 100,000 transactions a second
+# The part of an archive from a container that is held in memory.
+_IN_MEMORY_BYTES = 16 * 2**20
+MOST_BYTES = 2**40  # the most of one run: five days at 100,000 transactions a second
 MOST_FILES = 100_000
 
 
@@ -37,8 +38,8 @@ class Arriving(tempfile.SpooledTemporaryFile[bytes]):
         self._room_bytes = free_bytes // 2
 
     def write(self, piece: Any) -> int:
-        # Before it is written: an image of others may
-        # give anything, and fill the disk of the results.
+        # The length is checked before the piece is written. An image of others may give anything,
+        # and fill the disk of the results.
         length = self.tell() + len(piece)
         if length > self._most_bytes:
             raise _untrusted(f"gives more than {self._most_bytes:,} bytes")
@@ -103,9 +104,9 @@ def unpack(content: IO[bytes], target: Path, most_files: int = MOST_FILES) -> No
                 if len(files) == most_files:
                     raise _untrusted(f"has more than {most_files:,} files")
                 file = copy(member)
-                # Without the folder's own name, which stands before each.
+                # The folder's own name, which stands before each, is left out.
                 file.name = member.name.partition("/")[2]
-                file.mode = 0o600  # as all that a campaign leaves
+                file.mode = 0o600  # the mode of all files that a campaign leaves
                 # All are looked at first: of an archive that is refused nothing is written.
                 files.append(tarfile.data_filter(file, str(target)))
             for file in files:

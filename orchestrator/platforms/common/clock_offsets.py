@@ -2,7 +2,7 @@
 
 from orchestrator.powers import ClockOffset
 
-# In a minute two clocks of computers drift apart by some milliseconds at most.
+# Two clocks of computers drift apart by some milliseconds a minute at most.
 RECENT_S = 60.0
 
 
@@ -16,8 +16,8 @@ class RecentOffsets:
         """`at_s`: when it was seen, by a clock that is never set."""
         still_true = []
         for seen_s, seen in self._seen:
-            # Of the whole time the fastest answer would hide that clocks drift apart.
-            # One that this answer contradicts is of a time before the clock was set.
+            # The fastest answer of the whole time would hide that clocks drift apart. An answer
+            # that this one contradicts is of a time before the clock was set.
             is_recent = at_s - seen_s <= RECENT_S
             if is_recent and seen.may_equal(offset):
                 still_true.append((seen_s, seen))
@@ -29,7 +29,7 @@ class RecentOffsets:
         """The offset with the shortest way there and back; the latest of several."""
         best: ClockOffset | None = None
         for _, offset in self._seen:
-            # As in NTP's clock filter (RFC 5905, section 10).
+            # The choice is that of NTP's clock filter (RFC 5905, section 10).
             if best is None or offset.within_s <= best.within_s:
                 best = offset
         return best

@@ -18,11 +18,10 @@ Chunk = tuple[bytes | None, bytes | None]
 """What came at once: of standard output, of standard error."""
 _LOOK_EVERY_S = 1.0
 _POLL_S = 0.1
-QUIET_S = 8.0  # after which a command that says nothing may have lost its engine
-SEND_S = (
-    60.0  # what is sent is a line: an engine that does not take it for so long is gone
-)
-_UNNOTICED_S = 0.5  # after which the platform has noticed a death
+QUIET_S = 8.0  # a command that says nothing for so long may have lost its engine
+# A line is sent: an engine that does not take it for so long is gone.
+SEND_S = 60.0
+_UNNOTICED_S = 0.5  # the platform has noticed a death after so long
 
 
 class Streams(Protocol):
@@ -203,8 +202,8 @@ def follow(
                 looking.result()  # raises what was found
                 looking = None
             if looking is None and now >= looked_s + _LOOK_EVERY_S:
-                # On a thread of its own: windows are measured by
-                # when lines come, and looking may take seconds.
+                # A thread of its own looks: windows are measured by when lines come, and looking
+                # may take seconds.
                 looking = at_once.begun(look_at_all)
                 looked_s = now
             if output.came != came:

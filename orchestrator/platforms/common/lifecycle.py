@@ -42,7 +42,7 @@ def patiently(
             # One long silence is answer enough: a second would
             # double the wait for an engine that is gone.
             was_silent = clock.monotonic() - begun_s >= _SILENT_S and timed_out(error)
-            # At least once more, also if the first call took all of the patience.
+            # The call is made once more at least, also if the first took all of the patience.
             over = was_silent or (again and clock.monotonic() + pause_s > end)
             if over or not may_pass(error):
                 raise
@@ -78,8 +78,8 @@ class Answering:
         )
 
     def _look(self) -> None:
-        # Before a signal a slow engine is waited for.
-        # After one, what is gone would hold up the end.
+        # A slow engine is waited for before a signal. After one, a lost engine would hold up the
+        # end.
         if self._is_gone or (self.beats().ending.is_set() and not self.answers()):
             self._is_gone = True
             raise UnavailableError(

@@ -32,7 +32,7 @@ class LocalMachine:
         for path in OF_FACTS:
             texts[path] = text_of(self, path)
         facts = facts_in(texts, self.name)
-        # What Python knows holds on systems without these files, too, such as macOS.
+        # Python's facts hold on systems without these files, too, such as macOS.
         return replace(
             facts,
             kernel=platform.release(),

@@ -53,7 +53,7 @@ def facts_in(
 def kernels(machines: Sequence[Machine]) -> int:
     """Returns how many of them are known to have a kernel of their own."""
     if len(machines) == 1:
-        return 1  # without asking it
+        return 1  # the machine is not asked
     # The machines of kind and minikube may be containers on one and the same.
     boots = set(at_once.each(_boot, machines))
     boots.discard("")

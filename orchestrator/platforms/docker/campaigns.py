@@ -26,7 +26,7 @@ _REMOVAL_S = 20.0
 # Kind → how docker-py is told to remove one that is in use.
 _REMOVAL = {"container": {"force": True, "v": True}, "volume": {"force": True}}
 RENTED = ("database", "disk")  # roles: a client ends itself, much sooner
-_STEPS = 12  # of a rent of 900 s: a watch in each container wakes each 75 s
+_STEPS = 12  # steps of a rent of 900 s: a watch in each container wakes each 75 s
 
 
 def _nothing() -> None:
@@ -57,7 +57,8 @@ class Leftovers:
         # The campaign that is alive now, besides this one.
         spared = {self._guard.other()}
         if only_list:
-            # What this campaign has is removed by itself, so a list of leftovers leaves it out.
+            # This campaign's objects are removed by themselves, so a list of leftovers leaves them
+            # out.
             spared.add(self._engine.campaign)
         swept = lifecycle.Swept()
         patiently = self._engine.patiently

@@ -25,7 +25,8 @@ from orchestrator.platforms.docker.tunnel import tunnel_to
 from orchestrator.powers import CertificateFile, Clock
 
 _SSH = "ssh://"
-SILENCE_S = 110  # of an answer: longer than a busy engine needs to remove what is large
+# Silence before an answer: longer than a busy engine needs to remove what is large.
+SILENCE_S = 110
 # A vanished machine is an error within half a minute, as of SQL.
 _KEEPALIVE = (
     (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
@@ -45,10 +46,12 @@ _TRY = (
 LABEL = "tierbench"
 ROLE = "tierbench.role"
 CAMPAIGN = "tierbench.campaign"
-STANDING = "tierbench.standing"  # on what stays until it is taken down by its name
+# The label of all that stays until it is taken down by its name.
+STANDING = "tierbench.standing"
 MARK = f"{LABEL}=1"
 OURS: dict[str, Any] = {"label": MARK}
-_PASSING = (502, 503, 504)  # of a proxy before the engine, or of one that is starting
+# Codes of a proxy before the engine, or of one that is starting.
+_PASSING = (502, 503, 504)
 Answer = TypeVar("Answer")
 ClientOf = Callable[..., DockerClient]
 
@@ -86,7 +89,7 @@ def connect(
         advice = f"check that it runs and can be reached from here: {_TRY}"
     with engine_errors(f"connecting to {engine or host}", advice):
         _require_listening(environment.get("DOCKER_HOST") or host, silence_s)
-        # With a version docker-py asks nothing yet: what is set below would come too late.
+        # docker-py asks nothing yet if a version is given: settings below would come too late.
         client = client_of(
             version=DEFAULT_DOCKER_API_VERSION,
             timeout=silence_s,
@@ -189,7 +192,7 @@ def _of(host: str) -> Reach:
     return Reach(address, is_local=ipaddress.ip_address(address).is_loopback)
 
 
-# How urllib3 names the host of a connection that it could not open.
+# The form in which urllib3 names the host of a connection that it could not open.
 _POOL = re.compile(r"host='([^']+)', port=(\d+)")
 _REASON_CHARACTERS = 160
 

@@ -19,11 +19,12 @@ from orchestrator.powers import Completed, ContainerLimits, How, Machine
 from orchestrator.system import at_once
 from orchestrator.system.redaction import remember_environment
 
-_MOST_LOG_LINES = 1_000_000  # where an engine keeps more than it was told to
+_MOST_LOG_LINES = 1_000_000  # the limit where an engine keeps more than it was told to
 _ERRORS = 2  # the number of standard error; 1 is standard output
-_HEAD = struct.Struct(">BxxxL")  # which stream, and how many bytes of it follow
-_PERIOD_US = 100_000  # of a quota of CPU
-# Of memory: an engine cannot be told to take a limit away again.
+# The number of the stream, and how many bytes of it follow.
+_HEAD = struct.Struct(">BxxxL")
+_PERIOD_US = 100_000  # the period of a quota of CPU
+# A limit of memory that stands for none: an engine cannot be told to take one away again.
 _NO_LIMIT_BYTES = 2**60
 
 
@@ -170,7 +171,7 @@ class DockerContainer:
         with archives.Arriving(target) as content:
 
             def get() -> None:
-                # What an attempt that broke has brought is written anew.
+                # The content of an attempt that broke is written anew.
                 content.seek(0)
                 content.truncate()
                 archive = self.engine.client.api.get_archive(self.name, folder)[0]

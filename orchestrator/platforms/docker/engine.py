@@ -33,8 +33,9 @@ from orchestrator.platforms.docker.networks import Networks
 from orchestrator.powers import Finding
 from orchestrator.system.redaction import remember_environment
 
-_CPU_PERIOD_US = 100_000  # of a quota of CPU
-_FOLDER = Path("/var/lib/tierbench")  # of machines that are not this computer
+_CPU_PERIOD_US = 100_000  # the period of a quota of CPU
+# The folder on machines that are not this computer.
+_FOLDER = Path("/var/lib/tierbench")
 THIS_COMPUTER = "this computer"
 
 
@@ -193,7 +194,8 @@ class DockerPlatform:
     def _rented(self, spec: powers.ContainerSpec) -> AbstractContextManager[None]:
         """Databases and disks end when this program is silent for long: it may have been killed,
         and their ports would stay open."""
-        # Without a guard nobody gives signs of life, and the container would end in mid-work.
+        # Nobody gives signs of life without a guard, and the container would end in mid-
+        # work.
         if spec.role in campaigns.RENTED and self.guard.beats.are_given:
             return self._signs.paid(spec.name)
         return nullcontext()
@@ -243,7 +245,7 @@ class DockerPlatform:
 
     def _create(self, spec: powers.ContainerSpec) -> Any:
         api = self._client.api
-        # What is a password there is taken out of all that is shown or stored.
+        # Passwords in the environment are taken out of all that is shown or stored.
         remember_environment(spec.environment)
         # An engine refuses a host name to a container that joins another's network.
         hostname = None
@@ -272,7 +274,7 @@ class DockerPlatform:
         with taken_down(lambda: remove(spec.name, container_id), stays=True):
             for folder, files in spec.folders.items():
                 if files:
-                    # Before it starts: what it runs reads them at once.
+                    # Files are put before it starts: its program reads them at once.
                     api.put_archive(container_id, folder, archives.written(files))
         return self._engine.patiently(lambda: self._client.containers.get(container_id))
 
@@ -296,7 +298,7 @@ class DockerPlatform:
                 mounts.append(_alone(mount))
             else:
                 binds.append(_bind(mount))
-        # Where the engine is reached, and at no other address of its machine.
+        # Ports are open where the engine is reached, and at no other address of its machine.
         port_bindings: dict[int, Any] = {}
         for port, local_port in spec.ports.items():
             port_bindings[port] = (self.reach.address, local_port)
@@ -313,7 +315,8 @@ class DockerPlatform:
             "cpu_quota": None,
             "cpu_shares": spec.cpu_shares,
             "mem_limit": spec.memory_bytes,
-            # With swap as much as without, so none: a node that swapped would measure that disk.
+            # The sum with swap is the same, so there is none: a node that swapped would measure
+            # that disk.
             "memswap_limit": spec.memory_bytes,
             "shm_size": spec.shared_memory_bytes,
             "ulimits": ulimits,

@@ -71,7 +71,7 @@ class GuardOfAll:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        # In turn: of two campaigns at once, the second at the first engine has taken no other.
+        # Guards are taken in turn: a campaign that waits at the first engine has taken no other.
         with at_once.entered(
             [engine.guard.held() for engine in self._engines], in_turn=True
         ):

@@ -22,9 +22,8 @@ from orchestrator.system.clock import wait_until
 NAME = "tierbench-campaign"
 _HOST = "tierbench.host"
 _PROCESS = "tierbench.process"
-_TAKING_OVER_S = (
-    1.0  # in which a slower campaign removes what it takes for the dead one's guard
-)
+# Seconds in which a slower campaign removes what it takes for the dead one's guard.
+_TAKING_OVER_S = 1.0
 
 
 class VolumeGuard:
@@ -53,7 +52,7 @@ class VolumeGuard:
             self._give_back()
 
     def _give_back(self) -> None:
-        # What cannot be removed the next campaign takes over: this process is dead by then.
+        # The next campaign takes over what cannot be removed: this process is dead by then.
         with suppress(DockerException, OSError, UnavailableError):
             self._drop(_beat_name(self._engine.campaign))
             holder = self._volume(NAME)

@@ -12,8 +12,9 @@ from orchestrator.platforms.docker.connection import Engine
 from orchestrator.powers import Images
 from orchestrator.system import at_once
 
-_WORK_SILENCE_S = 900.0  # of a step of a build that compiles, while its engine answers
-_KEPT = 5  # of what was told last, as evidence
+# The silence of a build step that compiles, while its engine answers.
+_WORK_SILENCE_S = 900.0
+_KEPT = 5  # lines of the last output that are kept as evidence
 
 
 class DockerImages(Images):

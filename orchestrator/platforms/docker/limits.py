@@ -13,11 +13,11 @@ from orchestrator.keys.strict_yaml import shipped
 from orchestrator.platforms.common.machine_facts import text_of, value
 from orchestrator.powers import ContainerSpec, Machine
 
-LOG_BYTES = 64 * 2**20  # of a container's output that its engine keeps: the last
+LOG_BYTES = 64 * 2**20  # the last bytes of a container's output, which its engine keeps
 _LOG_FILES = 2
 _DEVICES = "/dev:/dev"
-# To serve dirty pages without waiting for them, and to be spared by the OOM killer. A host with a
-# reduced capability bounding set cannot start a container with it.
+# The right to serve dirty pages without waiting for them, and to be spared by the OOM killer. A
+# host with a reduced capability bounding set cannot start a container with it.
 _OPTIONAL = "SYS_RESOURCE"
 _ULIMIT_LINES = {
     "nofile": "Max open files",
@@ -90,7 +90,7 @@ def ulimits_in_force(
 
 def log() -> LogConfig:
     """What an engine keeps of a container's output."""
-    # Without limits a database whose settings make it chatty would fill the engine's disk.
+    # A database whose settings make it chatty would otherwise fill the engine's disk.
     file_bytes = LOG_BYTES // _LOG_FILES
     files = {"max-size": str(file_bytes), "max-file": str(_LOG_FILES)}
     return LogConfig(type=LogConfig.types.JSON, config=files)

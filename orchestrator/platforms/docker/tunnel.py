@@ -130,7 +130,7 @@ class Tunnel:
     def _keep(self) -> None:
         """Opens the tunnel again when it breaks. No error ends that, also not a busy machine's."""
         while not self._closing.is_set():
-            # Until the session ends: nothing more is said by it.
+            # The lines are read until the session ends: they say nothing more.
             with suppress(Exception):
                 deque(self._beside.lines(), maxlen=0)
             # A pause before each attempt: a machine that restarts refuses at once.

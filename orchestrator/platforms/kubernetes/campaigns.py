@@ -25,7 +25,7 @@ from orchestrator.platforms.kubernetes.space import (
 from orchestrator.system.clock import wait_while
 
 _GONE_S = 300.0
-# For a leftover to end: its campaign is dead, nobody keeps what it would still write.
+# Seconds for a leftover to end: its campaign is dead, nobody keeps what it would still write.
 _POLITE_S = 5.0
 _WITHIN = ("container", "secret", "snapshot", "claim", "network")  # a namespace
 
@@ -93,7 +93,7 @@ class ClusterLeftovers:
             self.remove(self._space.campaign)
         except (RunError, UnavailableError) as error:
             with contextlib.suppress(Refused, Unanswered, TierbenchError):
-                # What could not be removed costs nothing if no volume of it is left.
+                # Objects that could not be removed cost nothing if no volume of them is left.
                 claims = self._space.listed("claim", selector)
                 if not claims and not self.rented(self._space.namespace):
                     return None

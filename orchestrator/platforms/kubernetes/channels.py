@@ -22,15 +22,13 @@ OUTPUT = 1
 _ERRORS = 2
 _STATUS = 3
 _END = 255
-_FORWARDED = (
-    0  # what comes from a port; the first frame of its channels is the port's number
-)
+# The channel of bytes from a port. The first frame of its channels is the port's number.
+_FORWARDED = 0
 _V5 = "v5.channel.k8s.io"
-_PIECE = 256 * 1024  # of input: a frame must fit into the server's buffer
-_REST_S = (
-    0.2  # for the rest of a frame that has begun to come; then senders have their turn
-)
-_SEND_S = 90.0  # for what is sent, where what comes has no limit
+_PIECE = 256 * 1024  # bytes of input: a frame must fit into the server's buffer
+# The wait for the rest of a frame that has begun; then senders have their turn.
+_REST_S = 0.2
+_SEND_S = 90.0  # the limit of sending, where receiving has none
 
 
 def await_any(
@@ -38,7 +36,7 @@ def await_any(
 ) -> set[tuple[Any, int]]:
     """Waits until something can be read from or written to a socket; returns which, with READ or
     WRITE, none past the timeout."""
-    # Of what TLS has decrypted already the kernel does not know.
+    # The kernel does not know of bytes that TLS has decrypted already.
     ready = {(sock, READ) for sock in reading if getattr(sock, "pending", int)()}
     if ready:
         timeout_s = 0
@@ -95,7 +93,7 @@ class Frames:
                     else:
                         yield (None, data)
         except (websocket.WebSocketException, OSError, ValueError) as error:
-            # After the status nothing more is to come: how the connection ends does not matter.
+            # Nothing more is to come after the status: how the connection ends does not matter.
             if not self._status:
                 raise TierbenchError(f"the output stream broke: {error}") from error
         finally:
@@ -113,7 +111,7 @@ class Frames:
                     code, frame = self._socket.recv_data_frame(True)
                     return int(code), frame
                 except websocket.WebSocketTimeoutException:
-                    continue  # what came is kept, and the rest follows
+                    continue  # the bytes so far are kept, and the rest follows
                 finally:
                     self._socket.settimeout(self._silence_s or _SEND_S)
 

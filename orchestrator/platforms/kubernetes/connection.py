@@ -139,12 +139,13 @@ class Api:
         # Waiting and repeating are decided here, by the kind of call.
         self._configuration.retries = urllib3.Retry(0)
         self._client = self.client_of(self._configuration)
-        # As kubectl: Python 3.13 refuses authorities without key identifiers, as EKS has some.
+        # kubectl does the same: Python 3.13 refuses authorities without key identifiers, as EKS has
+        # some.
         pool = self._client.rest_client.pool_manager.connection_pool_kw
         tls = urllib3.util.create_urllib3_context(cert_reqs=pool.get("cert_reqs"))
         tls.verify_flags &= ~ssl.VERIFY_X509_STRICT
         pool["ssl_context"] = tls
-        self._ahead_s = 0.0  # of the server's clock
+        self._ahead_s = 0.0  # the lead of the server's clock
         self.beats = guards.GuardBeats()
         probe = partial(self._asked, "GET", "/version")
         self.answering = lifecycle.Answering("the cluster", lambda: self.beats, probe)
@@ -209,8 +210,7 @@ class Api:
     ) -> None:
         """Asks for the removal of an object, if it is there. `grace_s`: of a pod; `version`: only
         if it has not changed since."""
-        # What the object owns goes after it, by the
-        # cluster: a foreground removal would wait for it.
+        # The cluster removes later what the object owns: a foreground removal would wait for it.
         options: Thing = {"propagationPolicy": "Background"}
         if grace_s is not None:
             options["gracePeriodSeconds"] = round(grace_s)

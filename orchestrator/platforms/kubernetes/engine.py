@@ -40,7 +40,7 @@ from orchestrator.powers import (
 )
 from orchestrator.system import at_once
 
-_PODS = "/api/v1/pods"  # of all namespaces
+_PODS = "/api/v1/pods"  # pods of all namespaces
 _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _FOLDER = Path("/var/lib/tierbench")
 
@@ -92,7 +92,8 @@ class KubernetesPlatform:
             sweep_between_runs=self.sweep_between_runs,
             certificates=self.certificates,
             examine=self.examine,
-            # For one command (`once`); what goes on has its network on the machine.
+            # The network is shared for one command (`once`). Lasting containers have theirs on the
+            # machine.
             shared_network=shared_network.SHARED,
         )
 
@@ -125,7 +126,7 @@ class KubernetesPlatform:
     def sweep(self, only_list: bool = False) -> tuple[str, ...]:
         if only_list:
             return self._leftovers.listed(self.guard.other(), self.pods.forget)
-        # Only a whole sweep takes what data sets are kept in: between runs they stay.
+        # A whole sweep alone takes the volumes of data sets: between runs they stay.
         self.space.kept.clear()
         return self.sweep_between_runs()
 

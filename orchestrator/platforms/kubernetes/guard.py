@@ -18,7 +18,8 @@ from orchestrator.platforms.kubernetes import campaigns, connection, manifests, 
 from orchestrator.platforms.kubernetes.space import Space, annotation_of, label_of
 from orchestrator.system import clock, host
 
-# In a namespace that every cluster has and none loses, unless one is given: all look for it there.
+# The lease is in a namespace that every cluster has and none loses, unless one is given. All look
+# for it there.
 _LEASE_NAME = "tierbench-campaign"
 _CONFLICT = 409
 _ACCOUNT_S = 60.0
@@ -58,14 +59,14 @@ class LeaseGuard:
                 if not self._space.given:
                     self._make_namespace()
                 self._await_account()
-                # Before anything else: what is made without
-                # an owner would outlive a killed program.
+                # The rent comes before anything else: objects without an owner would outlive a
+                # killed program.
                 self._rent.hire()
             with self.beats.during(self._beat), self._within():
                 yield
         finally:
-            # What cannot be removed now, the next campaign finds: this process is dead by then.
-            # A second Ctrl-C in mid-removal leaves this as the trouble that is told.
+            # The next campaign finds what cannot be removed now: this process is dead by then. A
+            # second Ctrl-C in mid-removal leaves this as the trouble that is told.
             trouble: TierbenchError | None = RunError("its removal was given up")
             try:
                 trouble = self._leftovers.trouble_of_removal()
@@ -192,8 +193,8 @@ class Rent:
 
     def hire(self) -> None:
         """All that is made from now on ends with a job of its own."""
-        # When a job has ended the cluster removes it (ttlSecondsAfterFinished), and its garbage
-        # collector what the job owned.
+        # The cluster removes a job that has ended (ttlSecondsAfterFinished). Its garbage collector
+        # removes what the job owned.
         now_s = self._api.now()
         name = f"rent-{round(now_s)}"
         job = manifests.rent(name, self._space.labels, self._rent_s)

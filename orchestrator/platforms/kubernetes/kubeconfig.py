@@ -38,7 +38,7 @@ def cluster_of(context: str | None, of_pod: Path) -> tuple[Configuration, str, s
                 advice=f"`kubectl --context {context} cluster-info` must work",
             ) from error
         reason = error
-    # Without a usable kubeconfig: in a pod its own cluster is meant.
+    # A pod's own cluster is meant if there is no usable kubeconfig.
     try:
         loader = InClusterConfigLoader(str(of_pod / "token"), str(of_pod / "ca.crt"))
         loader.load_and_set(configuration)

@@ -27,7 +27,8 @@ _GATE_MEMORY = "64Mi"
 # The kernel shares out a busy machine by requests. On two busy cores, answers of a disk whose
 # server had asked for nothing were late by 0.5 to 0.6 ms in the mean, at 250m by 0.4, at 400m and
 # more by 0.15, and on Docker, where all containers count alike, by 0.05.
-SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}  # by role
+# CPU requests by role
+SHARES = {"disk": "500m", "client": "250m", "coordinator": "100m"}
 
 
 def pod(
@@ -82,7 +83,7 @@ def _network(spec: ContainerSpec, image: str) -> dict[str, Any]:
         parts["before"] = [_gate(spec, image)]
     if spec.network == HOST_NETWORK:
         parts["host_network"] = True
-        # In the machine's network a pod would else ask the machine's DNS, which knows no pods.
+        # A pod in the machine's network would else ask the machine's DNS, which knows no pods.
         parts["dns_policy"] = "ClusterFirstWithHostNet"
     return parts
 
@@ -160,7 +161,7 @@ def _key(number: int, name: str) -> str:
 
 def _resources(spec: ContainerSpec) -> dict[str, Any]:
     """The requests and limits of a container."""
-    # What is beside nodes has no limit, and asks only for a share of a busy machine.
+    # Containers beside nodes have no limit, and ask only for a share of a busy machine.
     requests: dict[str, str] = {}
     if spec.role in SHARES:
         requests["cpu"] = SHARES[spec.role]
@@ -228,7 +229,7 @@ def _volume(mount: Mount, claims: Mapping[str, str]) -> dict[str, Any]:
 def _mount(path: str, read_only: bool = False) -> dict[str, Any]:
     """Where something is mounted in a container."""
     if read_only:
-        # What is mounted below is read-only too, where the cluster can (1.31 and newer).
+        # Mounts below it are read-only too, where the cluster can (1.31 and newer).
         return {
             "mountPath": path,
             "readOnly": True,

@@ -50,7 +50,7 @@ def rules(
     if chosen.zones:
         demands.append(_demand(ZONE, chosen.zones))
     if machine:
-        # What belongs to a placement uses its devices, which are on one machine.
+        # Parts of a placement use its devices, which are on one machine.
         demands.append(_demand(MACHINE, (machine,)))
     elif is_node and taken:
         # A demand, as there is a free machine: two nodes on one would measure each other.
@@ -117,7 +117,7 @@ def _tolerated(taint: Mapping[str, str], chosen: Placing) -> bool:
         if toleration.get("effect") not in (None, "", taint["effect"]):
             continue
         key = toleration.get("key")
-        # Without a key it tolerates all.
+        # A toleration without a key tolerates all.
         if toleration.get("operator") == "Exists" and key in (None, ""):
             return True
         if key != taint["key"]:
@@ -151,7 +151,8 @@ class Placement:
         with self._scheduling:
             machine = self.machine_names.get(placement, "")
             taken: tuple[str, ...] = ()
-            # With fewer machines than nodes some must share one, and no demand may forbid it.
+            # Some nodes must share a machine if there are fewer of them. No demand may then forbid
+            # it.
             if self._free_machines():
                 taken = self._taken(placement)
             yield rules(placement, self.placing, machine, taken)

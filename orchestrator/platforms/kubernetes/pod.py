@@ -28,10 +28,10 @@ from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
-_ENDED_BY_TIMEOUT = (124, 137)  # of timeout(1): by its TERM, by its KILL
+_ENDED_BY_TIMEOUT = (124, 137)  # codes of timeout(1): by its TERM, by its KILL
 # A kubelet keeps 10 MiB of each file, unless it is told otherwise.
 _LOG_BYTES = 64 * 2**20
-_GRACE_S = 15.0  # after the time limit: for its KILL, and for the answer
+_GRACE_S = 15.0  # time after the limit: for its KILL, and for the answer
 _KILLED_S = 30.0
 _SILENCE_S = 90.0  # longer than what is waited for beside a disk
 
@@ -72,13 +72,13 @@ class Pod:
         clock = self._clock
         started = clock.monotonic()
         watch = how.get("watch", ())
-        # Under `timeout`: a command that was given up here would run on in the pod.
+        # The command runs under `timeout`: one that was given up here would run on in the pod.
         limited = script(__package__, "run", str(math.ceil(timeout_s)), *argv)
         frames = self._begin(doing, limited)
         environment = how.get("env") or {}
         remember_environment(environment)
-        # Through standard input: a password among the words would be in
-        # the request's address, and in the audit log of the API server.
+        # The environment goes through standard input. A password among the words would be in the
+        # request's address, and so in the API server's audit log.
         frames.send(_environment(environment))
         output = Output(frames)
         self._follow(doing, frames, output, started + timeout_s + _GRACE_S, how)
@@ -320,7 +320,7 @@ class Pod:
         return self._machine
 
     def logs(self, tail: int | None = None) -> str:
-        # Of one that is lost its machine would be waited for.
+        # The machine of a lost pod would be waited for.
         if self._is_lost:
             return ""
         return _log(self._api, self.path, trouble.MAIN, tail)

@@ -29,7 +29,7 @@ from orchestrator.system.clock import wait_until
 from orchestrator.system.redaction import remember_environment
 from orchestrator.system.shell import script
 
-GROWN_S = 900.0  # what a pod waits until the cluster has grown
+GROWN_S = 900.0  # the time that a pod waits until the cluster has grown
 _UNMOUNTED_S = 60.0
 _MOST_LISTED = 50  # a kubelet tells no more images than that (nodeStatusMaxImages)
 

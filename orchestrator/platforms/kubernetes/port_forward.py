@@ -20,10 +20,9 @@ from orchestrator.platforms.kubernetes.connection import Api, Refused, Unanswere
 from orchestrator.platforms.kubernetes.trouble import MAIN
 from orchestrator.system.shell import script
 
-_FORWARDED = (
-    0  # what comes from a port; the first frame of its channels is the port's number
-)
-_PORT_PIECE = 16 * 1024  # as much as fits where there is room at all
+# The channel of bytes from a port. The first frame of its channels is the port's number.
+_FORWARDED = 0
+_PORT_PIECE = 16 * 1024  # the size that fits where there is room at all
 
 
 class PortForward:
@@ -88,7 +87,8 @@ class PortForward:
                 try:
                     there = open_way()
                 except (Refused, Unanswered, UnavailableError):
-                    return  # as a port where nothing listens: who connects tries again
+                    # It looks like a port where nothing listens: who connects tries again.
+                    return
                 try:
                     unanswered = _carry(here, there, channel, sent)
                 except (OSError, websocket.WebSocketException):

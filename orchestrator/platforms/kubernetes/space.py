@@ -21,14 +21,15 @@ ROLE = "tierbench.role"
 CAMPAIGN = "tierbench.campaign"
 NAME = "tierbench.name"  # an annotation: the name as the caller knows it
 NETWORK = "tierbench.network"
-WITHIN = "tierbench.namespace"  # on what is made from within a namespace that others have made
+# The mark of objects made within a namespace that others have made.
+WITHIN = "tierbench.namespace"
 PLACEMENT = "tierbench.placement"
-KIND = "tierbench.kind"  # of a placement: "node", "client", …
+KIND = "tierbench.kind"  # the kind of a placement: "node", "client", …
 # annotations
 HOST = "tierbench.host"
 PROCESS = "tierbench.process"
 MARK = f"{LABEL}=1"
-_LONGEST = 63  # of a DNS label, which names of pods become
+_LONGEST = 63  # the longest DNS label, which names of pods become
 REMOVAL_S = 120.0
 # Kinds that campaigns make outside of their namespaces.
 OUTSIDE = ("volume", "storage class")

@@ -39,7 +39,8 @@ class Patience:
 
     def __init__(self, now: float) -> None:
         self._began = now
-        self._troubled: float | None = None  # since when trouble is seen that may last
+        # The moment since which trouble is seen that may last.
+        self._troubled: float | None = None
 
     def ends(self, now: float, trouble: Trouble | None, limit_s: float) -> bool:
         if now - self._began >= limit_s:
@@ -181,7 +182,7 @@ def in_words(pod: Mapping[str, Any] | None) -> str:
         return f"exited (exit {ended.get('exitCode')}{reason})"
     status = pod.get("status", {})
     phase = status.get("phase")
-    # Of an evicted pod the states of its containers may be forgotten.
+    # The states of an evicted pod's containers may be forgotten.
     if phase == "Failed":
         return f"failed ({status.get('reason')}: {status.get('message')})"
     waiting = state.get("waiting") or {}
@@ -193,8 +194,8 @@ LOST = "lost"
 
 def may_be_lost(pod: Mapping[str, Any]) -> bool:
     """Whether what is known of a running pod may be old."""
-    # When its machine is not heard of any more, Kubernetes only takes the pod's condition Ready
-    # away, and evicts it after minutes.
+    # Kubernetes only takes the pod's condition Ready away when its machine is not heard of any
+    # more. It evicts the pod after minutes.
     return "running" in main_state(pod) and not is_ready(pod)
 
 

@@ -12,7 +12,8 @@ from orchestrator.powers import RentedVolume, StorageClass, VolumeSource
 SNAPSHOTS = "snapshot.storage.k8s.io"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"
 _MAKER = "pv.kubernetes.io/provisioned-by"
-# Of a device of a machine: nothing is measured by it, and the file system fills the device.
+# The nominal size of a machine's device: nothing is measured by it. The file system fills the
+# device.
 _NOMINAL = "1Gi"
 
 

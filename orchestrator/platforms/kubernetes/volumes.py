@@ -29,7 +29,8 @@ from orchestrator.powers import (
 )
 from orchestrator.system.clock import wait_until, wait_while
 
-# Of a volume without a declared device: what a tier without limits gets where there is a class.
+# The size of a volume without a declared device. A tier without limits gets it where there is a
+# class.
 _UNDECLARED_SIZE_BYTES = 16 * 2**30
 
 
@@ -203,8 +204,8 @@ class Volumes:
             if thing.get("driver") == driver:
                 retains = thing.get("deletionPolicy") == "Retain"
                 classes.append(SnapshotClass(name_of(thing), retains))
-        # Of several classes of a driver one that removes
-        # its snapshots: others would stay, and cost money.
+        # One of a driver's classes that removes its snapshots is taken: others would stay, and cost
+        # money.
         return min(classes, key=attrgetter("retains"), default=None)
 
     def holds(self, source: VolumeSource) -> bool:
