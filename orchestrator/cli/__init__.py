@@ -99,7 +99,8 @@ def _copy(contents: Mapping[Path, Path], project: Path) -> None:
     """Makes the folder whole or not at all."""
     with files.writing(project):
         project.parent.mkdir(parents=True, exist_ok=True)
-        # Beside the project, because a rename into another file system is refused.
+        # The folder is made beside the project, because a rename into another file system is
+        # refused.
         begun = Path(tempfile.mkdtemp(dir=project.parent))
         for name, file in contents.items():
             (begun / name).parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ program = typer.Typer(
     cls=LazyGroup,
     help="Which disk tier should this distributed SQL database run on? Measured, not guessed.",
     no_args_is_help=True,
-    invoke_without_command=True,  # for --version
+    invoke_without_command=True,  # needed for --version
     pretty_exceptions_enable=False,  # `_exit_code` says what to report
 )
 
@@ -70,7 +70,7 @@ def _print_defaults(given: Iterable[defaults.GivenDefault], app: App) -> None:
 
 def main() -> NoReturn:
     """Runs the command that was given to this process."""
-    # Before the consoles are made, which keep the stream that they find.
+    # Streams are replaced before the consoles are made, which keep the stream that they find.
     sys.stdout = streams.lasting(sys.stdout)
     sys.stderr = streams.lasting(sys.stderr)
     sys.exit(started(CampaignApp))
@@ -136,7 +136,8 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
             return int(end.code or 0)
         return errors.EXIT_DONE
     except Exception as error:
-        # By its module, because typer brings a copy of click, whose classes are not click's.
+        # The module tells them, because typer brings a copy of click, whose classes are not
+        # click's.
         if type(error).__module__.startswith(("click", "typer")):
             _complain_of_words(error, app)
             return errors.EXIT_USAGE

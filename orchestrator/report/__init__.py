@@ -50,7 +50,7 @@ def files_of(document: Document, cache: Path | None = None) -> dict[str, str]:
     """Path in the results folder → text, for every file of any document, as from `files`."""
     from orchestrator.report.rendering import page
 
-    # As files of their own too, for Markdown and for a page without scripts.
+    # Charts are files of their own too, for Markdown and for a page without scripts.
     texts = {chart.path: chart.svg for chart in charts_of(document)}
     texts[MARKDOWN] = markdown.draw(document)
     texts[PAGE] = page.draw(document, cache)

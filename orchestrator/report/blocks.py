@@ -122,7 +122,7 @@ class Code:
     text: str
 
 
-# In bytes. Linux allows a file's name 255, its ending included.
+# Length in bytes. Linux allows a file's name 255, its ending included.
 _LONGEST_NAME = 200
 
 

@@ -21,7 +21,7 @@ def campaign_list(entries: Sequence[Entry]) -> Table:
     for entry in entries:
         # The folder and its begin are a heading, because they are long.
         rows.append(_heading(entry))
-        # Of a folder that cannot be read the heading says all that is known.
+        # The heading of a folder that cannot be read says all that is known.
         if not entry.fault:
             rows.append(_listed(entry))
     return table_of(rows, {*_LISTED} - {"Runs done"}, titles=_LISTED)
@@ -75,7 +75,7 @@ def trend(history: Trend) -> Table:
 def _level(history: Trend, level: Level) -> str:
     """Its mean, and its change against the level before it."""
     unit = history.unit
-    # Of what is counted each minute only New-Orders are shown.
+    # New-Orders are all that is shown of what is counted each minute.
     if unit == "1/min":
         unit = "NOPM"
     mean = units.format_quantity(level.mean, unit)

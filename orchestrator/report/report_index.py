@@ -250,7 +250,7 @@ class ReportIndex:
         )
 
     def _runs_in_words(self, runs: frozenset[int]) -> str:
-        # Of one run alone "every finished run" would sound like more than there is.
+        # The words "every finished run" would exaggerate if there is only one.
         if runs >= self._finished_runs and len(self._finished_runs) > 1:
             return "every finished run"
         if len(runs) == 1:

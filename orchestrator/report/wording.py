@@ -54,7 +54,7 @@ def spread(cell: CellSummary) -> str:
     half_pct = width / 2 / abs(cell.mean) * 100
     if not math.isfinite(half_pct):
         return ""
-    # From what would be rounded to 10.0: two digits are all that an interval of few runs carries.
+    # What would be rounded to 10.0 has no decimals: an interval of few runs carries two digits.
     if half_pct >= 9.95:
         return f"± {half_pct:.0f} %"
     # "± 0.0 %" would say that there is no noise at all.
@@ -66,7 +66,7 @@ def ends(cell: CellSummary) -> tuple[float, float]:
 
     They are not below zero. If there is no interval, both are the mean.
     """
-    # Of few runs an interval may reach below zero, where no rate and no latency is.
+    # An interval of few runs may reach below zero, where no rate and no latency is.
     low = cell.mean
     if cell.ci_low is not None:
         low = max(cell.ci_low, 0.0)
@@ -132,7 +132,7 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
 
 def spanning(texts: Sequence[str]) -> tuple[str, ...]:
     """Texts alike but for their numbers become one: `92 % busy`, `97 % busy` → `92–97 % busy`."""
-    # Only texts that differ in nothing but numbers have the same form with `#` in their place.
+    # Texts that differ in nothing but numbers have the same form with `#` in their place.
     alike = units.gathered((_NUMBER.sub("#", text), text) for text in texts)
     return tuple(_span(group) for group in alike.values())
 
@@ -149,7 +149,7 @@ def _span(texts: Sequence[str]) -> str:
 
 
 def _range(numbers: Sequence[str]) -> str:
-    # By their size: as texts, 97 would be above 104.
+    # Numbers are compared by size: as texts, 97 would be above 104.
     low = min(numbers, key=_size)
     high = max(numbers, key=_size)
     if low == high:

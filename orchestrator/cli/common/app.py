@@ -32,7 +32,7 @@ from orchestrator.system.machine_caches import MachineIdentity
 from orchestrator.system.shell import SystemShell
 from orchestrator.tier import DiskKind
 
-PLATFORM = "docker"  # where nothing else is said
+PLATFORM = "docker"  # default where nothing else is said
 Platforms = Mapping[str, Callable[[Clock, Placing], Platform]]
 
 
@@ -124,7 +124,7 @@ class App:
 
     root: Path = field(default_factory=root)
     cache: Path = field(default_factory=_own_cache)
-    results: Path = RESULTS  # where campaigns stay if the command has no --results
+    results: Path = RESULTS  # folder of campaigns if the command has no --results
     out: LastingConsole = field(default_factory=LastingConsole)
     err: LastingConsole = field(default_factory=_error_console)
     progress: EndingProgress = field(default_factory=_progress)
@@ -246,7 +246,7 @@ class App:
     ) -> Iterator[World]:
         """The powers, alone on this machine; everything of ours is removed at the end, which comes
         by `TimeIsUp` after `most_s`."""
-        # Before anything is up: what fails later would have to be taken down first.
+        # This is refused before anything is up: what fails later would have to be taken down first.
         require_writable(self.cache)
         self.sign_cache()
         world = self.world(name, placing)
@@ -273,7 +273,7 @@ class App:
 
     def confirm(self, question: str) -> None:
         """Ends the command unless the person at the terminal agrees."""
-        # As markup `[y/N]` would be taken for a style.
+        # The question is no markup: `[y/N]` would be taken for a style.
         self.out.print(f"{question} [y/N]: ", end="", markup=False)
         answer = self.stdin.readline().strip().lower()
         if answer not in ("y", "yes"):

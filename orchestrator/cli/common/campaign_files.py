@@ -109,7 +109,7 @@ def _placed(key: str, value: Any, file: Path) -> Any:
 
 def _path_or_name(name: str, file: Path) -> str:
     """A name of the catalog of profiles or workloads stays one."""
-    # From the file's folder, so that it gives the same plan wherever the command is given.
+    # The file's folder is what counts, so that the plan is the same wherever the command is given.
     beside = file.parent / name
     is_path = "/" in name or name.endswith((".yaml", ".yml"))
     if is_path and beside.is_file():

@@ -82,7 +82,7 @@ def takes(
     `own_defaults`: where this command's own differ."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        # In a module with `from __future__ import annotations` the hints are texts.
+        # Hints are texts in a module with `from __future__ import annotations`.
         signature = inspect.signature(command, eval_str=True)
         taken = _taken(signature, command.__name__, kind, shown_as, own_defaults)
 

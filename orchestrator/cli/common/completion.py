@@ -146,7 +146,7 @@ def _baselines(ctx: Context) -> Iterable[str]:
 
 def _disks(_: Context) -> list[str]:
     """The disks that stand."""
-    # By the files of their data, because asking the engine takes seconds.
+    # The files of their data tell which stand, because asking the engine takes seconds.
     files = (CACHE / "standing").glob("*.img")
     return sorted([file.stem for file in files])
 

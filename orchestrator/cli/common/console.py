@@ -22,7 +22,7 @@ from orchestrator.errors import TierbenchError
 from orchestrator.system.redaction import hidden, hidden_in
 from orchestrator.units import printable
 
-_ANY_WIDTH = 100_000  # of what no person reads off a screen
+_ANY_WIDTH = 100_000  # width of what no person reads off a screen
 
 
 def plain(text: str) -> str:
@@ -37,7 +37,7 @@ class LastingConsole(Console):
     """Shows what is `plain`; off a terminal a row is a line, however long. It outlives its
     reader."""
 
-    form = forms.TABLE  # in which `show` shows it
+    form = forms.TABLE  # the form in which `show` shows it
 
     def __init__(self, **options: Any) -> None:
         super().__init__(highlight=False, **options)

@@ -147,7 +147,7 @@ def _unknown(
 
 def _check_owner(file: Path) -> None:
     """UsageError if the file is another user's. Of root, and of who called `sudo`, it may be."""
-    # In a folder that others may write to, such as /tmp, anybody could leave one.
+    # Anybody could leave one in a folder that others may write to, such as /tmp.
     caller = int(os.environ.get("SUDO_UID", 0))
     if file.stat().st_uid not in (0, os.geteuid(), caller):
         raise UsageError(
@@ -202,7 +202,7 @@ def take(context: Any, values: Mapping[str, Any], file: Path) -> None:
     """Lets options of this command be as `values` have them, before those of `FILE`."""
     # click reads the environment before this map, so variables go before files.
     context.default_map = {**(context.default_map or {}), **values}
-    # For `given`, which else would name `tierbench.yaml`.
+    # This is for `given`, which would otherwise name `tierbench.yaml`.
     context.meta[_SOURCES] = dict.fromkeys(values, str(file))
 
 

@@ -22,7 +22,7 @@ from orchestrator.units import (
     printable,
 )
 
-_MOST_BARS = 30  # of the last minute's seconds two share a bar
+_MOST_BARS = 30  # two of the last minute's seconds share a bar
 _CAPS = {"iops": "IOPS", "bandwidth": "bandwidth"}
 # A campaign writes its state every 2 s (measure/live_view.py), so one that is missed says nothing.
 _LATE_S = 5.0

@@ -41,8 +41,8 @@ def _other_key(key: str, options: Sequence[Any], keys_by_option: dict[int, str])
     """An earlier key of the file for one of these options; "" if there is none.
 
     `keys_by_option`: `id` of an option → its first key, which this one is added to."""
-    # With `profile` beside `profiles` one of the two would be passed over, and another tier
-    # measured than the file asks for.
+    # One of the two would be passed over if `profile` stood beside `profiles`. Another tier would
+    # then be measured than the file asks for.
     for option in options:
         first = keys_by_option.setdefault(id(option), key)
         if first != key:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Numbers with their units. A step that differs in these alone only goes on: `3.1 GB of 12 GB`.
 _NUMBERS = re.compile(r"(?:\d[\d.,]*\s?[%A-Za-zµ/]*\s*)+")
-# Off a terminal a step that only goes on gets one line a minute. With one a second a campaign of
+# A step that only goes on gets one line a minute off a terminal. With one a second a campaign of
 # ten hours left a log of 60,000 lines.
 _AGAIN_S = 60.0
 
@@ -53,12 +53,12 @@ class ConsoleProgress:
         self._verbose = False
         self._status: Status | None = None
         self._panel: Live | None = None
-        # Of the lines that move: a campaign's panel is drawn by a thread of its own. A signal may
-        # come while the lock is held, and warns.
+        # The lock guards the lines that move: a campaign's panel is drawn by a thread of its own. A
+        # signal may come while the lock is held, and warns.
         self._lock = threading.RLock()
         self._run = ""
         self._due_s: float | None = None
-        # Off a terminal: step, without its numbers → when it was told last.
+        # When each step was told last, off a terminal; keys are steps without their numbers.
         self._told_s: dict[str, float] = {}
 
     def speak(self, quiet: bool, verbose: bool, color: str) -> None:

@@ -48,7 +48,8 @@ class LastingStream(TextIOWrapper):
             # Who reads has seen enough (`| head`), which is no failure: the console falls silent.
             raise
         except OSError as error:
-            # As on a full disk. The command goes on, because it may be taking something down.
+            # A full disk is such a case. The command goes on, because it may be taking something
+            # down.
             self.why_lost = self.why_lost or error.strerror or str(error)
             self._give_up()
 

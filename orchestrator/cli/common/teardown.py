@@ -128,7 +128,7 @@ class _Signals:
 
     def _limit_teardown(self) -> None:
         """After `teardown_s` each step that hangs is given up, every few seconds one."""
-        # From now on an engine that is gone is not asked again and again.
+        # An engine that is gone is not asked again and again from now on.
         self._world.platform.guard.beats.ending.set()
         signal.signal(signal.SIGALRM, self._give_up)
         signal.setitimer(signal.ITIMER_REAL, self._teardown_s, _STEP_S)

@@ -85,7 +85,7 @@ def _emulated(app: App, name: str, changes: Sequence[str]) -> tuple[Tier, int | 
     emulated one."""
     from orchestrator.planning import profiles, project_files
 
-    # At any scale: only the cluster of a profile depends on it, and this is a disk alone.
+    # Any scale will do: only a profile's cluster depends on it, and this is a disk alone.
     tier, bought_bytes = project_files.tier(
         app.root, name, changes, profiles.ANY_SCALE, app.disk_kinds()
     )
@@ -213,7 +213,7 @@ def record(
     from orchestrator.tiers.common.real import recording
 
     file = out_file or Path("recorded-disk.json")
-    # Before three minutes of measuring, not after them.
+    # The file is checked before three minutes of measuring, not after them.
     _check_new(file)
     effort = recording.RecordingEffort()
     if quick:

@@ -36,7 +36,7 @@ def put_up(
     limits = server_limits.limits_of(tier)
     base = limits
     if gate:
-        # In a burst fio would measure how full the bucket is, and not the limit.
+        # The check is without bursts: fio would measure how full the bucket is, and not the limit.
         base = server_limits.limits_of(tier.without_burst())
     burst = {key: limits[key] for key in limits if key not in base}
     # If the check cannot be made all is taken down again; a disk that fails it stays.
@@ -45,7 +45,7 @@ def put_up(
             return None
         measured = _measured_in_folder(disk, disks, partial(take, tier), world)
         if burst:
-            # Only now, so that fio has spent none of the credit.
+            # The burst is allowed only now, so that fio has spent none of the credit.
             limit_changes.change(disk.container, burst, world)
     return measured
 
@@ -155,5 +155,5 @@ def _rates(limits: RecordedLimits) -> Iterator[str]:
 def _latency(way: str, quantiles_s: Quantiles) -> str:
     median = format_seconds(quantile_s(quantiles_s, 0.5))
     p99 = format_seconds(quantile_s(quantiles_s, 0.99))
-    # Of one request at a time: behind others it would hold the wait for them.
+    # The latency is that of one request at a time: others would add the wait for them.
     return f"{way} latency at queue depth 1: median {median}, p99 {p99}"

@@ -138,7 +138,7 @@ def status(
     )
 
 
-_FOLLOWED_EVERY_S = 2.0  # as often as a campaign writes its state (`live_view`)
+_FOLLOWED_EVERY_S = 2.0  # a campaign writes its state as often (`live_view`)
 
 
 def _follow(app: App, folder: Path) -> None:

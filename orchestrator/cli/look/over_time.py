@@ -67,7 +67,7 @@ def history(
         if entry.is_of(profile, workload, database, since_s):
             entries.append(entry)
     if not show_trend:
-        # On standard error, because scripts read the empty list.
+        # This goes to standard error, because scripts read the empty list.
         if not entries:
             app.err.print(
                 f"Nothing in {escape(str(results))} is of what was asked for.\n"
@@ -189,7 +189,7 @@ def compare_results(
         )
     before = store.load(earlier)
     after = store.load(later)
-    # Without these options campaigns are compared only if their machines and tiers are alike.
+    # Campaigns are compared only if machines and tiers are alike, unless an option allows more.
     allowed = set()
     if across_machines:
         allowed.add("machines")
@@ -210,7 +210,7 @@ def compare_results(
         app.out.out(markdown.table(table))
     else:
         app.out.show(compared, TableView(table))
-    # As in `compare`, what is proven worse goes before what is open.
+    # What is proven worse goes before what is open, as in `compare`.
     if fail_if_worse and compared.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if compared.has("inconclusive") and not accept_inconclusive:

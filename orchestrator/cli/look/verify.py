@@ -145,7 +145,7 @@ def _by_key(measurements: Iterable[Measurement]) -> Figures:
 
 def _unlike(file: str, stored: Figures, source: str, again: Figures) -> Iterator[str]:
     """The figures that are not the same, but for the rounding of a sum in another order."""
-    # Of both sides: a figure that one of them lacks becomes NaN, which is close to no number.
+    # Keys of both sides count: a figure that one lacks becomes NaN, which is close to no number.
     for key in dict.fromkeys((*stored, *again)):
         in_file = stored.get(key, math.nan)
         anew = again.get(key, math.nan)
@@ -174,9 +174,9 @@ class _Counts:
 
     def __init__(self, stored: Figures, window: tuple[float, float]) -> None:
         self._begin_s, self._end_s = window
-        # With a pool the wait for a connection is a figure of its own, and no part of a latency.
+        # A pool's wait for a connection is a figure of its own, and no part of a latency.
         self._without_waits = ("connection_wait_avg_s", "all") in stored
-        # At a rate latency is of what was due within the window, whenever it ended. What ends late
+        # Latency at a rate is of what was due within the window, whenever it ended. What ends late
         # would else be left out, and a disk that stalls would look fast.
         self._at_a_rate = ("offered_per_s", "all") in stored
         self.percentiles: dict[str, float] = {}
@@ -215,7 +215,7 @@ class _Counts:
         figures: dict[tuple[str, str], float] = {}
         figures["throughput_per_s", "all"] = self._served / window_s
         figures["nopm", "all"] = self._new_orders / window_s * 60
-        # Without transactions the sum is 0 as well.
+        # The sum is 0 as well if there are no transactions.
         figures["latency_avg_s", "all"] = self._latencies_s / max(self._timed, 1)
         return figures
 

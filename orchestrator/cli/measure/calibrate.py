@@ -28,7 +28,7 @@ def calibrate(
     app.out.show(gate, TableView(gate_table(gate)))
     if gate.passed:
         raise typer.Exit(errors.EXIT_DONE)
-    # On a busy machine the disk may be good, and the check wrong.
+    # The disk may be good and the check wrong if the machine is busy.
     busy = " and ".join(busy_machines.reasons(gate))
     if busy:
         app.err.print(f"This machine was busy during the check: {busy}.")

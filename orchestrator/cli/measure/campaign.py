@@ -228,13 +228,13 @@ def resume(app: App, folder: Path, despite: Sequence[str], asked: Measuring) -> 
     def resumed() -> Path:
         return folder
 
-    # Before anything is done, so that an interrupt names the folder to go on with.
+    # The folder is noted before anything is done, so that an interrupt names it to go on with.
     app.campaigns.append(resumed)
     command = on_end.of_resumed(app, begun.plan, asked.on_end)
     if command:
         app.at_end.append(on_end.ending_with(app, command, resumed))
     room.require(folder, app.cache)
-    # Before a machine is connected to: what is refused here has cost nothing.
+    # This is refused before a machine is connected to, so it has cost nothing.
     most_s = _affordable_s(begun, app)
     finished = len(begun.finished)
     app.progress.note(

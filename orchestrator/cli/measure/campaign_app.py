@@ -69,7 +69,7 @@ class CampaignApp(App):
             plan = rehearsal.rehearsed(dry.plan(request))
             world = replace(dry.world(), scope="tierbench")
             host = asdict(world.machine.facts())
-            # In the place of the engine's facts stands why there is none.
+            # The reason why there is no engine stands in the place of its facts.
             facts = campaign.fingerprint(self, host, rehearsal.WARNING, world)
             parts = _dry_parts(dry.parts(platform))
             return experiment.execute(plan, parts, world, request.results, facts)
@@ -83,10 +83,10 @@ class CampaignApp(App):
         self.progress.step("judging")
         basis = None
         if slo is None:
-            # Before the files are read, as in `concluding.conclude`.
+            # The basis is taken before the files are read, as in `concluding.conclude`.
             basis = judged_runs.basis_of(folder)
         loaded, verdict = concluding.found(folder, slo)
-        # Before the report is written, which a full disk may refuse.
+        # The verdict is shown before the report is written, which a full disk may refuse.
         self._print(loaded, verdict)
         self.progress.step("writing the report")
         paths = concluding.keep(loaded, verdict, folder, self.cache, basis)

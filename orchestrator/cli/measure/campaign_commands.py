@@ -125,7 +125,7 @@ def _carry_out(app: CampaignApp, request: Request) -> None:
     plan = app.plan(request)
     if request.dry_run:
         offline = request.offline
-        # Before --on-end has to be confirmed, because a dry run never runs that command.
+        # A dry run comes before --on-end has to be confirmed, because it never runs that command.
         raise typer.Exit(dry_run.show(app, plan, request.max_cost, offline))
     for note in plan.notes:
         app.progress.warn(str(note))
@@ -147,7 +147,7 @@ def _show(
     from orchestrator.analysis.answers import campaign
 
     loaded, verdict = app.show(folder)
-    # Before "inconclusive": a tier that is proven worse fails a pipeline, whatever else is open.
+    # This comes before "inconclusive": a tier proven worse fails a pipeline, whatever else is open.
     if fail_if_worse and any(delta.verdict == "worse" for delta in verdict.deltas):
         raise typer.Exit(errors.EXIT_WORSE)
     answer = verdict.answer or campaign.campaign_answer(loaded, verdict)

@@ -52,7 +52,8 @@ def check(
         outcome = consistency.check(
             conditions.read_text(encoding="utf-8"), endpoint, fresh=fresh
         )
-    except RunError as error:  # of the server or of its tables: nothing was evaluated
+    # Error of the server or its tables: nothing was evaluated.
+    except RunError as error:
         raise UnavailableError(
             str(error),
             "name the server and database of the nine tables with --host, "

@@ -23,7 +23,7 @@ from orchestrator.units import counted
 # at most, because runs wait while one is made.
 _FIRST_PAGE_S = 300.0
 _PAGE_PART = 200
-_PAGE_S = 600.0  # of a page at most
+_PAGE_S = 600.0  # longest time for a page
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def conclude(
     judge by instead of the plan's. `cache`: as of `report.files`. NotWrittenError."""
     basis = None
     if objectives is None:
-        # Before the files are read: what is written meanwhile is not in the verdict, and must not
-        # be in its digest.
+        # The basis is taken before the files are read. What is written meanwhile is not in the
+        # verdict, and must not be in its digest.
         basis = judged_runs.basis_of(folder)
     campaign, verdict = found(folder, objectives)
     return campaign, verdict, keep(campaign, verdict, folder, cache, basis)
@@ -137,7 +137,7 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
     stands; skipped while that would take more than a part of the time. By a program of its own,
     because it needs more memory than the campaign. What fails is said alone."""
     due_s = world.clock.monotonic() + _FIRST_PAGE_S
-    # With another cache it would make anew what all pages have in common.
+    # The program has this cache, or it would make anew what all pages have in common.
     environment = {"TIERBENCH_CACHE": str(app.cache.resolve())}
 
     def write(folder: Path) -> None:
@@ -149,7 +149,7 @@ def page_writer(app: App, world: powers.World) -> Callable[[Path], None]:
         if why:
             world.progress.warn(f"the report so far cannot be made: {why}")
         ended_s = world.clock.monotonic()
-        # After a page that took a second none is made for 200 s.
+        # None is made for 200 s after a page that took a second.
         due_s = ended_s + _PAGE_PART * (ended_s - began_s)
 
     return write
@@ -159,7 +159,7 @@ def _page_failure(
     folder: Path, environment: Mapping[str, str], shell: powers.Shell
 ) -> str:
     """Makes the report; returns why it cannot be made, or nothing."""
-    # By this interpreter, because a `tierbench` on the PATH may be another release.
+    # This interpreter runs it, because a `tierbench` on the PATH may be another release.
     argv = [sys.executable, "-m", "orchestrator", "analyze", str(folder.resolve())]
     try:
         done = shell.run(argv, timeout_s=_PAGE_S, env=environment)
@@ -167,6 +167,6 @@ def _page_failure(
         return error.what
     if not done.exit_code:
         return ""
-    # Of a traceback the last line has the error.
+    # The last line of a traceback has the error.
     words = done.err.strip() or f"exit code {done.exit_code}"
     return words.splitlines()[-1]

@@ -34,12 +34,12 @@ def with_databases(
     choices: list[Note] = []
     chosen: list[Profile] = []
     for profile in fitted:
-        # Before it is bound, because a bound cluster has forgotten what was for other databases.
+        # Notes come before it is bound: a bound cluster has forgotten what was for other databases.
         choices += _extension_notes(profile)
         bound, note = _on_its_database(app, draft, profile, connected, start_failure)
         chosen.append(bound)
         choices += _notes_on_choice(bound, note, app.clock)
-    # After all are bound, because one size has to suit the profile with most nodes.
+    # Sizes come after all are bound, because one has to suit the profile with most nodes.
     if request.node_size:
         size = _node_size(chosen, connected, request.node_size)
         chosen = [sizes.with_node(profile, size) for profile in chosen]

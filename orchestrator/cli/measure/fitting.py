@@ -42,7 +42,7 @@ def _fitted_to_values(draft: PlanDraft, sized: Fitted) -> Fitted:
     values = draft.values
     option = factors.option(values[0])
     _check_misfits(option, values, sized, draft.platform == PLATFORM)
-    # With fewer nodes there may be fewer copies, and then two things would differ.
+    # Fewer nodes may have fewer copies, and then two things would differ.
     profiles, notes = _with_common_copies(sized.profiles, values)
     loads = sized.workloads
     if values[0].factor == factors.DATA:
@@ -95,7 +95,7 @@ def _check_sizes_differ(option: str, loads: Sequence[Workload]) -> None:
     times: Counter[tuple[str, str]] = Counter()
     for load in loads:
         if load.varied is not None:
-            # As text, because a data set holds a dictionary and so cannot be a key.
+            # The key is a text, because a data set holds a dictionary and so cannot be a key.
             times[load.varied.of, str(load.dataset)] += 1
     mistakes = []
     for (name, _), count in times.items():

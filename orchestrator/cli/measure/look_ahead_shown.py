@@ -32,7 +32,7 @@ NEVER_CHECKED = (
 # filled 300 lines.
 _MOST_ROUNDS = 12
 _ROUNDS_SHOWN = 10
-_TRIALS = "Trials"  # of limits, behind the window
+_TRIALS = "Trials"  # trials of limits, behind the window
 _NUMERIC = (
     "Threads",
     "Warm-up",
@@ -60,7 +60,7 @@ def parts(
     for what, seconds in ahead.later:
         yield escape(f"  {what}: {units.format_seconds(seconds)}")
     yield from _loading(ahead)
-    # With what: room, the disks to buy, and what the campaign rents.
+    # These lines show what is needed: room, the disks to buy, and what the campaign rents.
     if ahead.needs:
         columns = ("Tier", "What", "Where", "Needed", "There")
         yield _table(columns, rows=_space(ahead), title="Space, at most")
@@ -178,7 +178,7 @@ def _steps_table(ahead: Forecast) -> RenderableType:
 def _loading(ahead: Forecast) -> Iterator[str]:
     """A line for each data set. If several are alike, it names the profile and the workload of
     each."""
-    # As texts, because a data set holds a dictionary and so cannot be a member of a set.
+    # Data sets are compared as texts: each holds a dictionary and so cannot be in a set.
     datasets = {repr(load.dataset) for load in ahead.loads}
     places = {(load.profile, repr(load.dataset)) for load in ahead.loads}
     for load in ahead.loads:

@@ -9,7 +9,7 @@ from orchestrator.planning.files_or_rows import FileMembers
 def image_of(database: str) -> str:
     """The image of ours for a database that `tierbench setup` builds if it is asked to. UsageError
     for a database that has none."""
-    # From the registry's entries, for which no database and none of its libraries is imported.
+    # The registry's entries tell it, for which no database and none of its libraries is imported.
     images = {}
     for name, owned in databases.entries().items():
         if owned.entry.image:
@@ -20,7 +20,7 @@ def image_of(database: str) -> str:
 
 
 def on_files() -> FileMembers:
-    # From the registry's entries too, because a plan is made before a member is needed.
+    # The registry's entries tell this too, because a plan is made before a member is needed.
     take_files = []
     on_one_engine = []
     for name, database in databases.entries().items():

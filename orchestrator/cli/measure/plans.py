@@ -41,7 +41,7 @@ def make_plan(app: App, request: Request, start_failure: str = "") -> Plan:
     draft = reading.read(app, request)
     # The draft's request: there --without has become a factor, and a factor may set the nodes.
     request = draft.request
-    # Before a database is chosen, because `auto` asks machines and brings images.
+    # This comes before a database is chosen, because `auto` asks machines and brings images.
     owners.check_owners(
         draft.profiles, draft.workloads, request.database, members.on_files()
     )
@@ -114,7 +114,7 @@ def _window(draft: reading.PlanDraft) -> reading.PlanDraft:
     """How long, how often and at which load each workload is measured."""
     request = draft.request
     workloads, repetitions, notes = _windows(draft.workloads, draft.profiles, request)
-    # With --vary `fitting.fitted` gives the nodes room for the largest value.
+    # Nodes get room for the largest value in `fitting.fitted` if --vary is given.
     if not request.vary:
         notes += overrides.notes(draft.workloads, draft.of_files)
     loads = factors.parse(request.sweep, "load")
@@ -230,7 +230,7 @@ def _in_time(
     def repeated(loads: Sequence[Workload], count: int) -> Plan:
         if not request.until:
             return planned(loads, replace(request, repetitions=count))
-        # With --until only the end has to fit in the time; the first judgement stays where it was.
+        # Only the end has to fit in the time with --until; the first judgement stays where it was.
         first = min(count, request.repetitions)
         return planned(
             loads, replace(request, repetitions=first, most_repetitions=count)
@@ -245,7 +245,7 @@ def _finds(plan: Plan, time: str) -> Note:
     # Each length is named once, whichever workloads have it.
     lengths = dict.fromkeys(format_seconds(load.measure_s) for load in plan.workloads)
     windows = listed(list(lengths))
-    # With --until these are the most repetitions; without it there are no looks.
+    # These are the most repetitions with --until; without it there are no looks.
     n = max(plan.looks, default=plan.repetitions)
     # Power of a paired t-test: of n pairs (t(97.5 %) + t(80 %)) · √2 · noise ÷ √n, with n - 1
     # degrees of freedom. √2, because a difference has the noise of both runs.

@@ -46,7 +46,7 @@ def _one_platform(profiles: Sequence[Profile], request: Request) -> str | None:
     for profile in profiles:
         if profile.platform:
             platforms[profile.name] = profile.platform
-    # With --platform all run there, whatever each of them names.
+    # All profiles run on the platform of --platform, whatever each of them names.
     if request.platform is None and len(set(platforms.values())) > 1:
         raise _several_platforms(platforms)
     return next(iter(platforms.values()), None)
@@ -89,7 +89,7 @@ def placed(
     """A profile by itself, on the platform that was asked for, else on its own. UsageError with its
     mistakes, or if its machines are not that platform's."""
     ((profile,), _) = read_files(app.root, [name], [], scale, app.disk_kinds())
-    # As in a campaign, --platform goes before the profile.
+    # The option --platform goes before the profile, as in a campaign.
     profile = replace(profile, platform=platform or profile.platform)
     where = profile.platform or PLATFORM
     machines.check_asked(profile, profile.platform)

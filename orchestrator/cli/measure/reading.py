@@ -26,17 +26,18 @@ class PlanDraft:
     """A plan in the making: what the steps so far have decided."""
 
     request: Request
-    values: tuple[Varied, ...]  # of the factor that is varied, if one is
+    values: tuple[Varied, ...]  # values of the factor that is varied, if one is
     profiles: tuple[Profile, ...]
     workloads: tuple[Workload, ...]
-    unpriced: tuple[Profile, ...]  # as their files have them, without --prices
-    # As their files have them, without --set, whatever is varied.
+    # The profiles as their files have them, without --prices.
+    unpriced: tuple[Profile, ...]
+    # The workloads as their files have them, without --set, whatever is varied.
     of_files: tuple[Workload, ...]
     platform: str = ""
     notes: tuple[Note, ...] = ()
-    # Of workloads that are repeated another number of times than all others.
+    # Repetitions of workloads that are repeated another number of times than all others.
     repetitions: Mapping[str, int] = field(default_factory=dict)
-    latency_at_pct: float | None = None  # as in `Plan`
+    latency_at_pct: float | None = None  # same as in `Plan`
 
 
 # ------------------------------------------------------------------ the files
@@ -169,7 +170,7 @@ def _at(
     with overridden.blamed():
         profiles, loads = read_files(price_list=request.price_list, given=overridden)
         bound = [bind(load, request.generator) for load in loads]
-    # As the files have them, to say later what --prices and --set have changed.
+    # These are as the files have them, to say later what --prices and --set have changed.
     unpriced, of_files = read_files()
     workloads = _as_asked(bound, request)
     profiles = _with_clients(profiles, request.clients)

@@ -30,7 +30,7 @@ def headers(environment: Mapping[str, str], url: str) -> dict[str, str]:
             f"unset {TOKEN} and {TOKEN_FILE}, or take the user out of --prometheus",
         )
     if token:
-        # From now on it is hidden in all that is shown or written.
+        # The token is hidden from now on in all that is shown or written.
         remember(token)
         sent["Authorization"] = f"Bearer {token}"
     tenant = environment.get(TENANT, "").strip()

@@ -103,7 +103,7 @@ def _observe(request: _ObserveRequest) -> None:
         seconds.command(given, observed.disks),
         judged.remarks,
     )
-    # Before anything is written: a full disk must not hide a week's answer.
+    # The answer is shown before anything is written: a full disk must not hide a week's answer.
     _show(request, observed, page)
     if judged.not_kept is not None:
         # The answer has been shown. What follows is written beside the readings, which are not

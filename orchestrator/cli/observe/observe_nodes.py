@@ -65,7 +65,7 @@ def _machines(
     """The machines of the nodes, which are yet to be named. UsageError if they are others'
     and elsewhere."""
     if profile.cluster.existing and _platform(profile) == PLATFORM:
-        # On other hosts nothing of ours runs that could read /proc.
+        # Nothing of ours that could read /proc runs on other hosts.
         if _is_here(declared):
             return Watched((), [LocalMachine()])
         raise UsageError(

@@ -46,7 +46,7 @@ class Read:
     vm: str | None = None
     size: Annotated[str | None, Option(callback=read_by(units.parse_size))] = None
     region: str | None = None
-    # In % of the time.
+    # Share of the time, in %.
     at_cap: Annotated[float, Option("--at-cap", callback=percentage)] = 1.0
 
     @property

@@ -53,7 +53,7 @@ def of_device(readings: ObservedReadings, pattern: str) -> pd.DataFrame:
             table = table[is_named]
         chosen.append(table)
     if len(chosen) == 1:
-        # Of a week another copy would take 100 MB.
+        # Another copy of a week's readings would take 100 MB.
         return chosen[0]
     return pd.concat(chosen)
 

@@ -10,9 +10,9 @@ from orchestrator.analysis.observed.answered_observation import DiskRead
 
 _FILE = "seconds.json"
 _HOUR = "1h"
-# Of what was asked, all that an observation is held against.
+# Options that an observation is held against, of all that was asked.
 _KEPT = ("source", "vm", "size", "region", "at_cap")
-# As /proc/diskstats calls disks; providers and people call them otherwise.
+# Names that /proc/diskstats gives to disks; providers and people call them otherwise.
 _OF_KERNEL = re.compile(r"(sd|vd|xvd|nvme|dm-|md)[a-z0-9]+")
 
 

@@ -8,7 +8,7 @@ from orchestrator.analysis.observed.demand import Demand
 from orchestrator.errors import UsageError
 from orchestrator.units import listed
 
-# As Linux calls them: sda1, vda1, xvda1; nvme0n1p1, mmcblk0p1, md127p1.
+# Linux calls partitions so: sda1, vda1, xvda1; nvme0n1p1, mmcblk0p1, md127p1.
 _PARTITION = re.compile(r"((?:s|v|xv)d[a-z]+|(?:nvme\d+n|mmcblk|md)\d+(?=p))p?\d+")
 _VOLUME = re.compile(r"(?:dm-|md)\d+")
 

@@ -26,7 +26,7 @@ def show(
 ) -> int:
     """Writes the bundle of the cluster of a profile that others run; returns the exit code.
     UsageError if it is no YugabyteDB or the file is there; UnavailableError if nothing answers."""
-    # Before minutes of asking, and so that no other file of the user's is replaced.
+    # The file is checked before minutes of asking, so that no other file of the user's is replaced.
     files.require_absent(file)
     if profile.cluster.database != ExistingCluster.name:
         raise errors.UsageError(
@@ -87,7 +87,7 @@ class Collected:
     def ask(self, cluster: Cluster) -> None:
         """Reads a running cluster."""
         self.cluster = cluster
-        # As this machine reaches them: an endpoint's own address is the one that clients use.
+        # Addresses are those that this machine reaches: clients use an endpoint's own address.
         addresses = [sql.local(endpoint) for endpoint in cluster.endpoints]
         self.answers += support.ask(cluster.nodes, sql.session, addresses)
 
@@ -125,7 +125,7 @@ def _written(
     """Writes what was listed; returns the exit code, as the checklist has it."""
     title = f"What a YugabyteDB answered tierbench {__version__} on {_today()}"
     text = support.text(entries, title)
-    # For its user alone (0600): what was left in it by mistake is not for all on the machine.
+    # The file is for its user alone (0600): it may still hold what others must not see.
     files.write_new(file, text)
     size_bytes = len(text.encode())
     app.progress.note(

@@ -47,7 +47,7 @@ def show_first_run(
     """Goes through YugabyteDB's checklist, printing each finding; returns the exit code. What the
     servers answered meanwhile is written to `bundle_file`, if it is given."""
     if bundle_file is not None:
-        # Before nodes are started, and not when they have answered.
+        # The file is checked before nodes are started, and not when they have answered.
         files.require_absent(bundle_file)
     collected = bundle.Collected(app)
     marks = {
@@ -127,7 +127,7 @@ def examine(
     changes nothing."""
     if platform not in (None, PLATFORM) or (placing and placing.machines):
         return examine_platform(app.connect(platform, placing), app.root)
-    # Without an engine the machine is looked at all the same: both may be missing.
+    # The machine is looked at even without an engine: both may be missing.
     try:
         engine = app.connect()
     except errors.UnavailableError as error:

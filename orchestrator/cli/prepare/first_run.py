@@ -70,7 +70,7 @@ def _cluster_of_profile(
     if "image" in cluster.settings:
         image_alone["image"] = cluster.settings["image"]
     spec = checklist.spec(cluster.version, image_alone)
-    # On fewer machines two nodes would share one.
+    # Two nodes would share a machine if there were fewer.
     engines = machines.named(profile)
     if 0 < len(engines) < spec.nodes:
         names = listed(engines)

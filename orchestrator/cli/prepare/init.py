@@ -102,7 +102,7 @@ def init(
     for file in texts:
         app.out.print(f"wrote {_from_here(file)}", soft_wrap=True)
     command = f"run --profile {profile_place} --workload {workload_place}"
-    # On a real disk `auto` lets no PostgreSQL stand in. An existing cluster has its database.
+    # PostgreSQL never stands in for `auto` on a real disk. An existing cluster has its database.
     if not options.hosts:
         command += " --db yugabytedb"
     if is_like_shipped:

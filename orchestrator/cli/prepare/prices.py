@@ -17,7 +17,7 @@ from orchestrator.system import files, http_client
 if TYPE_CHECKING:
     from orchestrator.tier_catalog.catalog import Catalog
 
-MAX_PAGES = 50  # of one request; a disk family has one or two
+MAX_PAGES = 50  # pages of one request; a disk family has one or two
 
 prices = typer.Typer(
     help="Prices of the providers' own services.", no_args_is_help=True

@@ -42,7 +42,7 @@ def bring_images(
     TIERBENCH_REGISTRY if that is set. UnavailableError if one is not there in the end."""
     for name in names:
         tag = own_images.tag(root, name)
-        # Without a registry a user may have loaded the images on each machine.
+        # A user without a registry may have loaded the images on each machine.
         prefix = own_images.registry()
         if prefix:
             progress.step(f"pushing {tag} to {prefix}", 20)
@@ -112,7 +112,7 @@ def _start_engine(app: App) -> None:
 
 def _outliving(program: str, log: Path) -> tuple[str, ...]:
     """The command that starts a daemon, in a session of its own, and does not wait for it."""
-    # In the session of `tierbench setup` a Ctrl-C or a closed terminal would end it.
+    # A Ctrl-C or a closed terminal would end it in the session of `tierbench setup`.
     return ("sh", "-c", 'setsid "$0" </dev/null >>"$1" 2>&1 &', program, str(log))
 
 

@@ -200,7 +200,7 @@ def _disks_of_node(node: str, disks: Sequence[str]) -> tuple[str, ...]:
 
 _UNKNOWN = "–"
 _ANY = "any"
-_WHOLE = ("tier", "burst")  # of a disk; never broken over lines
+_WHOLE = ("tier", "burst")  # columns of a disk that are never broken over lines
 
 
 def _facts(row: TierRow) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def _as_commands_do(app: App, given: _GivenFile, scale: str) -> None:
     from orchestrator.load_generators import bind
     from orchestrator.planning import project_files
 
-    # With a `/` it is a path: a bare name would be looked for in the catalog.
+    # A name with a `/` is a path: a bare name would be looked for in the catalog.
     path = str(given.path)
     if not given.path.is_absolute():
         path = f"./{given.path}"
@@ -199,7 +199,7 @@ def _check_campaign(app: App, file: Path, where: str) -> None:
     """Gives the file to `compare`, which reads all that it names. UsageError with its mistakes."""
     from orchestrator.keys import strict_yaml
 
-    # By the command itself, so that no option is read in another way here.
+    # The command itself reads them, so that no option is read in another way here.
     program: Any = typer.main.get_command(main.program)
     reading = _OnlyReadingApp(**vars(app))
     words = [str(file), "--quiet"]
@@ -227,5 +227,5 @@ def _scales(content: Mapping[str, Any], clusters: Mapping[str, str]) -> list[str
         sizes = content.get("scales")
     if isinstance(sizes, Mapping) and sizes:
         return [str(scale) for scale in sizes]
-    # Without scales nothing depends on one: it is read once.
+    # Nothing depends on a scale if there are none: the file is read once.
     return [""]

@@ -17,11 +17,11 @@ from orchestrator.analysis import results
 from orchestrator.analysis.telemetry.use import machine_cpu
 from orchestrator.report.report_index import ReportIndex
 
-# Of many runs each has fewer points: 500 runs took over 1 GB to draw.
+# Each of many runs has fewer points: 500 runs took over 1 GB to draw.
 POINTS_PER_LINE = 150
 LEAST_PER_LINE = 30
-# Of all lines of a kind of chart, in all workloads, as long as each line has the least: so a page
-# of many runs is no larger than what a mail or a ticket takes.
+# Points of all lines of a kind of chart, in all workloads. Each line has the least all the same. So
+# a page of many runs is no larger than what a mail or a ticket takes.
 POINTS = 4500
 # A workload with more runs has one line for each tier. Nobody tells 250 lines apart, and they were
 # most of the memory that a page took.
@@ -233,7 +233,7 @@ def _seconds(data: results.RunData, of_machine: float | None) -> pd.DataFrame:
 
     `of_machine`: processors of the only machine, all of which a node without a limit may use."""
     table = data.telemetry.by_second[_SECONDS]
-    # Of a node without a known limit the factor is absent, and its CPU is not drawn.
+    # A node without a known limit has no factor, and its CPU is not drawn.
     limits = machine_cpu.cpu_limits(data.record.nodes, of_machine)
     pct_of_one = {node: 100 / limit for node, limit in limits.items()}
     factor = table["node"].map(pct_of_one).astype(float)

@@ -157,7 +157,7 @@ def _change(delta: conclusions.Delta) -> str:
 
 def _decision(decision: conclusions.Decision) -> _Case:
     name = "which tier"
-    # That no tier is named is no failure of one: it may take more repetitions.
+    # It is no failure of a tier that none is named: that may take more repetitions.
     if decision.tier is None:
         return _Case("decision", name, "skipped", "no decision", decision.reason)
     why = f"{decision.tier}: {decision.reason}"

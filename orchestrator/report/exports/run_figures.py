@@ -10,7 +10,7 @@ from orchestrator.analysis.telemetry.use import telemetry_metrics
 from orchestrator.model import Measurement, Run
 from orchestrator.units import csv_row
 
-MISSING = "missing"  # in the place of an outcome: the run left no record
+MISSING = "missing"  # stands in the place of an outcome: the run left no record
 
 
 @dataclass(frozen=True)

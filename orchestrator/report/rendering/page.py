@@ -111,7 +111,7 @@ def _scripts(document: blocks.Document, cache: Path | None) -> _Scripts:
     """The scripts of a page, without Vega if no chart can be drawn anew."""
     live = _live(document)
     scripts = [text_of("copy.js")]
-    # Only charts that are drawn anew need Vega.
+    # Vega is needed only by charts that are drawn anew.
     if not live:
         return _Scripts({}, _marked(scripts), _checksums(scripts))
     scripts = [text_of("page.js"), *scripts]
@@ -217,7 +217,7 @@ def _vega(cache: Path | None) -> str:
     """Vega's code, made once for each of its versions."""
     if cache is None:
         return _bundle()
-    # By its version, so that an update of the library is not hidden by what an older one left.
+    # The name has the version, so that an older file does not hide an update of the library.
     kept = cache / f"vega-{metadata.version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ _VERDICT_STYLES: Mapping[VerdictWord, str] = {
     "inconclusive": "yellow",
 }
 GAP = 2
-# Of a column of words: "not declared" and "inconclusive" stay whole.
+# Width of a column of words: "not declared" and "inconclusive" stay whole.
 NARROWEST = 14
 
 
@@ -192,7 +192,7 @@ def _row_widths(row: Sequence[Text]) -> list[int]:
 
 def _line_widths(text: Text) -> Iterator[int]:
     for line in text.plain.split("\n"):
-        # In cells of a terminal: a Chinese sign takes two, a combining one none.
+        # Width counts cells of a terminal: a Chinese sign takes two, a combining one none.
         yield cell_len(line)
 
 

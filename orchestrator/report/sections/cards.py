@@ -113,7 +113,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
     claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
     # Its headline is the tier's name.
     claim = claim.removeprefix(f"{part.tier} is ")
-    # That no tier meets the SLO is said once, above all cards.
+    # It is said once, above all cards, that no tier meets the SLO.
     if index.answer.sureness.word == "SLO missed":
         claim = ""
     texts: list[str] = []

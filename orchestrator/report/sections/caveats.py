@@ -31,7 +31,7 @@ from orchestrator.units import first_few, listed
 
 STUDY_NODES = 3
 
-# By a `DoubtKind`; doubts may be of other kinds too.
+# Labels by `DoubtKind`; doubts may be of other kinds too.
 _LABELS_OF_DOUBTS: Mapping[str, str] = {
     "emulated tier": "Emulated disks",
     "none tier": "No disk limits",
@@ -67,7 +67,7 @@ def stamps(index: ReportIndex) -> tuple[Stamp, ...]:
     for stamp in note_stamps:
         if stamp.label in _FIRST:
             shown.append(stamp)
-    # Before the doubts, because figures of a stand-in are of no database at all.
+    # This stamp comes before the doubts: figures of a stand-in are of no database at all.
     if is_stand_in(index.campaign):
         label = "Stand-in, not a real cluster"
         shown.append(Stamp(label, ABOUT_STAND_IN, "", is_in_brief=True))

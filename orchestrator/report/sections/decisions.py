@@ -56,7 +56,7 @@ def table(index: ReportIndex, decision: Decision) -> Table:
     if any(offer.least_margin_pct is not None for offer in offers):
         margins = [_least_margin(offer) for offer in offers]
         rows.append(_row("worst proven slowdown", offers, margins))
-    # With an SLO its clauses alone decide, and the margin plays no part.
+    # The SLO's clauses alone decide if there is one, and the margin plays no part.
     if decision.slo:
         rows += _slo_rows(offers)
     else:
@@ -195,7 +195,7 @@ def _remarks(index: ReportIndex, decision: Decision) -> Iterator[str]:
             "Worst proven slowdown: throughput is at most so much lower than the best, or latency "
             "so much longer."
         )
-    # On emulated disks or a small scale, throughput is not that of the disks as bought.
+    # Throughput on emulated disks or a small scale is not that of the disks as bought.
     why = why_costs_only_rank(index.campaign)
     if why and any(offer.cost_per_unit is not None for offer in offers):
         yield (

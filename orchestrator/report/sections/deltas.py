@@ -245,7 +245,7 @@ def _spec(
 
 
 def _change_row(delta: Delta) -> dict[str, Any]:
-    # Without an interval the bar has no length.
+    # The bar has no length if there is no interval.
     low_pct = delta.ci_low_pct
     if low_pct is None:
         low_pct = delta.change_pct
@@ -274,6 +274,6 @@ def _domain(rows: Sequence[Mapping[str, Any]], margin_pct: float) -> list[float]
     low = min(low, -margin_pct)
     high = min(max(row["high"] for row in rows), reach)
     high = max(high, margin_pct)
-    # So that no dot lies on the edge.
+    # Room at either end lets no dot lie on the edge.
     room = (high - low) * 0.05
     return [low - room, high + room]

@@ -243,7 +243,7 @@ def _law_row(tier: str, law: matrix_laws.DepthLaw) -> dict[str, Cell | str]:
     row["Asked for"] = f"{mix} of {block}"
     row["Alone"] = alone
     row["Saturated from"] = f"{law.saturated_from} in flight"
-    # Beside each other, because by Little's law they are the same.
+    # The two stand beside each other, because by Little's law they are the same.
     row["Added by each I/O in flight"] = units.format_seconds(law.slope_s)
     row["1 / IOPS"] = units.format_seconds(1 / law.iops)
     row["Largest deviation from the line"] = Cell(off, detail=f"{law.points} depths")
@@ -266,7 +266,7 @@ def _depth_chart(measured: ByTier, tiers: Sequence[str], workload: str) -> Chart
 def _longest_series(measured: ByTier) -> pd.DataFrame:
     """The cells of all tiers, of that pattern, read share and block."""
     cells: pd.DataFrame = pd.concat(measured, names=["tier"]).reset_index("tier")
-    # Over all tiers together, so that each has its line of the same series.
+    # Counts are over all tiers together, so that each has its line of the same series.
     depths = cells.groupby(matrix_laws.SERIES)["in_flight"].transform("nunique")
     first = cells[depths == depths.max()].iloc[0]
     is_alike = cells[matrix_laws.SERIES] == first[matrix_laws.SERIES]

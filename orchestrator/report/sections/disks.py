@@ -118,7 +118,7 @@ def _burst_in_words(burst: Burst) -> str:
     most = units.listed(rates)
     # A burst without end is bought as the disk's own limits, so this one ends.
     lasts = units.format_seconds(burst.duration_s)
-    # With a full bucket a short run may see nothing but the burst.
+    # A short run may see nothing but the burst if the bucket is full.
     credit = units.format_quantity(burst.start_pct, "%")
     return f"up to {most} for {lasts}, credit {credit} at the start"
 

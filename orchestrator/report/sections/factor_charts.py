@@ -16,9 +16,9 @@ from orchestrator.report.report_index import ReportIndex
 
 _P99 = Measure("latency_p99_s", "p99", "p99 latency", "ms", 1e3)
 _AVERAGE = Measure("latency_avg_s", "average", "Average latency", "ms", 1e3)
-# In thousands and millions from here on, as bytes are.
+# Numbers are in thousands and millions from here on, as bytes are.
 _MANY = 1e6
-# From the least load to the highest: beyond, loads stand at equal ratios.
+# Ratio of the highest load to the least: beyond it, loads stand at equal ratios.
 _WIDE = 8.0
 # An interval that reaches zero ends here on a logarithmic axis, where nothing reaches zero.
 _CUT_AT = 10.0
@@ -116,7 +116,7 @@ def _chart(
         low=f"interval from, {measure.unit}",
         high=f"to, {measure.unit}",
     )
-    # Only the axes of a factor are logarithmic upwards.
+    # The axes of a factor alone are logarithmic upwards.
     rows = [_row(point, cut=not is_sweep) for point in points]
     name = f"{varied.workload}-load-{measure.file}"
     title = f"{heading} against {load}, {measure.unit}"
@@ -146,7 +146,7 @@ def _scale_across(varied: VariedWorkload, is_sweep: bool) -> dict[str, Any]:
 
 def _scale_up(is_sweep: bool) -> dict[str, Any]:
     if is_sweep:
-        # From 0, so that twice the rate stands twice as high.
+        # The axis begins at 0, so that twice the rate stands twice as high.
         return {"zero": True}
     # A power is a straight line on it.
     return {"type": "log", "nice": False}

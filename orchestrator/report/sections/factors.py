@@ -144,7 +144,7 @@ def _titles(index: ReportIndex, varied: VariedWorkload) -> dict[str, str]:
     """Metric → column's title: rates first, then latencies."""
     first = varied.workloads[0]
     titles: dict[str, str] = {}
-    # Only at a rate is what was offered another figure than what was served.
+    # The offered figure differs from the served one only if a rate is varied.
     if varied.factor == RATE_OPTION:
         titles["offered_per_s"] = "Offered"
         titles["served_per_s"] = "Served"

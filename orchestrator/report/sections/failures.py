@@ -106,7 +106,7 @@ def _levels_told(runs: Iterable[results.RunData]) -> set[str]:
 
 # ------------------------------------------------------------------ errors
 
-# By the first two characters of an SQLSTATE:
+# The first two characters of an SQLSTATE are its class:
 # https://www.postgresql.org/docs/current/errcodes-appendix.html
 _CLASSES = {
     "08": "connection",

@@ -122,7 +122,7 @@ def _check_row(check: GateCheck) -> Row:
 
 
 def _off_by(check: GateCheck) -> str:
-    # Of a disk without such a limit it was measured, and there is nothing to be off.
+    # A disk without such a limit was measured, and there is nothing to be off.
     if not check.declared:
         return ""
     return units.format_change((check.measured / check.declared - 1) * 100)

@@ -180,7 +180,7 @@ def _windows(runs: Iterable[RunData]) -> Iterator[Window]:
     for run in runs:
         span_s = measured_window(run.record)
         if span_s is not None:
-            # At a rate a transaction counts by when it was due, not by when it ended.
+            # A transaction at a rate counts by when it was due, not by when it ended.
             is_at_a_rate = value_of(run.record, "offered_per_s") is not None
             window = Window(*span_s, run.record.workload.thinks, is_at_a_rate)
             # One table at a time: a long run has more transactions than memory holds.
@@ -197,12 +197,12 @@ def _distribution(latencies_of_runs: Sequence[Counted]) -> Distribution | None:
     # The median must have ten transactions beyond it, else a curve has no point but its begin.
     if count < 2 * MIN_BEYOND:
         return None
-    # Beyond 1 − 10 / count lie ten transactions; as nines that is log10(count / 10).
+    # Ten transactions lie beyond 1 − 10 / count; as nines that is log10(count / 10).
     nines = _places(math.log10(count / MIN_BEYOND))
     share = -np.expm1(-nines * math.log(10.0))  # 1 − 10^−nines without losing digits
     # A whole p·n must not be rounded up because of its last digit.
     ranks = np.ceil(share * count - 1e-6).astype(int)
-    # At the place 0 the nearest rank would be 0, and ranks count from 1: the least latency.
+    # The nearest rank would be 0 at the place 0, and ranks count from 1: the least latency.
     ranks = np.maximum(ranks, 1)
     return Distribution(len(kept), count, nines, latencies.at_ranks(ranks))
 

@@ -52,7 +52,7 @@ def _cell_row(cell: pd.Series) -> dict[str, str]:
 
 # ------------------------------------------------------------------ maps of colours
 
-_PALE = "#eaf3f9"  # of the lowest value
+_PALE = "#eaf3f9"  # colour of the lowest value
 # The narrowest range of colours: all cells may be alike.
 _EVEN = 1.01
 
@@ -65,7 +65,7 @@ class _Range(NamedTuple):
 
 
 def _range(shown: ByTier, heat: Measure) -> _Range:
-    # Of all tiers together, so that a colour means one value in every map.
+    # The range is that of all tiers together, so that a colour means one value in every map.
     values = pd.concat(shown.values())[heat.metric] * heat.factor
     return _Range(float(values.min()), float(values.max()))
 
@@ -73,7 +73,7 @@ def _range(shown: ByTier, heat: Measure) -> _Range:
 def _heat_spec(
     heat: Measure, tier: str, cells: Sequence[Mapping[str, Any]], values: _Range
 ) -> dict[str, Any]:
-    # Of a logarithmic range; on the darker half letters are white.
+    # The middle of a logarithmic range: on the darker half letters are white.
     middle = math.sqrt(values.low * values.high)
     panels = dict.fromkeys(cell["panel"] for cell in cells)
     return charts.drawing(

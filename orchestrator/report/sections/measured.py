@@ -125,10 +125,10 @@ def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
 
 
 def _is_shown(index: ReportIndex, workload: str, metric: str) -> bool:
-    # By the data set too, so that the column stays where all runs are lost.
+    # The data set decides too, so that the column stays where all runs are lost.
     if metric == "nopm":
         return index.is_tpcc_derived(workload)
-    # Of one node it is the payload, which has its column.
+    # The figure of a single node is the payload, which has its column.
     if metric == "node_payload_bytes_per_s" and not _several_nodes(index):
         return False
     # An empty column of these says that runs are lost, and not that nobody asked.

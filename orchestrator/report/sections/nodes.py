@@ -27,7 +27,7 @@ _OF_NODE = {
     "wal_disk_await_s": "Time per I/O, WAL's disk",
 }
 _Node = dict[str, CellSummary]  # metric → its value
-_Nodes = Mapping[str, _Node]  # by name
+_Nodes = Mapping[str, _Node]  # nodes by name
 
 
 def section(index: ReportIndex) -> tuple[Section, ...]:
@@ -35,7 +35,7 @@ def section(index: ReportIndex) -> tuple[Section, ...]:
     parts: list[Part] = []
     for load in index.workloads:
         by_tier = {tier: _nodes(index, tier, load.name) for tier in index.tiers}
-        # Of one node the table of tiers has all figures.
+        # The table of tiers has all figures of a single node.
         if any(len(tier_rows) > 1 for tier_rows in by_tier.values()):
             table = _node_table(index, load.name, by_tier)
             parts.append(Part(load.name, (table,)))
@@ -127,7 +127,7 @@ def _busiest(values: Sequence[CellSummary | None], cells: Sequence[Cell]) -> int
             means[number] = value.mean
     if len(means) < 2:
         return None
-    # Of nodes with the same value the last.
+    # The last of nodes with the same value is taken.
     busiest = max(reversed(means), key=means.__getitem__)
     # Bold for one of two equal figures would say a difference that nobody sees.
     texts = [cell.text for cell in cells]

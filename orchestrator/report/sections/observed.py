@@ -101,7 +101,7 @@ def _sections(
     disks = Part("", (_table(observed.answers, _ALL_COLUMNS, (_not_said(),)),))
     yield Section("all", "Every disk", (disks,))
     blocks = (*_seconds_first(answer), *_next(command))
-    # Without a disk worth it the heading would stand above nothing.
+    # The heading would stand above nothing if no disk is worth it.
     if blocks:
         yield Section("next", "What to measure next", (Part("", blocks),))
 
@@ -142,7 +142,7 @@ def _when(observed: AnsweredObservation) -> str:
 
 def _stamps(answer: Answer) -> Iterator[Stamp]:
     for caution in answer.cautions:
-        # That seconds are unknown is the first line.
+        # The first line says already that seconds are unknown.
         is_in_brief = caution.kind == "seconds unknown"
         yield Stamp(caution.kind, caution.text, caution.advice, is_in_brief)
 
@@ -156,7 +156,7 @@ def _shown(part: PartAnswer, answer: Answer) -> ShownAnswer:
         lines = [_open(part)]
     else:
         lines = [*_cheaper(part, part.purchase)]
-    # With one provider the brief names the disk and its price, right above the card.
+    # The brief names the disk and its price, right above the card, if there is one provider.
     if part.purchase is not None and len(answer.parts) > 1:
         headline = specified(part.purchase.tier)
         # The catalog has the price of one node's disk, not of the cluster's.
@@ -343,7 +343,7 @@ def _strip(
             "candidate": label,
             **shown,
         }
-        # As texts, because NaN is unlike itself, and hours that were not read join too.
+        # Shares are compared as texts: NaN is unlike itself, and hours that were not read join too.
         if may_join and shares == shares_before and _follows(hour, strip[-1]):
             strip[-1]["to"] = end_ms
         else:

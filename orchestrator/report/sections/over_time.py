@@ -135,7 +135,7 @@ def _node_charts(index: ReportIndex, runs: Runs) -> Iterator[Block]:
     points = "second by second"
     for measure in (_CPU, *_DISKS):
         rates = runs.of_nodes(measure.metric)
-        # Of a tier on one node the chart above has the line already.
+        # The chart above has the line already of a tier on one node.
         if rates.table.empty or rates.table["node"].nunique() < 2:
             continue
         limits = _limits(index, measure, rates)
@@ -198,7 +198,7 @@ def _declared(name: str, tier: Tier, metric: str) -> Iterator[tuple[str, float |
     burst = limits.burst
     if metric == "disk_bytes_per_s":
         yield name, limits.bytes_per_s
-        # In a burst a disk goes beyond its cap, which without this line would seem a fault.
+        # A disk goes beyond its cap in a burst, which without this line would seem a fault.
         if burst is not None:
             yield f"{name} burst", burst.bytes_per_s
         return

@@ -10,7 +10,7 @@ from orchestrator.report.blocks import Chart, Measure
 from orchestrator.report.charts import charts
 from orchestrator.report.charts.series import BUSIEST, MEAN, Series
 
-_FEW_POINTS = 60  # of a whole chart: below that, dots show each second
+_FEW_POINTS = 60  # points of a whole chart: below that, dots show each second
 # pixels of lines, and of each tier's band below them
 _HEIGHT = 150
 _BAND = 6
@@ -44,7 +44,7 @@ def over_time(
     dashed, if it is told.
     strip: what was at its limit (`Runs.of_limits`), which stands below, a line for each tier."""
     drawn = _drawn_tiers(series, tiers)
-    # Where nothing was at a limit an empty band would only be a gap.
+    # An empty band would only be a gap if nothing was at a limit.
     banded: list[str] = []
     if colours_of_limits(strip):
         banded = drawn
@@ -166,7 +166,7 @@ def _tables(
     # Seconds count from the begin of the window, so those of the warm-up are negative.
     start_s = min(float(table["seconds"].min()), 0.0)
     warm_up = {"from": start_s, "to": 0.0, "text": ""}
-    # Without a warm-up the word would stand on a stripe that has no width.
+    # The word would stand on a stripe that has no width if there was no warm-up.
     if start_s:
         warm_up["text"] = "warm-up"
     caps: list[dict[Any, Any]] = []

@@ -171,7 +171,7 @@ def _price_chart(
     heading = f"{measure.title} against price"
     limits = _limits(index.campaign.plan.workload(decision.workload).slo, drawn)
     nodes = priced_nodes.nodes_in_words(index, decision)
-    # From 0, so that twice the price is twice as far.
+    # The axis begins at 0, so that twice the price is twice as far.
     costs = [0, _ROOM * max(row["cost"] for row in rows)]
     spec = charts.drawing(
         "price",

@@ -90,11 +90,11 @@ def _evidence(bottleneck: Bottleneck, name: str) -> Cell:
     if value is None:
         return Cell("not measured", missing=True)
     text = units.format_quantity(value, _unit(name))
-    # Only beside the idle disk's does the time of an I/O say whether it waited in a queue.
+    # The time of an I/O says only beside the idle disk's whether it waited in a queue.
     if name != "disk_await_s":
         return Cell(text)
     idle_s = bottleneck.evidence.get("idle_disk_latency_s")
-    # Without the idle disk's time there is nothing to hold it against.
+    # There is nothing to hold it against if the idle disk's time is not known.
     if not idle_s:
         return Cell(text)
     return Cell(text, detail=f"idle {units.format_seconds(idle_s)}")

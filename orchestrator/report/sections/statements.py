@@ -28,7 +28,7 @@ _OF_STATEMENT = {
     "wal_bytes": "Bytes of WAL per call",
     "storage_requests": "Storage requests per call",
 }
-# Of each tier so many statements are shown, and so many characters of each.
+# So many statements of each tier are shown, and so many characters of each.
 _MOST = 10
 _LONGEST = 160
 
@@ -117,7 +117,7 @@ def _means_of_call(table: pd.DataFrame, window_s: float) -> pd.DataFrame:
     # Sums over all calls become means of one.
     means = table.div(table["calls"], axis=0)
     calls_per_s = table["calls"] / window_s
-    # Of the statements that records keep: of each run the fifty that took most time.
+    # Shares are of the statements that records keep: the fifty of each run that took most time.
     share_pct = 100 * table["ms"] / table["ms"].sum()
     return means.assign(calls=calls_per_s, share=share_pct)[list(_OF_STATEMENT)]
 

@@ -62,7 +62,7 @@ def _repetitions(index: ReportIndex) -> Iterator[str]:
     plan = index.campaign.plan
     if plan.repetitions <= 1:
         return
-    # With `--until decided` a workload ends as soon as its answer is proven.
+    # A workload ends as soon as its answer is proven with `--until decided`.
     least = min(repetitions(plan, workload.name) for workload in plan.workloads)
     if least < plan.repetitions:
         yield f"{least} to {plan.repetitions} repetitions"

@@ -26,7 +26,7 @@ from orchestrator.report.blocks import (
 from orchestrator.report.report_index import ReportIndex
 from orchestrator.report.sections import caveats, factors, method, summary
 
-# By it whoever has the document finds the section.
+# Whoever has the document finds the section by it.
 ANCHOR = "ticket"
 
 
@@ -99,7 +99,7 @@ def _why(index: ReportIndex) -> Iterator[Paragraph]:
     """The reason of each part; that of the whole comes first."""
     for place, part in enumerate(index.answer.all_parts):
         lead = f"{part.subject}, {phrases.part_headline(part)}"
-        # With one answer for all, its reason need not name a workload.
+        # The reason need not name a workload if one answer is for all.
         if place == 0 and index.answer.is_for_all:
             lead = "Reason"
         yield Paragraph(" ".join(part.why), lead)
@@ -156,7 +156,7 @@ def _standings_of(index: ReportIndex, tier: str) -> dict[str, Cell]:
     """Workload → whether the tier is enough for it."""
     cells: dict[str, Cell] = {}
     for decision in index.verdict.decisions:
-        # Until an offer is found: an empty cell would seem forgotten.
+        # This stands until an offer is found: an empty cell would seem forgotten.
         cells[decision.workload] = Cell("no figures")
         for offer in decision.offers:
             if offer.tier == tier:
@@ -205,7 +205,8 @@ def _checks(index: ReportIndex) -> Iterator[Part]:
         # Where there is none, the shell would leave the pattern as it is, and `cat` would fail.
         if any(index.campaign.later_fingerprints):
             fingerprints += " fingerprint-*.json"
-        # As `store.checksum` reads them, so that anybody can hold the folder against the ticket.
+        # The command reads as `store.checksum` does, so that anybody can check the folder by the
+        # ticket.
         how = Code(f"cat plan.json {fingerprints} runs/*/record.json | sha256sum")
         title = "SHA-256 of the campaign, in its folder"
         yield Part(title, (Paragraph(checksum), how))
