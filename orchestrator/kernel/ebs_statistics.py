@@ -55,7 +55,7 @@ def parsed(page: bytes) -> EbsStatistics:
     magic, *counters = _PAGE.unpack_from(page)
     if magic != MAGIC:
         raise ValueError(f"a log page begins with {magic:#x}: EBS' has {MAGIC:#x}")
-    # Before them: I/Os, bytes and times of reads and writes. Behind them: the queue.
+    # I/Os, bytes and times of reads and writes stand before them. The queue stands behind them.
     exceeded_s = [microseconds * _MICROSECOND for microseconds in counters[6:10]]
     return EbsStatistics(*exceeded_s)
 

@@ -111,7 +111,7 @@ def parsed(mountinfo: str) -> tuple[MountPoint, ...]:
 
 
 def _mount_point(line: str) -> MountPoint:
-    # Between the sixth field and the dash are as many optional ones as the kernel likes.
+    # Optional fields stand between the sixth and the dash, as many as the kernel likes.
     left, _, right = line.partition(" - ")
     number, _parent, device, _subtree, path, options = left.split(" ")[:6]
     kind, source, deep_options = [*right.split(" "), "", ""][:3]
@@ -148,7 +148,7 @@ def deepest(real_path: str, mounts: tuple[MountPoint, ...]) -> MountPoint | None
     """The mount that a path without links is on; None if none is above it."""
     real = Path(real_path)
     for folder in (real, *real.parents):
-        # Of several mounts at one place the last hides the others.
+        # The last of several mounts at one place hides the others.
         for mount in reversed(mounts):
             if mount.path == str(folder):
                 return mount

@@ -14,10 +14,11 @@ from orchestrator.registry.extension import GeneratorEntry
 from orchestrator.registry.installed import BroughtEntry, family
 from orchestrator.registry.references import ObjectPlace
 
-# With six limits four pairs of changes of each, of a second a change; and eight of 2.5 s.
+# Six limits have four pairs of changes each in the least time, with a second a change. They have
+# eight in the most, of 2.5 s.
 CONFIRM_LEAST_S = 48.0
 CONFIRM_MOST_S = 240.0
-STEADY_MOST_S = 120.0  # at least; sooner than after 30 s it is never found
+STEADY_MOST_S = 120.0  # the least; sooner than after 30 s it is never found
 _PLACE = "orchestrator.load_generators"
 _BUILT_IN = {
     "sysbench": GeneratorEntry(

@@ -18,7 +18,7 @@ from orchestrator.powers import World
 from orchestrator.system import files
 
 _FILE = "made-up.csv"
-_STATEMENTS = 10  # per transaction, if the workload does not set it
+_STATEMENTS = 10  # the number per transaction, if the workload does not set it
 _MISSES = 0.5  # I/Os per statement; other reads are served from the cache
 _SPREAD = 0.3  # standard deviation of the logarithm of a latency
 _BETWEEN_RUNS = 0.01  # standard deviation of the mean latency between runs

@@ -27,15 +27,15 @@ from orchestrator.platforms import own_images
 from orchestrator.powers import Container, World
 from orchestrator.system import files
 
-# What its workloads take; threads are those of each point.
+# Keys that its workloads take; threads are those of each point.
 KEYS = {"options": ("cells",), "dataset": ("size",), "scale": ("warmup", "measure")}
-FOLDER = "fio"  # of the points' JSON, below a run's raw files
+FOLDER = "fio"  # the folder of the points' JSON, below a run's raw files
 _OUTPUT = "/tmp/fio.json"  # not its standard output, which begins with warnings
 _LOAD_TIMEOUT_S = 3600.0
 _END_GRACE_S = 120.0  # a deep queue of large blocks drains for a while on a slow disk
 _FILE_OF_DISK = 0.8  # the file system's log and metadata need the rest
 _PERCENTILES = {"latency_p50_s": 0.50, "latency_p95_s": 0.95, "latency_p99_s": 0.99}
-_WAYS = {"read_bytes": "read", "written_bytes": "write"}  # to fio's words
+_WAYS = {"read_bytes": "read", "written_bytes": "write"}  # our words → fio's
 _BEYOND = 10  # I/Os beyond a percentile that is given, as for transactions
 
 
@@ -268,7 +268,7 @@ def point_figures(
     total_ns = sum(int(latency["N"]) * latency["mean"] for latency in latencies)
     histograms = [latency.get("bins", {}) for latency in latencies]
     figures = {
-        # By bytes, as in the truth gate.
+        # The rate follows from bytes, as in the truth gate.
         "iops": bytes_per_s / point.block_bytes,
         "bytes_per_s": bytes_per_s,
         "transactions": float(count),
@@ -288,7 +288,7 @@ def _window(content: Mapping[str, Any]) -> Mapping[str, float]:
         return {}
     window = {
         "start_s": job["job_start"] / 1000,
-        # Of its output, which comes after the last I/O was collected.
+        # The time is that of its output, which comes after the last I/O was collected.
         "end_s": content["timestamp_ms"] / 1000,
     }
     for way, name in _WAYS.items():

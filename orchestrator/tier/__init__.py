@@ -24,7 +24,7 @@ from orchestrator.tier.disks import RealDisks as RealDisks
 from orchestrator.tier.disks import Snapshots as Snapshots
 from orchestrator.tier.disks import Unlimited as Unlimited
 
-# In which direction an I/O moves data.
+# The direction in which an I/O moves data.
 Way = Literal["read", "write"]
 WAYS: tuple[Way, ...] = ("read", "write")
 
@@ -271,7 +271,7 @@ def _fields(record: Any) -> dict[str, Any]:
 
 # `disk` of a check of the emulated disk that holds only WAL.
 LOG_DISK = "the WAL's disk"
-# In a layout's name, between the row of the data's disk and that of the log's.
+# The sign in a layout's name between the row of the data's disk and that of the log's.
 LOG_DISK_SIGN = "+wal="
 
 
@@ -295,7 +295,7 @@ class GateCheck:
 
     @property
     def passed(self) -> bool:
-        # What was not judged, as a limit out of reach, is no failure.
+        # Limits that were not judged, as one out of reach, are no failure.
         return self.verdict not in (
             "slow",
             "faster than declared (cache or burst)",

@@ -72,7 +72,7 @@ class Disk:
         """Node → where its disks are mounted, if the tier names them."""
         return {}
 
-    # What other kinds do not have.
+    # Properties that other kinds do not have.
 
     @property
     def path(self) -> str | None:

@@ -73,8 +73,7 @@ def flat(tier: Mapping[str, Any]) -> dict[str, Any]:
     # Most mechanisms have the name of their kind of disk, and files of earlier releases no `like`.
     if content["like"] == content["enforcement"]:
         content["like"] = None
-    # From here on: what most tiers do not have is left
-    # out, so that files of earlier releases are alike.
+    # Keys that most tiers do not have are left out below. Files of earlier releases are then alike.
     if not content["in_memory"]:
         del content["in_memory"]
     for key in ("read_latency_measured", "write_latency_measured"):

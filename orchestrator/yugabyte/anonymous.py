@@ -236,7 +236,7 @@ class Anonymous:
             if _OWN_PATHS.fullmatch(text.rstrip(".")):
                 return text
             return self._numbered("path", text)
-        bare = text.rstrip(".:")  # of the sentence, not of the address
+        bare = text.rstrip(".:")  # punctuation of the sentence, not of the address
         replacement = self._identity(bare) or self._address(bare)
         if replacement:
             return replacement + text[len(bare) :]

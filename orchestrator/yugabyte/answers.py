@@ -44,7 +44,7 @@ class ServerAnswer:
     question: str  # the page or the view
     content: Any = None
     server: str = ""
-    entity: str = ""  # of metrics, whose they are
+    entity: str = ""  # the entity to which metrics belong
     unread: str = ""  # why there is no `content`
 
 

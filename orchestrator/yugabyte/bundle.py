@@ -65,7 +65,7 @@ def entries_of(
 def _checklist(checked: Sequence[CheckedLine], anonymous: Anonymous) -> ServerAnswer:
     lines = {}
     for line in checked:
-        # What comes after the first line are the servers' logs, or advice.
+        # Lines after the first are the servers' logs, or advice.
         seen = anonymous.text(line.seen.partition("\n")[0])
         lines[line.name] = {"state": line.state, "seen": seen}
     return ServerAnswer("checklist", "checklist", lines)

@@ -158,9 +158,9 @@ def _factor(name: str) -> float:
     return 1.0
 
 
-# After a load the engine goes on: memory tables are flushed, files are merged. A run that began
+# The engine goes on after a load: memory tables are flushed, files are merged. A run that began
 # meanwhile would measure that as well. So loading ends only when the disk is quiet.
-QUIET_S = 15.0  # without a flush or a compaction
+QUIET_S = 15.0  # seconds that pass without a flush or a compaction
 POLL_S = 3.0
 _UNREADABLE_S = 60.0
 _QUIET_DEADLINE_S = 3 * 3600.0

@@ -89,7 +89,7 @@ def fill_caches(
 
     def read(number: int) -> bool:
         """A node's share of the tables; whether time was enough."""
-        # What is left of the time is each statement's own limit, which the server keeps.
+        # The time left is each statement's own limit, which the server keeps.
         for table in tables[number :: len(addresses)]:
             left_s = end_s - world.clock.monotonic()
             if left_s <= 1 or not _read_all(connect, addresses[number], table, left_s):

@@ -6,7 +6,7 @@ from functools import cache
 
 from orchestrator.keys.strict_yaml import shipped
 
-# Where YugabyteDB publishes its images.
+# The place where YugabyteDB publishes its images.
 REPOSITORY = "yugabytedb/yugabyte"
 LONG_TERM = "long-term"
 # So long before its end of life who starts a series is told: an upgrade takes a quarter to plan.

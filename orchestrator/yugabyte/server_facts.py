@@ -8,7 +8,8 @@ from orchestrator.model import Node, sources
 from orchestrator.system.sql import Session
 from orchestrator.yugabyte import pages, queries
 
-STAND_IN = "stand-in"  # in the banner of the image that tests use instead of YugabyteDB
+# A word in the banner of the image that tests use instead of YugabyteDB.
+STAND_IN = "stand-in"
 
 Flags = Mapping[str, str]
 
@@ -20,7 +21,7 @@ _MOST_BETWEEN_SYNCS: Mapping[str, int] = {
     "interval_durable_wal_write_ms": 1000,
     "bytes_durable_wal_write_mb": 1,
 }
-# What gflags, in any case of letters, reads as true; servers' pages say `true`.
+# Words that gflags, in any case of letters, reads as true; servers' pages say `true`.
 _TRUE = ("1", "t", "true", "y", "yes")
 
 
@@ -60,7 +61,7 @@ def _syncs_soon(flags: Flags) -> bool:
     """Flags that a page lacks have their default."""
     for name, default in _MOST_BETWEEN_SYNCS.items():
         value = flags.get(name, str(default))
-        # At 0 and below the log is not synced by this measure at all, as the flags' own help says
+        # This measure does not sync the log at all at 0 and below. The flags' own help says so
         # (src/yb/consensus/log_util.cc). Above its default it falls further behind than released.
         if not value.isdecimal() or not 0 < int(value) <= default:
             return False
@@ -85,7 +86,7 @@ def picked(servers: Mapping[str, Flags], names: Sequence[str]) -> dict[str, str]
 
 def settings(kind: str, servers: Mapping[str, Flags]) -> dict[str, str]:
     """`tserver.memstore_size_mb: 128`: what is compared of servers of one kind."""
-    # Where data are is no difference: two clusters may have other directories on the same disks.
+    # Directories are no difference: two clusters may have other ones on the same disks.
     names = [name for name in names_of("explanatory") if not name.startswith("fs_")]
     flags = picked(servers, [*names, *names_of("compared")])
     return {f"{kind}.{name}": value for name, value in flags.items()}
@@ -107,7 +108,8 @@ def placement(nodes: Sequence[Node]) -> dict[str, Any]:
     health = pages.health(masters)
     factor = pages.replication_factor(masters)
     leaders = {server.host: server.user_leaders for server in servers}
-    # Which copies lag is not told. Only where none is short all of them are known to be in sync.
+    # The pages do not tell which copies lag. Only where none is short all of them are known to be
+    # in sync.
     in_sync = None
     if health.well:
         in_sync = factor - 1

@@ -10,9 +10,11 @@ from typing import NamedTuple
 from orchestrator.keys.strict_yaml import shipped
 from orchestrator.yugabyte import releases
 
-# What is started where a profile names no release: of the newest series with long-term support.
+# The release that is started where a profile names none: of the newest series with long-term
+# support.
 DEFAULT = "2025.2.6.0-b111"
-STUDY = "2.18.1.0-b84"  # what the published study measured; its profiles name it
+# The release that the published study measured; its profiles name it.
+STUDY = "2.18.1.0-b84"
 PINNED = (STUDY, DEFAULT)
 
 # Images for ARM end so, beside those of the same release for x86-64.
@@ -55,7 +57,7 @@ class Version(NamedTuple):
         return (*before, _AFTER_ALL, *self.number)
 
 
-# Behind every patch release of a series.
+# A number behind every patch release of a series.
 _AFTER_ALL = 1_000_000
 
 

@@ -8,8 +8,8 @@ from orchestrator.model import (
     ClusterSpec,
 )
 
-# What docs/research/SCALE.md has figures for; an engine's network holds as many and 140 clients
-# besides.
+# The most nodes for which docs/research/SCALE.md has figures. An engine's network holds as many and
+# 140 clients besides.
 MAX_NODES = 100
 
 

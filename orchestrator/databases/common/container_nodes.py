@@ -89,7 +89,7 @@ def node_records(
 def _device(plan: ContainerSpec, volume: Volume, world: World) -> str | None:
     """The block device of a node's data. None if it is not known: then there is no telemetry of the
     disk."""
-    # That of a claim (Kubernetes) is known only where it is mounted.
+    # The device of a claim (Kubernetes) is known only where it is mounted.
     if volume.device or not volume.placement:
         return volume.device.removeprefix("/dev/") or None
     targets = [mount.target for mount in plan.mounts if mount.source == volume.name]

@@ -101,9 +101,9 @@ def started_anew(
     node: Node, plan: ContainerSpec, folders: Sequence[str], world: World
 ) -> Node:
     """Kills a node, removes these folders of its disks, and starts it; returns it as it is now."""
-    world.platform.container(plan.name).remove(0)  # without the time to stop cleanly
+    world.platform.container(plan.name).remove(0)  # it gets no time to stop cleanly
     empty(plan, ("rm", "-rf", *folders), world)
-    up = world.platform.stand(plan)  # without a note it goes as what it has the name of
+    up = world.platform.stand(plan)  # the name alone marks it: it has no note
     return replace(node, container_id=up.id, process_id=up.process_id)
 
 
@@ -120,7 +120,7 @@ def on_its_disks(
     plan: ContainerSpec, name: str, argv: tuple[str, ...], most_s: float, world: World
 ) -> Completed:
     """Runs a command where a node had its disks, which does not run."""
-    # Of the node only its image, its disks and its machine: its address may still be taken.
+    # The node's image, disks and machine alone are used: its address may still be taken.
     bare = replace(
         plan,
         name=f"{plan.name}-{name}",
@@ -163,7 +163,7 @@ def await_ready(
 
     def lacking() -> str:
         raise_if_dead(names, world, log)
-        # While a server starts it refuses connections, or its pages lack parts.
+        # A server that starts refuses connections, or its pages lack parts.
         try:
             return missing()
         except RunError as error:

@@ -45,7 +45,7 @@ from orchestrator.system.sql import Connect
 
 _NO_TLS = "server does not support SSL"  # libpq's words
 _QUIET_S = 3600.0
-_ANSWER_S = 10.0  # of a host that is only asked whether it is there
+_ANSWER_S = 10.0  # the wait for a host that is only asked whether it is there
 _VACUUM_S = 6 * 3600.0
 
 
@@ -118,7 +118,7 @@ class ExistingCluster:
 
     def certificates(self, spec: ClusterSpec) -> tuple[CertificateFile, ...]:
         declared, mistakes = declaration.read(spec)
-        if mistakes:  # which `check` tells
+        if mistakes:  # `check` tells the mistakes
             return ()
         return declaration.certificates(declared)
 
@@ -168,7 +168,7 @@ class ExistingCluster:
         declared, _ = declaration.read(spec)
         with lease.Lease(declared, self._connect, world).held():
             database = OwnDatabase(declared, self._connect, world, self._confirm)
-            # What stays is disk space of others, and no reason to measure nothing.
+            # Databases that stay are disk space of others, and no reason to measure nothing.
             try:
                 database.drop_left_behind()
             except TierbenchError as error:
@@ -258,7 +258,8 @@ class ExistingCluster:
     def facts(self, cluster: Cluster, world: World) -> DatabaseFacts:
         """RunError if the cluster no longer answers, or another campaign is on it by now."""
         handle: _UsedCluster = cluster.handle
-        # After the window, because another campaign in it would have been measured as ours.
+        # The lease is checked after the window: another campaign in it would have been measured as
+        # ours.
         lease.Lease(handle.declared, self._connect, world).require()
         try:
             facts = cluster_facts.facts(
@@ -294,7 +295,7 @@ def _as_cluster(handle: _UsedCluster) -> Cluster:
     for server in declared.servers:
         endpoints.append(declaration.endpoint(declared, server))
     nodes = cluster_facts.nodes(declared, handle.observed)
-    # On PostgreSQL loaders need not collect statistics: `_vacuum` does.
+    # Loaders need not collect statistics on PostgreSQL: `_vacuum` does.
     return Cluster(
         flavour,
         version,

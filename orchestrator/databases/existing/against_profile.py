@@ -24,7 +24,7 @@ def mistakes(spec: ClusterSpec, observed: Observation) -> Iterator[Mistake]:
     if not observed.flavour:
         yield Mistake(hosts, _without_flavour(observed.hosts[0].banner))
         return
-    # In the middle of an upgrade, or hosts of two clusters.
+    # Servers differ in the middle of an upgrade, or if the hosts are of two clusters.
     banners = {host.banner for host in observed.hosts}
     if len(banners) > 1:
         yield Mistake(hosts, f"they run different servers: {banners}")

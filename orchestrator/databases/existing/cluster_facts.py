@@ -215,16 +215,17 @@ def _postgresql(
         durable=_is_durable(durability),
         settings=server_facts.picked(settings, sorted(names)),
         data_bytes=int(size["bytes"]),
-        # Beside its own cache the page cache has the rest of the machine's memory, if that is seen.
+        # The page cache has the rest of the machine's memory beside the server's cache, if that is
+        # seen.
         cache_bytes=common.cache_bytes or int(size["buffers"]),
     )
 
 
 def _is_durable(settings: Mapping[str, str]) -> bool:
     """Whether an answered commit is on the disk of the server that answered."""
-    # Without full pages a torn write of a page is not mended after a power cut.
+    # A torn write of a page is not mended after a power cut without full pages.
     if settings.get("fsync") != "on" or settings.get("full_page_writes") != "on":
         return False
-    # With `local` too, which waits for no copy.
+    # The commit is on the disk with `local` too, which waits for no copy.
     awaited = settings.get("synchronous_commit")
     return awaited in ("on", "local", "remote_apply", "remote_write")

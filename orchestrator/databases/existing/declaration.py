@@ -316,7 +316,7 @@ def device(declared: Existing, number: int) -> str | None:
     """The declared device of host `number` (from 0)."""
     if not declared.devices:
         return None
-    if len(declared.devices) == 1:  # for all hosts
+    if len(declared.devices) == 1:  # one device name for all hosts
         return declared.devices[0]
     return declared.devices[number]
 

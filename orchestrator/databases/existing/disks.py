@@ -123,7 +123,7 @@ class HostDisks:
 
     data: tuple[str, ...] = ()
     wal: str | None = None
-    not_counted: str = ""  # what else it has, in words
+    not_counted: str = ""  # its other disks, in words
     # Whether they were found below `/`, where all directories of containers seem to be.
     on_root: bool = False
 
@@ -138,9 +138,9 @@ def places(
     """
     if not declared.node_exporters:
         return Places()
-    # What is declared is believed: a server in a container names a path within that.
+    # The declared path is believed: a server in a container names a path within that.
     if declared.data_path:
-        path = declared.data_path  # of a PostgreSQL its log may be mounted below it
+        path = declared.data_path  # a PostgreSQL's log may be mounted below it
         return Places((path,), (f"{path}/pg_wal",))
     if declared.tservers:
         folders = yugabytedb.folders(declared.tservers[number])
@@ -175,7 +175,7 @@ def of_host(
     # A log on the disk of the data is counted with these.
     wal = [name for name in logs if name not in (*data, *counted)]
     not_counted = "; ".join(_not_counted(device, disk_of, data, wal))
-    # Within a container all directories seem to be below the machine's `/`.
+    # All directories within a container seem to be below the machine's `/`.
     on_root = not device and device_of(page, "/") in data
     only_wal = None
     if len(wal) == 1:

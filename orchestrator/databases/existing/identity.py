@@ -18,7 +18,7 @@ from orchestrator.databases.existing.servers import banner_of
 from orchestrator.errors import NotPermittedError, RunError
 from orchestrator.system import sql
 
-# Above every `max_connections` (at most 262,143), below the largest int4.
+# The number is above every `max_connections` (at most 262,143), below the largest int4.
 LEAST_BIRTH_NUMBER = 2**30
 
 
@@ -87,8 +87,8 @@ def _require(now: DatabaseRow | None, entry: DatabaseRow, name: str) -> None:
 def _rename(session: sql.Session, name: str, entry: DatabaseRow, force: bool) -> None:
     """Gives the database the name that it has while it is dropped."""
     if force:
-        # Only a superuser may end a superuser's session. Without that the drop can still be waited
-        # for until that session is gone.
+        # Only a superuser may end a superuser's session. The drop can otherwise be waited for until
+        # that session is gone.
         with suppress(NotPermittedError):
             _rename_in_transaction(session, name, entry, ends_sessions=True)
             return
@@ -121,7 +121,7 @@ def _transaction(session: sql.Session) -> Iterator[None]:
 def _drop_name(session: sql.Session, name: str, force: bool) -> None:
     plain = f'DROP DATABASE "{name}"'
     if force:
-        # As with `_rename`.
+        # Superusers' sessions are the exception here as in `_rename`.
         with suppress(NotPermittedError):
             session.rows(f"{plain} WITH (FORCE)")
             return

@@ -28,7 +28,7 @@ from orchestrator.platforms.common.lifecycle import taken_over
 from orchestrator.system import host, sql
 
 _COMMENT = "tierbench: which campaign is on this cluster"
-_BIRTH_NUMBER = LEAST_BIRTH_NUMBER - 1  # of no campaign's own database
+_BIRTH_NUMBER = LEAST_BIRTH_NUMBER - 1  # a number that no campaign's own database has
 _SILENT_S = 180.0  # several beats, which come every 30 s
 _STATEMENT_S = 20.0
 _DDL_S = 600.0
@@ -165,7 +165,7 @@ class Lease(owned_database.Place):
             if holder is not None and not holder.is_dead:
                 return holder
             if holder is not None:
-                # By what it says, so that a row that another tester took meanwhile stays.
+                # The holder is compared, so that a row that another tester took meanwhile stays.
                 session.rows(f"DELETE FROM lease WHERE holder = '{holder.quoted}'")
         return None
 

@@ -200,7 +200,8 @@ class OwnDatabase(Place):
         world = self.world
         now_s = round(world.clock.now())
         owner = remembered.owner_here(world.cache, world.platform.campaign, now_s)
-        # Before it is made: one without a comment, left by a kill in between, is recognised too.
+        # The owner is noted before the database is made. One that a kill left without a comment is
+        # then recognised too.
         remembered.remember(world.cache, self.declared, owner)
         mark = (remembered.MARK + json.dumps(asdict(owner))).replace("'", "''")
         with self.outside() as session:

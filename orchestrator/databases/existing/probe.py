@@ -28,9 +28,9 @@ class Host:
 
     banner: str
     other: str | None = None  # a database that is not measured
-    pooler: str | None = None  # how one shows itself
-    nodes: int | None = None  # how many a YugabyteDB knows
-    sessions: int | None = None  # how many it takes
+    pooler: str | None = None  # the sign of a pooler
+    nodes: int | None = None  # the number of nodes that a YugabyteDB knows
+    sessions: int | None = None  # the number of sessions that it takes
     waits_counted: bool = (
         False  # whether it counts the time that sessions wait for disks
     )
@@ -46,14 +46,14 @@ class Observation:
     """What the servers say; None: no server that knows it is declared."""
 
     flavour: str  # "" if unknown
-    version: str  # with its build, if a server's page has it
+    version: str  # the version with its build, if a server's page has it
     number: str
     hosts: tuple[Host, ...]
-    # Of the first host that says it.
+    # Answers of the first host that gives them.
     other: str | None = None
     pooler: str | None = None
     nodes: int | None = None
-    # Of the masters' pages.
+    # Answers of the masters' pages.
     copies: int | None = None
     health: pages.Health | None = None
 
@@ -61,7 +61,7 @@ class Observation:
     def drops_by_force(self) -> bool:
         """Whether DROP DATABASE has FORCE: PostgreSQL since 13, and YugabyteDB since 2025.1, which
         derives from PostgreSQL 15."""
-        # Without it sessions of a connection pooler keep the database for minutes:
+        # Sessions of a connection pooler keep the database for minutes without FORCE:
         # `ysql_conn_mgr_idle_time` is 180 s.
         if self.flavour == YUGABYTEDB:
             number = versions.banner_number(self.hosts[0].banner)
@@ -125,7 +125,7 @@ def _ask(declared: Existing, number: int, connect: Connect) -> Host:
         other = servers.refused(banner, session)
         flavour = servers.banner_of(banner)
         host = Host(banner, other, servers.pooler_between(session))
-        # What an unknown server understands is not known: it is asked nothing further.
+        # The abilities of an unknown server are not known: it is asked nothing further.
         if other or not (flavour or declared.flavour):
             return host
         host = replace(host, sessions=servers.most_sessions(session))

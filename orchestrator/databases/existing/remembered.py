@@ -43,11 +43,12 @@ class Owner:
     campaign: str
     started_s: float
     cache: str
-    machine: str = ""  # as `MachineIdentity.id`; earlier releases kept the name alone
+    # The same as `MachineIdentity.id`; earlier releases kept the name alone.
+    machine: str = ""
 
     def is_from(self, cache: Path) -> bool:
         """Whether it worked on this host with this cache: several hosts may share one."""
-        # By the machine too: hosts that share a cache may have the same name.
+        # The machine is compared too: hosts that share a cache may have the same name.
         made_on = MachineIdentity(self.host, self.machine)
         is_here = machine_caches.here().is_that_of(made_on)
         return is_here and self.cache == str(cache.resolve())

@@ -46,7 +46,7 @@ def refused(banner: str, session: Session) -> str | None:
         if part in banner:
             return str(name)
     if banner_of(banner) is None:
-        return None  # what else it understands is not known
+        return None  # an unknown server is asked nothing more
     by_sign: dict[str, str] = signs["functions"] | signs["settings"]
     names = ", ".join(f"'{name}'" for name in by_sign)
     rows = session.rows(query(__package__, "signs", names=names))

@@ -32,7 +32,7 @@ _WARM_S = 600.0
 _QUERY_S = 60.0
 _CHECKPOINT_S = 900.0
 _VACUUM_S = 6 * 3600.0
-_STREAMS = 3  # of reads per node: enough to keep a disk with latency busy
+_STREAMS = 3  # reads per node at once: enough to keep a disk with latency busy
 _SHUT_DOWN = "database system is shut down"
 # `2026-01-01 12:19:35.470 UTC [21] LOG:  checkpoint complete: wrote 4 buffers …`: the server's own
 # `log_line_prefix` and our image's time zone. Not the time in the text, which is a duration.
@@ -137,7 +137,8 @@ class PostgreSQL(Database):
             with node_lifecycle.stopped(
                 names, volumes, _SHUT_DOWN, _STOP_DEADLINE_S, world
             ):
-                # Before standbys start: each signs in with its password to copy the primary.
+                # Passwords are set before standbys start: each signs in with its password to copy
+                # the primary.
                 containers.set_passwords(names[0], password, standby_password, world)
                 standbys = [world.platform.running(plan) for plan in plans[1:]]
                 started += up.enter_context(at_once.entered(standbys))
@@ -164,7 +165,8 @@ class PostgreSQL(Database):
         """Waits until the primary answers and every standby has caught up; returns its version."""
         version = ""
         standbys = len(names) - 1
-        # What the primary had flushed a look before: under load no standby has all of it.
+        # The mark is what the primary had flushed a look before: under load no standby has all of
+        # it.
         upto = queries.NOW
 
         def missing() -> str:

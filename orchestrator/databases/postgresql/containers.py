@@ -12,7 +12,7 @@ from orchestrator.powers import ContainerSpec, Network, World
 
 START_DEADLINE_S = 300.0
 _PASSWORDS_S = START_DEADLINE_S - 10.0  # then the node itself says what was wrong
-# Where the image's `node` expects the disk of the WAL, if there is one.
+# The place where the image's `node` expects the disk of the WAL, if there is one.
 WAL_DISK = "/wal"
 DATA = "/data/pgdata"
 PG_WAL = f"{DATA}/pg_wal"

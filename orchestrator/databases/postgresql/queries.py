@@ -32,7 +32,7 @@ def facts(
     counters = _asked("counters", session)[0]
     durability = _settings(session, f"name IN {DURABILITY}")
     is_durable = all(durable(name, value) for name, value in durability.items())
-    # What tierbench or the profile has set, all of which goes on the command line.
+    # Settings of tierbench or the profile, all of which go on the command line.
     settings = _settings(
         session, "source = 'command line' OR name ~ '^pg_stat_statements'"
     )

@@ -53,7 +53,7 @@ def synchronous_standby_names(spec: ClusterSpec) -> str:
     if copies < 2:
         return ""
     standbys = ", ".join(slot(number) for number in range(2, copies + 1))
-    waits_for = copies // 2  # with the primary itself that is a majority
+    waits_for = copies // 2  # a majority, with the primary itself
     if _commit_waits_for(spec) == ALL:
         waits_for = copies - 1
     return f"ANY {waits_for} ({standbys})"
@@ -98,7 +98,7 @@ def checkpoint_interval_s(spec: ClusterSpec) -> float:
     setting = applied(spec)["checkpoint_timeout"]
     text = setting.strip().strip("'")
     try:
-        if text.endswith(("m", "w")):  # which a profile's own times may have
+        if text.endswith(("m", "w")):  # a profile's own times may have these units
             raise ValueError("PostgreSQL knows no such unit")
         if text.isdigit():
             return float(text)
@@ -123,7 +123,8 @@ def _derived(spec: ClusterSpec) -> dict[str, str]:
         # Vacuum stays on: it is part of the cost of writing. `settle` leaves it nothing to do, so a
         # window has only the vacuum that its own writes cause.
         "autovacuum": "on",
-        # To judge a run. A crashed backend ends the node, so that no crash is overlooked.
+        # These serve to judge a run. A crashed backend ends the node, so that no crash is
+        # overlooked.
         "log_checkpoints": "on",
         "log_autovacuum_min_duration": "1s",
         "track_io_timing": "on",
@@ -136,8 +137,8 @@ def _memory_settings(spec: ClusterSpec) -> dict[str, str]:
     """A quarter for the server's own cache; the page cache has the rest."""
     memory_bytes = spec.size.memory_bytes
     maintenance_bytes = min(max(memory_bytes // 32, 4 * _MIB), 2 * _GIB)
-    # By the disk, and not by the memory. A standby refuses to start with fewer than its primary
-    # had, and so would kept data on a smaller node.
+    # The disk decides, and not the memory. A standby refuses to start with fewer than its primary
+    # had. So would kept data on a smaller node.
     connections = 200
     if spec.size.disk_bytes >= _MANY_CONNECTIONS_FROM_DISK_BYTES:
         connections = 1000

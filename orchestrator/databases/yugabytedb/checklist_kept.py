@@ -42,7 +42,7 @@ def kept(
 ) -> Iterator[CheckedFact]:
     """Yields the findings, then keeps them and whether all that is needed was confirmed."""
     tag, file = _file(spec, world.platform, world.cache)
-    # Before anything is looked at: a checklist that is interrupted has not passed.
+    # The file goes before anything is looked at: a checklist that is interrupted has not passed.
     if file is not None:
         file.unlink(missing_ok=True)
     checked: list[CheckedFact] = []

@@ -125,7 +125,7 @@ def _pages(probe: Probe) -> tuple[bool, str]:
     sizes: dict[str, int] = {}
     for server in (pages.MASTER, pages.TSERVER, pages.YSQL):
         for node, url in sources(probe.nodes, server).items():
-            # Without this word reading a page resets its histograms for all its readers.
+            # Reading a page without this word resets its histograms for all its readers.
             page = http_client.get(f"{url}/metrics?reset_histograms=false")
             sizes[f"{node} {server}"] = len(page)
     return len(sizes) == 3 * len(probe.nodes), f"bytes of /metrics: {sizes}"

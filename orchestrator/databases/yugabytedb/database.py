@@ -65,7 +65,7 @@ class YugabyteNodes(Database):
         chosen, mistakes = settings.read(spec)
         cluster_checks.require_none(mistakes, "YugabyteDB")
         image.need(chosen, world.platform)
-        # Without TLS YSQL trusts everybody who reaches it, and its administrator has no password.
+        # YSQL without TLS trusts everybody who reaches it, and its administrator has no password.
         open_to = world.platform.abilities.open_to
         if open_to is not None and not chosen.tls:
             at = open_to()
@@ -98,7 +98,7 @@ class YugabyteNodes(Database):
         """New nodes start one after the other, each joining the first; restored ones at once.
         NodeError if the cluster is not the profile's: release, copies, durability."""
         chosen, _ = settings.read(spec)
-        # Only as many nodes as copies have a voting master.
+        # The number of nodes that have a voting master is that of the copies.
         masters = flags.master_addresses(network.addresses[: spec.replication_factor])
         unread = nodes.Unread(world)
         readiness = Readiness(spec, chosen, self._connect, unread, world)
@@ -137,7 +137,8 @@ class YugabyteNodes(Database):
             handle.readiness.await_answer(server.node, server.endpoint, up)
         place = flags.place_data(handle.spec)
         if place is not None:
-            # Before copies are awaited: by itself yugabyted makes only one copy, or three.
+            # The placement comes before copies are awaited: yugabyted makes only one copy, or
+            # three, by itself.
             put: Callable[[], object] = partial(nodes.run, up[0], place, 300, world)
             handle.unread.attempt("the placement of copies", put, None, up)
         handle.readiness.await_copies(up, endpoints[0])
@@ -156,7 +157,7 @@ class YugabyteNodes(Database):
         """The release that runs. NodeError if SQL names another one than expected. Another build,
         or none that can be read, gives a warning here and a doubt in the report."""
         running = pages.release(banner, sources(up, pages.TSERVER).values())
-        # Only another number is refused. The build is doubted: a banner's is always -b0.
+        # Another number alone is refused. The build is doubted: a banner's is always -b0.
         number = versions.banner_number(banner)
         if number not in (None, expected.number) and self._refuse_other_release:
             raise NodeError(
@@ -187,7 +188,7 @@ class YugabyteNodes(Database):
                 cluster.nodes[0], handle.masters, secured, words, _FLUSH_S, world
             )
 
-        # What is not flushed is in the write-ahead log all the same.
+        # Unflushed rows are in the write-ahead log all the same.
         handle.unread.attempt(
             "whether memory tables are on disk", flush, None, cluster.nodes
         )

@@ -38,7 +38,7 @@ _MIB = 2**20
 _SMALL_BYTES = 4 * 2**30
 _LEAST_MASTER_BYTES = 512 * _MIB  # issues 4472 and 4477
 _MOST_MASTER_BYTES = 2048 * _MIB
-_BLOCK_CACHE_PCT = 50  # of the tablet server's share: its own default
+_BLOCK_CACHE_PCT = 50  # part of the tablet server's share: its own default
 
 # A node takes 300 sessions unless a flag says more, and one too many ends a run: `tpcc` at `study`
 # opens 600, which one or two nodes would not take. Large disks are those of large loads.
@@ -47,16 +47,16 @@ DEFAULT_SESSIONS = 300
 _MANY_SESSIONS = 1000
 _MANY_SESSIONS_FROM_DISK_BYTES = 64 * 2**30
 
-# How long old versions of rows are kept. Reads that take longer than the default of 900 s (ANALYZE
-# and counts of large tables, consistency checks) end in "Snapshot too old"; YugabyteDB's own advice
-# is a value above the time of the longest (issues 19586 and 27437: 1 to 4 h). Here it costs little
-# space: loading changes no row, a run begins with a copy, and the longest, of 35 min, keeps 20 min
-# of changes more than by default; shorter ones than 15 min keep the same. `=900` in the profile
-# gives the default back.
+# Seconds for which old versions of rows are kept. Reads longer than the default of 900 s end in
+# "Snapshot too old". ANALYZE and counts of large tables are such, and consistency checks.
+# YugabyteDB's own advice is a value above the time of the longest (issues 19586 and 27437: 1 to 4
+# h). Here it costs little space: loading changes no row, and a run begins with a copy. The longest
+# run, of 35 min, keeps 20 min of changes more than by default. Those shorter than 15 min keep the
+# same. `=900` in the profile gives the default back.
 HISTORY_S = 4 * 3600
 
-# In the foreground, because a container ends with its first process. Nothing else uses the node: no
-# page of yugabyted's own, and no report home.
+# It runs in the foreground, because a container ends with its first process. Nothing else uses the
+# node: no page of yugabyted's own, and no report home.
 _START = (
     "bin/yugabyted",
     "start",
@@ -64,8 +64,8 @@ _START = (
     "--ui=false",
     "--callhome=false",
 )
-# What a shell does before it starts `yugabyted`. PostgreSQL refuses a key that belongs neither to
-# root nor to itself, and the files belong to the user of this program.
+# The shell installs keys before it starts `yugabyted`. PostgreSQL refuses a key that belongs
+# neither to root nor to itself. The files belong to the user of this program.
 _INSTALL_KEYS = f"install -D -m 600 -t {CERTS_DIR} {CERTS_SOURCE}/*"
 
 

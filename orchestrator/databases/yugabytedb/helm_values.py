@@ -15,7 +15,7 @@ from orchestrator.keys import strict_yaml
 from orchestrator.yugabyte.versions import dotted
 
 _GIB = 2**30
-# Of a pod's memory: what the chart gives a server as its limit unless a flag says otherwise.
+# Share of a pod's memory: the chart's limit of a server unless a flag says otherwise.
 _HARD_SHARE = 0.85
 _MASTER_CPU_SHARE = 0.1
 _LEAST_SERVER_CPUS = 0.5
@@ -63,7 +63,7 @@ def values(
 def _flags(spec: model.ClusterSpec, settings: Settings) -> dict[str, dict[str, str]]:
     """Flags of the servers: those that `yugabyted` would give, and ours, which hold."""
     yugabyted_flags = _flags_of_yugabyted(settings)
-    # On by default only where `yugabyted` deploys, and the chart does not use it.
+    # The optimizer is on by default only where `yugabyted` deploys, and the chart does not use it.
     optimizer = {}
     if settings.version.has("cost_based_optimizer"):
         optimizer = {"ysql_pg_conf_csv": "yb_enable_cbo=on"}

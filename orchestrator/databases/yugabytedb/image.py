@@ -31,9 +31,8 @@ _BUILDS = {architectures.X86: "linux-x86_64", architectures.ARM: "el8-aarch64"}
 
 def tags(settings: Settings, architecture: str = "") -> tuple[str, ...]:
     """The tags that may hold the image on machines of an architecture, the preferred one first."""
-    if (
-        settings.image
-    ):  # what a profile names stands alone: another image would not be what it says
+    # A profile's image stands alone: another would not be what it says.
+    if settings.image:
         return (settings.image,)
     official = f"{OFFICIAL}:{settings.version}"
     packed = f"{PACKED}:{settings.version}"

@@ -20,13 +20,13 @@ from orchestrator.system import at_once, redaction, shell
 from orchestrator.yugabyte import pages
 
 _HOME = "/home/yugabyte"
-# What YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config). Processes
-# and their threads are counted by user, over all containers of the machine.
+# The limits that YugabyteDB's documents ask of each node (deploy/manual-deployment/system-config).
+# Processes and their threads are counted by user, over all containers of the machine.
 OPEN_FILES = 1_048_576
 _PROCESSES = 12_000
 _LOGS = ("yugabyted.log", "master.err", "tserver.err")
 _LOGS_S = 120.0
-# In the text of a failure.
+# Words in the text of a failure.
 PASSWORD = re.compile(r"Could not update (?:Postgress|Cassandra) user password")
 _LITTLE_MEMORY = re.compile(r"soft memory limit|namespace creation", re.IGNORECASE)
 
@@ -59,7 +59,7 @@ def container_spec(
         node,
         folders=folders,
         ports=ports,
-        # For YSQL's processes; it counts against the memory limit.
+        # Shared memory is for YSQL's processes; it counts against the memory limit.
         shared_memory_bytes=max(256 * 2**20, spec.size.memory_bytes // 8),
         # All nodes may be on one machine, which counts the processes of all of them together.
         ulimits={"nofile": OPEN_FILES, "nproc": _PROCESSES * spec.nodes},
@@ -79,7 +79,7 @@ def sources(container: Container) -> dict[str, str]:
 def log(name: str, world: World) -> str:
     """The container's last lines and, while it runs, those of the servers in it."""
     text = node_lifecycle.last_lines(name, world)
-    # What is read here explains another failure, which must not be hidden by one of its own.
+    # The logs explain another failure, which must not be hidden by one of their own.
     with contextlib.suppress(TierbenchError):
         if world.platform.container(name).state() == "running":
             files = [f"{flags.BASE_DIR}/logs/{file}" for file in _LOGS]

@@ -26,7 +26,7 @@ NODE_DEADLINE_S = 300.0  # yugabyted's own waits are 180 s
 # A restored node reads its log again, flushed or not (tablet_bootstrap.cc). The deadline assumes
 # half of its tier's rate, because the node reads more than the log.
 _REPLAY_SHARE = 0.5
-REPLAY_BYTES_PER_S = 25e6  # of a disk whose rate is not known: the catalog's slowest
+REPLAY_BYTES_PER_S = 25e6  # rate of a disk that is not known: the catalog's slowest
 BALANCE_DEADLINE_S = 300.0
 _BALANCED_POLLS = 3
 _IDLE = ("get_is_load_balancer_idle",)
@@ -134,7 +134,7 @@ class Readiness:
     ) -> AbstractContextManager[sql.Session]:
         """The administrator's session. With TLS, yugabyted makes a password up and keeps it in the
         first node's file."""
-        # Without TLS YSQL trusts whoever reaches it, with any password.
+        # YSQL without TLS trusts whoever reaches it, with any password.
         password = queries.ADMIN
         if self._tls:
             remembered = nodes.remembered(first, self._world)
@@ -154,7 +154,7 @@ class Readiness:
         # yugabyted writes the file once a minute, and gives its tablet server what it says. With a
         # wrong list YSQL of a restored node never came up.
         def unlike() -> str:
-            # Only as many nodes as copies have a voting master.
+            # The number of nodes that have a voting master is that of the copies.
             voting = up[: self._factor]
             return self._unlike(up, nodes.leaders_list(voting, self._world))
 

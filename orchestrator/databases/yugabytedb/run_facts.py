@@ -56,7 +56,7 @@ def _with_durability(
     """`facts` with what the servers' flags say of durability; `asked`: what the profile says."""
     durability = server_facts.picked(servers, server_facts.names_of("durability"))
     facts = replace(facts, durability={"asked": asked, **durability})
-    # Where flags could not be read durability is unknown: None, and not False.
+    # Durability is unknown where flags could not be read: None, and not False.
     if "durable_wal_write" not in durability:
         return facts
     return replace(

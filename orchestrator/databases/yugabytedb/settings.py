@@ -27,7 +27,7 @@ OWN = (
     "restore",
 )  # docs/research/YUGABYTEDB.md
 
-_YAML = {"true": "on", "false": "off"}  # what YAML makes of an unquoted `on` and `off`
+_YAML = {"true": "on", "false": "off"}  # YAML's reading of an unquoted `on` and `off`
 _NAME = re.compile(r"(?:(master|tserver)\.)?([a-z][a-z0-9_]*)")
 _ZONE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+){2}")
 _NO_SYNC = (

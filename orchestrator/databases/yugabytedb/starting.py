@@ -31,12 +31,14 @@ class RunningCluster:
     settings: settings.Settings
     masters: str  # their addresses, for yb-admin
     readiness: Readiness
-    unread: nodes.Unread  # what could not be read so far
-    begun: counters.ByNode = field(default_factory=dict)  # when measuring began
-    # Of nodes' processes, as they are in force.
+    unread: nodes.Unread  # the facts that could not be read so far
+    # The counters when measuring began.
+    begun: counters.ByNode = field(default_factory=dict)
+    # Limits of nodes' processes, as they are in force.
     ulimits: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    plans: list[ContainerSpec] = field(default_factory=list)  # as they were started
-    leaders: Leaders | None = None  # when measuring began
+    # The plans with which nodes were started.
+    plans: list[ContainerSpec] = field(default_factory=list)
+    leaders: Leaders | None = None  # the leaders when measuring began
 
 
 def start(

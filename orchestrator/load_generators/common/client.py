@@ -24,9 +24,10 @@ from orchestrator.system.shell import script
 
 LOAD_TIMEOUT_S = 24 * 3600.0
 PUT_WITHIN_S = 30.0
-LEASE_VARIABLE = "TIERBENCH_LEASE_S"  # how long a client outlives this program
+# The time for which a client outlives this program.
+LEASE_VARIABLE = "TIERBENCH_LEASE_S"
 LEASE_S = 60  # a busy disk may hold up the heartbeat for many seconds
-_HEARTBEAT = "/tmp/heartbeat"  # in the client
+_HEARTBEAT = "/tmp/heartbeat"  # a file in the client
 _WORKLOADS = "/workloads"
 OUT = "/out"
 _TLS = "/tls"

@@ -20,12 +20,12 @@ from orchestrator.system import at_once, sql
 
 _HEADER = re.compile(r"^-- name: (\w+); when: (\w+); holds: (.*)$", re.MULTILINE)
 _ROWS_OF = re.compile(r"^-- rows of (\w+): (.*)$", re.MULTILINE)
-# Of a condition that holds only before the first transaction; of others "always".
+# The word of a condition that holds only before the first transaction; others have "always".
 LOADED = "loaded"
 
-# Of more warehouses, this many are checked: the specification (3.3.2, comment 2) is content with
-# four. Twenty are 6 million order lines: seconds where they are in memory, and no query spills more
-# than the 1 GB of temporary files that YugabyteDB allows.
+# The most warehouses that are checked: the specification (3.3.2, comment 2) is content with four.
+# Twenty are 6 million order lines, which take seconds where they are in memory. No query spills
+# more than the 1 GB of temporary files that YugabyteDB allows.
 MOST_WAREHOUSES = 20
 # YugabyteDB keeps old rows for 900 s: a statement that takes longer fails there in any case.
 _STATEMENT_S = 900.0
@@ -122,7 +122,7 @@ def restricted(
         if re.search(rf"\b{table}\b", statement):
             columns = _columns_used(statement, condition)
             where = condition.replace(":warehouses", numbers)
-            # In a WITH that is not recursive, the name inside means the table.
+            # The name inside means the table, in a WITH that is not recursive.
             ctes.append(f"{table} AS (SELECT {columns} FROM {table} WHERE {where})")
     return f"WITH {', '.join(ctes)}\n{statement}"
 

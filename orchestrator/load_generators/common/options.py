@@ -29,7 +29,7 @@ def read_by_scripts(package: str) -> dict[str, tuple[str, ...]]:
     by_script: dict[str, tuple[str, ...]] = {}
     for script, names in table["scripts"].items():
         options: list[str] = []
-        for name in names:  # of an option, or of a group of options
+        for name in names:  # names of options, or of groups of options
             options += table["groups"].get(name, [name])
         by_script[script] = tuple(options)
     return by_script

@@ -14,14 +14,14 @@ from orchestrator.model import Cluster, Workload
 from orchestrator.parts import Share
 
 NAME = "sysbench"
-# In the client: when threads begin, and when the window ends, in Unix seconds.
+# Files in the client: when threads begin, and when the window ends, in Unix seconds.
 BEGINS_FILE = "/tmp/tierbench-begins"
 ENDS_FILE = "/out/window-ends"
 LATE_S = 5.0
 _NAMES = shipped(__package__, "options.yaml")
 KNOWN = options.read_by_scripts(__package__)
 ENDS_WITH_WORK: Sequence[str] = _NAMES["ends_with_work"]
-# By the script's folder.
+# Parameters by the script's folder.
 _PARAMETERS: Mapping[str, Sequence[str]] = _NAMES["parameters"]
 _OF_LOADER: Sequence[str] = _NAMES["of_loader"]
 
@@ -45,8 +45,8 @@ def run_options(workload: Workload) -> dict[str, Any]:
 
 def mistakes_in(workload: Workload) -> Iterator[tuple[str, str]]:
     """Everything in the file that would have no effect."""
-    # Of two equal options sysbench silently uses the last. It cannot know which of its options a
-    # script ignores. So both kinds are refused before anything starts.
+    # Sysbench silently uses the last of two equal options. It cannot know which of its options a
+    # script ignores. So both kinds are refused before anything starts..
     script = workload.script
     taken = keys(script)
     yield from options.mistakes(workload, taken, __package__)
@@ -65,8 +65,8 @@ def _counts_statements(taken: Mapping[str, Sequence[str]]) -> bool:
     return "options" not in taken or "skip_trx" in taken["options"]
 
 
-SESSIONS_FILE = "/tmp/tierbench-sessions"  # in the client
-TOGETHER_S = 120.0  # how long its threads wait for those of other clients at most
+SESSIONS_FILE = "/tmp/tierbench-sessions"  # a file in the client
+TOGETHER_S = 120.0  # the longest wait of its threads for those of other clients
 
 
 def load_command(workload: Workload, cluster: Cluster) -> list[str]:

@@ -31,7 +31,7 @@ from orchestrator.units import format_number
 
 _OF_BULK = ("bytes_per_transaction", "payload", "ends_with_work")
 _NONE_LATE: Mapping[str, float] = {"count": 0, "total_us": 0.0, "most_us": 0.0}
-_LAST_S = 1e-3  # behind a transaction, so that a window that ends with it has it
+_LAST_S = 1e-3  # time behind a transaction, so that a window that ends with it has it
 _TOTAL = re.compile(r"^\s+transactions:\s+(\d+)", re.MULTILINE)
 
 

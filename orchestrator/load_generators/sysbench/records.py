@@ -97,7 +97,7 @@ class Records:
         for second, count in other._seconds.items():
             start_ns = second * _SECOND_NS - shift_ns
             self._seconds[start_ns // _SECOND_NS] += count
-            # Where these seconds are not whole by our clock, some are of the next.
+            # Some of these seconds are of the next where they are not whole by our clock.
             self._seconds[(start_ns + _SECOND_NS - 1) // _SECOND_NS] += 0
 
     @classmethod

@@ -82,7 +82,7 @@ class WarmUp:
         if self._share is None:
             return self._world.clock.now()
         begin_s = self._share.begin()
-        # With a fixed warm-up it is known already when the window ends.
+        # The end of the window is known already with a fixed warm-up.
         line = f"{begin_s:.6f}"
         if not self._workload.warmup_most_s:
             line += f" {begin_s + longest_s(self._workload):.6f}"
@@ -94,7 +94,7 @@ class WarmUp:
         load = self._workload
         elapsed_s = now_s - start_s
         if elapsed_s < 0.5:
-            return  # of a second in which the threads waited for those of other clients
+            return  # the threads waited in this second for those of other clients
         steady = self._rule.add(rate)
         # A report may come a moment before its second is over.
         over = elapsed_s >= (load.warmup_most_s or 0.0) - 0.5

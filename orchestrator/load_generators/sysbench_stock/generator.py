@@ -106,7 +106,7 @@ class SysbenchStock(InClient):
             what = f"loading {family} failed: {complaint(done.out)}"
             raise LoadError(what, evidence=done.tail())
         if not is_path(workload.script) and workload.script != BULK_INSERT:
-            # Only tables of sysbench's own scripts are known by name.
+            # Tables of sysbench's own scripts alone are known by name.
             self._require_rows(workload, cluster, done.tail())
 
     def _require_rows(self, workload: Workload, cluster: Cluster, output: str) -> None:

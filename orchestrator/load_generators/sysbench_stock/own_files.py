@@ -20,7 +20,7 @@ from orchestrator.model import Workload
 from orchestrator.powers import World
 
 VARIABLE = "SYSBENCH_SCRIPTS"  # has the files, as base64 of a compressed archive
-_FOLDER = "/tmp/own"  # in the client
+_FOLDER = "/tmp/own"  # a folder in the client
 _SHIPPED = "/workloads"
 _UNPACK = (
     f'mkdir -p {_FOLDER}; printf %s "${VARIABLE}" | base64 -d | tar -xzf - -C {_FOLDER}'

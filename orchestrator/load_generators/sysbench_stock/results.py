@@ -39,10 +39,10 @@ class Report:
     """The output of one process."""
 
     version: str
-    fork: bool  # of yugabyte/sysbench, as its banner shows
+    fork: bool  # the process is of yugabyte/sysbench, as its banner shows
     seconds: tuple[Mapping[str, float], ...]
     histogram: Mapping[float, int]  # latency (ms, the middle of its class) → count
-    totals: Mapping[str, float]  # by the names of totals.yaml
+    totals: Mapping[str, float]  # totals by the names of totals.yaml
 
 
 def parse(text: str) -> Report:

@@ -26,7 +26,7 @@ def keys(script: str) -> Mapping[str, tuple[str, ...]]:
     parameters: tuple[str, ...] = _TABLES
     if script == BULK_INSERT:
         parameters = ("threads",)
-    # Without it, oltp_insert begins empty.
+    # The table of oltp_insert begins empty without it.
     if script not in ("oltp_insert", BULK_INSERT):
         parameters = (*parameters, "auto_inc")
     return {"options": KNOWN[script], "dataset": parameters}
