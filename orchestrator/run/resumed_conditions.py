@@ -38,12 +38,12 @@ def differences(
         yield "image", ", ".join(unlike)
     machines = list(_without_fingerprint(before, folder))
     kernels: list[str] = []
-    for text in comparable_campaigns.unlike_machines(first, now):
+    for difference in comparable_campaigns.unlike_machines(first, now):
         # A kernel is updated on the same machine, so it is an aspect of its own.
-        if text.startswith("kernel "):
-            kernels.append(text)
+        if difference.is_of_kernel:
+            kernels.append(str(difference))
         else:
-            machines.append(text)
+            machines.append(str(difference))
     if machines:
         yield "machine", ", ".join(machines)
     if kernels:

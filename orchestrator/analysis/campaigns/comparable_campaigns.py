@@ -44,7 +44,9 @@ def obstacle_over_time(
     runs_before = results.finished(before, *cell)
     runs_after = results.finished(after, *cell)
     both = (*runs_before, *runs_after)
-    unlike = [*unlike_machines(before, after, "machines" in across)]
+    unlike: list[str] = []
+    for difference in unlike_machines(before, after, "machines" in across):
+        unlike.append(str(difference))
     if "tiers" not in across:
         unlike += changes_of_tier(_tier(runs_before), _tier(runs_after))
     unlike += differences.in_words(_file_systems(runs_before, runs_after))
@@ -112,23 +114,39 @@ class _MachineFact:
     title: str
 
 
+@dataclass(frozen=True)
+class MachineDifference:
+    """What the machines of two campaigns differ in. `left`, `right`: what each side has, in
+    words."""
+
+    fact: _MachineFact
+    left: str
+    right: str
+
+    @property
+    def is_of_kernel(self) -> bool:
+        """Whether it is about the kernel, which is updated on the same machine."""
+        return self.fact.key == _KERNEL.key
+
+    def __str__(self) -> str:
+        """`kernel 6.1 against 6.2`."""
+        return f"{self.fact.title} {self.left} against {self.right}"
+
+
 _NAME = _MachineFact("hostname", "machine")
-
-
+_KERNEL = _MachineFact("kernel", "kernel")
 _HARDWARE = (
     _MachineFact("cpu_model", "CPU"),
     _MachineFact("cpus", "cores"),
-    _MachineFact("kernel", "kernel"),
+    _KERNEL,
 )
-
-
 _MEMORY = _MachineFact("memory_bytes", "memory of the machine")
 
 
 def unlike_machines(
     before: Results, after: Results, across: bool = False
-) -> Iterator[str]:
-    """`kernel 6.1 against 6.2`, of all machines if both recorded them, and of all parts of a
+) -> Iterator[MachineDifference]:
+    """What machines differ in: of all machines if both recorded them, and of all parts of a
     campaign that was gone on with; `across`: of any name."""
     facts = list(_HARDWARE)
     if not across:
@@ -147,7 +165,7 @@ def unlike_machines(
         right = _kinds(machines_after, fact)
         # What one side has not recorded cannot be called different.
         if left and right and left != right:
-            yield f"{fact.title} {_listed(left)} against {_listed(right)}"
+            yield MachineDifference(fact, _listed(left), _listed(right))
     yield from _unlike_memory(machines_before, machines_after)
 
 
@@ -177,7 +195,7 @@ def _other_machines(campaign: Results) -> list[Mapping[str, Any]] | None:
 
 def _unlike_memory(
     before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
+) -> Iterator[MachineDifference]:
     """How memory differs, by the smallest and the largest machine of each side."""
     sizes_before = _kinds(before, _MEMORY)
     sizes_after = _kinds(after, _MEMORY)
@@ -188,7 +206,7 @@ def _unlike_memory(
     if differences.unlike_memory(left, right):
         left_in_words = _listed([format_bytes(size) for size in left])
         right_in_words = _listed([format_bytes(size) for size in right])
-        yield f"{_MEMORY.title} {left_in_words} against {right_in_words}"
+        yield MachineDifference(_MEMORY, left_in_words, right_in_words)
 
 
 def _kinds(machines: Sequence[Mapping[str, Any]], fact: _MachineFact) -> list[Any]:

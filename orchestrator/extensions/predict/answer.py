@@ -3,7 +3,6 @@
 Pure. A prediction is no measurement, so it names no tier to buy.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -23,9 +22,9 @@ from orchestrator.analysis.answers.record import (
 from orchestrator.analysis.conclusions import Prediction, Verdict
 from orchestrator.analysis.doubts import kinds
 from orchestrator.analysis.results import Results, finished
-from orchestrator.design.slo import format_objective
+from orchestrator.extensions.predict.nearest import Nearest, nearest
 from orchestrator.metrics import METRICS
-from orchestrator.model import Objective, Run
+from orchestrator.model import Run
 
 # Likely, even, not negligible: the cheapest tier of each chance is worth measuring.
 CHANCES = (0.9, 0.5, 0.1)
@@ -71,42 +70,6 @@ def in_doubt(prediction: Prediction, doubts: tuple[str, ...]) -> Prediction:
     if chance is not None:
         chance = min(chance, MOST_CHANCE_IN_DOUBT)
     return replace(prediction, chance=chance, doubts=doubts)
-
-
-def nearest_in_words(predictions: Sequence[Prediction]) -> str:
-    """Which of the tiers comes nearest if none meets an SLO, and what it could meet."""
-    candidates = [
-        pred for pred in predictions if pred.figures and pred.chance is not None
-    ]
-    if not candidates:
-        return NO_TIER
-    best = max(candidates, key=_nearness)
-    could: list[str] = []
-    for name, figure in best.figures.items():
-        scope, _, metric = name.rpartition(" ")
-        # The worse end of its interval, so that all of it meets the clause.
-        bound = figure.low
-        if METRICS[metric].direction == "lower":
-            bound = figure.high
-        rounded = float(f"{bound:.3g}")
-        could.append(format_objective(Objective(metric, scope or "all", rounded)))
-    return (
-        f"{NO_TIER}; {best.tier} comes nearest: with it {units.listed(could)} is within the "
-        "prediction"
-    )
-
-
-def _nearness(prediction: Prediction) -> tuple[float, float]:
-    """How near a prediction comes to the SLO: by its chance, then by the worst of its figures."""
-    goodness: list[float] = []
-    for name, figure in prediction.figures.items():
-        better = -math.inf
-        if figure.value > 0:
-            better = math.log(figure.value)
-        if METRICS[name.split()[-1]].direction == "lower":
-            better = -better
-        goodness.append(better)
-    return (prediction.chance or 0.0, min(goodness))
 
 
 def by_price(predictions: Sequence[Prediction]) -> list[Prediction]:
@@ -176,11 +139,17 @@ def prediction_answer(
     """`slo`: its clauses, by which tiers were chosen. `commands`: those that measure what is worth
     it; all but the last write profiles."""
     chosen = worth_measuring(predictions)
-    why = nearest_in_words(predictions)
+    # Where a tier is worth measuring, nobody asks for the one that comes nearest.
+    near: Nearest | None = None
+    why = NO_TIER
     if chosen:
         names = units.listed([prediction.tier for prediction in chosen])
         why = f"Worth measuring: {names}"
-    brief = _brief(why, chosen, slo, predictions)
+    else:
+        near = nearest(predictions)
+    if near is not None:
+        why = f"{why}; {near}"
+    brief = _brief(near, chosen, slo, predictions)
     return answer_of(workload, slo, chosen, commands, brief, phrases.sentence(why))
 
 
@@ -215,13 +184,16 @@ def answer_of(
 
 
 def _brief(
-    what: str,
+    near: Nearest | None,
     chosen: Sequence[Prediction],
     slo: Sequence[str],
     predictions: Sequence[Prediction],
 ) -> Brief:
-    """`what`: the one that comes nearest, if no disk is worth measuring."""
-    what, _, why = what.partition("; ")
+    """`near`: the tier that comes nearest, if no disk is worth measuring."""
+    what = NO_TIER
+    why = ""
+    if near is not None:
+        why = str(near)
     next_step = "Measure a faster disk, or relax the SLO."
     if chosen:
         prices = [priced_in_words(prediction) for prediction in chosen]

@@ -38,11 +38,11 @@ from orchestrator.analysis.observed.share_bounds import OnDisk
 from orchestrator.extensions.predict.answer import (
     NO_TIER,
     cheapest,
-    nearest_in_words,
     possible_tiers,
     prediction_answer,
     worth_measuring,
 )
+from orchestrator.extensions.predict.nearest import nearest
 from orchestrator.report.sections.observed import document
 from orchestrator.tier import Price
 from orchestrator.tier_catalog.candidates import Purchase, purchases
@@ -434,4 +434,20 @@ def test_a_disk_with_a_predicted_rate_of_zero_is_the_farthest_from_its_slo() -> 
         for name, figure in served.figures.items()
     }
     nothing = replace(served, tier="azure/P1", figures=figures)
-    assert "azure/P15 comes nearest" in nearest_in_words([nothing, served])
+    near = nearest([nothing, served])
+    assert near is not None and near.tier == "azure/P15"
+
+
+def test_the_tier_that_comes_nearest_is_the_reason_of_the_brief() -> None:
+    unlikely = PREDICTIONS[3:4]
+    brief = prediction_answer("tpcc", ["nopm > 9000"], unlikely, []).brief
+    assert brief.what == phrases.sentence(NO_TIER).removesuffix(".")
+    assert brief.why == phrases.closed(str(nearest(unlikely)))
+
+
+def test_where_nothing_is_predicted_no_tier_comes_nearest() -> None:
+    empty = replace(PREDICTIONS[3], figures={})
+    assert nearest([empty]) is None
+    brief = prediction_answer("tpcc", ["nopm > 9000"], [empty], []).brief
+    assert brief.what == phrases.sentence(NO_TIER).removesuffix(".")
+    assert brief.why == ""

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.analysis.campaigns import comparable_campaigns
 from orchestrator.analysis.doubts import kinds
+from orchestrator.analysis.results import Results
 from orchestrator.errors import NodeError, UsageError
 from orchestrator.model import Measurement, Plan, Workload
 from orchestrator.parts import LoadAbilities, MeasuredPoints
@@ -169,6 +171,22 @@ def test_what_differs_is_refused_with_both_values_unless_it_is_named(
         one for one in kinds.find(store.load(folder)) if one.kind == "gone on despite"
     ]
     assert [name in one.text for one in doubts] == [True]
+
+
+@pytest.mark.parametrize("word", ["updated", "kernel of"])
+def test_a_change_of_wording_changes_no_aspect(word: str) -> None:
+    """What may differ is chosen by the fact that differs, never by how a title begins."""
+    before = Results("", PLAN, {"host": HERE}, ())
+    after = replace(before, fingerprint={"host": {**HERE, "cpus": 4, "kernel": "6.2"}})
+    aspects: dict[str, bool] = {}
+    for difference in comparable_campaigns.unlike_machines(before, after):
+        fact = replace(difference.fact, title=f"{word} {difference.fact.title}")
+        retitled = replace(difference, fact=fact)
+        aspects[str(retitled)] = retitled.is_of_kernel
+    assert aspects == {
+        f"{word} cores 2 against 4": False,
+        f"{word} kernel 6.1 against 6.2": True,
+    }
 
 
 def test_another_image_of_the_database_is_refused(make: Make) -> None:

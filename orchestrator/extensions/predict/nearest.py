@@ -1,0 +1,59 @@
+"""Which tier comes nearest to an SLO that none is predicted to meet. Pure."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator import units
+from orchestrator.analysis.conclusions import Prediction
+from orchestrator.design.slo import format_objective
+from orchestrator.metrics import METRICS
+from orchestrator.model import Objective
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """A tier that comes nearest, and the clauses that are within its prediction."""
+
+    tier: str
+    possible_clauses: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """`azure/P15 comes nearest: with it throughput > 300/s is within the prediction`."""
+        clauses = units.listed(self.possible_clauses)
+        return f"{self.tier} comes nearest: with it {clauses} is within the prediction"
+
+
+def nearest(predictions: Sequence[Prediction]) -> Nearest | None:
+    """Which of the tiers comes nearest if none meets an SLO. None if nothing is predicted."""
+    candidates: list[Prediction] = []
+    for prediction in predictions:
+        if prediction.figures and prediction.chance is not None:
+            candidates.append(prediction)
+    if not candidates:
+        return None
+    best = max(candidates, key=_nearness)
+    clauses: list[str] = []
+    for name, figure in best.figures.items():
+        scope, _, metric = name.rpartition(" ")
+        # The worse end of its interval, so that all of it meets the clause.
+        bound = figure.low
+        if METRICS[metric].direction == "lower":
+            bound = figure.high
+        rounded = float(f"{bound:.3g}")
+        objective = Objective(metric, scope or "all", rounded)
+        clauses.append(format_objective(objective))
+    return Nearest(best.tier, tuple(clauses))
+
+
+def _nearness(prediction: Prediction) -> tuple[float, float]:
+    """How near a prediction comes to the SLO: by its chance, then by the worst of its figures."""
+    goodness: list[float] = []
+    for name, figure in prediction.figures.items():
+        better = -math.inf
+        if figure.value > 0:
+            better = math.log(figure.value)
+        if METRICS[name.split()[-1]].direction == "lower":
+            better = -better
+        goodness.append(better)
+    return (prediction.chance or 0.0, min(goodness))
