@@ -10,8 +10,8 @@ from orchestrator.analysis.overload import LatencyOutcome
 from orchestrator.analysis.results import Key, Measured, RunData, sound
 from orchestrator.analysis.statistics import looks, stats
 
-# What is compared. Of TPC-C's transaction types only New-Order, the one that the specification
-# reports first. Each further comparison is one more chance of a false alarm.
+# Metrics that are compared. New-Order is the only one of TPC-C's types here, the one that the
+# specification reports first. Each further comparison is one more chance of a false alarm.
 COMPARED: tuple[Key, ...] = (
     ("throughput_per_s", "all"),
     ("nopm", "all"),
@@ -170,7 +170,7 @@ def _in_blocks(pair: Pair, left: _ByRepetition, right: _ByRepetition) -> Pair:
     first = tuple(left[number][key].value for number in common)
     second = tuple(right[number][key].value for number in common)
     ratio = pair.ratio
-    # A figure of zero, or no repetition that both finished.
+    # There is no ratio if a figure is zero, or if both finished no repetition in common.
     with suppress(ValueError):
         ratio = stats.ratio_of_means(first, second, pair.confidence)
     return replace(pair, left=first, right=second, ratio=ratio)

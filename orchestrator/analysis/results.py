@@ -336,7 +336,7 @@ def value_of(record: Record, metric: str, scope: str = "all") -> float | None:
     return None
 
 
-# What counts as throughput, of bulk work the bytes of its rows.
+# Metrics that count as throughput; for bulk work the bytes of its rows.
 RATES = ("nopm", "payload_bytes_per_s", "throughput_per_s")
 
 

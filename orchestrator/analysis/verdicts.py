@@ -167,7 +167,7 @@ def deltas(campaign: results.Results) -> tuple[Delta, ...]:
 def noise_floor(campaign: results.Results) -> tuple[Delta, ...]:
     """The twin against the baseline, which is the same tier. Empty without a twin."""
     twin = campaign.plan.twin
-    # A family of comparisons by itself, so that it changes no other verdict.
+    # The twin is a family of comparisons by itself, so that it changes no other verdict.
     if twin:
         return _compared(campaign, [twin])
     return ()
@@ -203,7 +203,7 @@ def _pairs(
     load = overload.between(baseline, left, contender, right)
     sides = (left, right)
     for pair in figure_pairs.of_runs(contender, workload, sides, obstacle, share):
-        # Where a queue grows latency depends on how long was measured; throughput does not.
+        # Latency depends on how long was measured while a queue grows; throughput does not.
         if pair.metric.direction == "lower":
             yield replace(pair, overload=load)
         else:

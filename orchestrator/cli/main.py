@@ -131,7 +131,7 @@ def _exit_code(words: Sequence[str], app: CampaignApp) -> int:
     except (typer.Exit, typer.Abort) as end:
         return int(getattr(end, "exit_code", errors.EXIT_INTERRUPTED))
     except SystemExit as end:
-        # Typer's: for the shell that completes; or nobody reads any more.
+        # Typer ends so for the shell that completes, or if nobody reads any more.
         if "_TIERBENCH_COMPLETE" in os.environ:
             return int(end.code or 0)
         return errors.EXIT_DONE

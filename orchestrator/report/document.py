@@ -57,20 +57,20 @@ def arrange(campaign: Results, verdict: Verdict) -> Document:
 
 def _sections(index: ReportIndex) -> Iterator[Section]:
     """The sections in the order of the page: what was found, with what, and how."""
-    # First what to buy, and why: a reader in a hurry goes no further.
+    # What to buy comes first, and why: a reader in a hurry goes no further.
     yield ticket.section(index)
     yield from decisions.section(index)
     yield from factors.sections(index)
-    # Sections of extensions: behind the answer, and before the figures that it rests on.
+    # Sections of extensions stand behind the answer, and before the figures that it rests on.
     for owned in family("sections", dict[str, str]()).values():
         sections = ObjectPlace(owned.entry, owned.origin).imported()
         yield from sections(index)
-    # Then the figures that the answer rests on, and what failed on the way.
+    # The figures that the answer rests on come next, with what failed on the way.
     yield measured.section(index)
     yield from failures.section(index)
     yield from disk_matrix.sections(index)
     yield deltas.section(index)
-    # Then why a tier was as fast as it was.
+    # The reasons why a tier was as fast as it was come next.
     yield resources.bottlenecks(index)
     yield from nodes.section(index)
     yield from resources.storage_engine(index)

@@ -64,7 +64,7 @@ class Asked:
     def is_met_by_none(self, subject: str) -> bool:
         """Whether every tier is proven to miss the SLO, so that more runs would name none."""
         decision = self.decision(subject)
-        # Where the question is moot, disks were hardly asked: another setting may bring an answer.
+        # Disks were hardly asked where the question is moot: another setting may bring an answer.
         if decision is None or not decision.slo or decision.moot:
             return False
         missing: set[str] = set()

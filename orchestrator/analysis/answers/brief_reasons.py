@@ -64,7 +64,7 @@ def _nearest_to(decision: Decision, objective: str) -> Offer | None:
             is_missed = result.word == "missed" and result.value is not None
             if result.objective == objective and is_missed:
                 values[offer.tier] = result.value or 0.0
-    # Only among tiers that all miss it, by figures of all, is one the nearest.
+    # One tier is the nearest only if all have figures and miss the clause.
     if len(values) < len(decision.offers):
         return None
     # A clause with "<" is an upper limit: there the least figure comes nearest.

@@ -72,7 +72,7 @@ def _opening(asked: Asked, text: str) -> str:
 
 def _brief_of_one_profile(asked: Asked, answer: Answer) -> Brief:
     """Nothing is bought: whether it meets its SLO, or what it did, and what limited it."""
-    # Where something was varied there is no headline, only a sentence.
+    # There is no headline where something was varied, only a sentence.
     what = answer.sureness.headline or answer.sureness.text
     if answer.is_example:
         # Else figures that a model made up would read as measured ones.

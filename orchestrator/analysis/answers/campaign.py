@@ -48,7 +48,7 @@ def campaign_answer(campaign: Results, verdict: Verdict) -> Answer:
     asked = Asked(campaign, verdict)
     not_tested = tuple(untested.untested(campaign, verdict))
     if _is_of_disks_alone(asked, not_tested):
-        # What a matrix is read with takes long to load.
+        # The code that reads a matrix takes long to load.
         from orchestrator.analysis.answers import disks_alone
 
         answer = disks_alone.disks_answer(asked, not_tested)
@@ -191,7 +191,7 @@ def _why(asked: Asked, decision: Decision | ClusterDecision) -> tuple[str, ...]:
 def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierLimit]:
     """What limited the tier to buy under each workload, if one tier is for all that was asked."""
     purchase = answer.purchase
-    # Where each workload has a tier of its own, no one tier's limits can be told.
+    # No one tier's limits can be told if each workload has a tier of its own.
     if purchase is None:
         return
     for cell in bottlenecks:
@@ -202,6 +202,6 @@ def _limits(answer: Answer, bottlenecks: Sequence[Bottleneck]) -> Iterator[TierL
 def _repetitions(parts: Sequence[PartAnswer]) -> Iterator[NextStep]:
     """More of what is open. Which command adds them is not known yet."""
     for part in parts:
-        # What is "not decided" would not be by more repetitions either.
+        # More repetitions would not decide what is "not decided" either.
         if part.proof in ("open", "proven, cheaper open"):
             yield NextStep("repeat", part.subject, None)

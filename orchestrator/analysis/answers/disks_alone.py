@@ -92,7 +92,7 @@ def disks_answer(asked: Asked, untested: Sequence[Untested]) -> Answer | None:
     for workload in asked.campaign.plan.workloads:
         disks += _measured_disks(asked, workload)
         parts.append(_part(asked, workload.name))
-    # Then the answer is the usual one, which says why runs left no figures.
+    # The answer is the usual one if there are none: it says why runs left no figures.
     if not disks:
         return None
     command = f"tierbench compare --profiles {','.join(asked.tiers)}"

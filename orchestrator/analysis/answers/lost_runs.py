@@ -27,7 +27,7 @@ def losses(campaign: Results, runs: Iterable[Run]) -> tuple[str, ...]:
 def _lost(runs: Sequence[Run], reason: str) -> str:
     """`Runs 2, 11 (premium × insert) were not carried out.`"""
     cells = list(dict.fromkeys(f"{run.profile} × {run.workload}" for run in runs))
-    # Where a machine dies, all that was planned is lost: their names would fill the page.
+    # All that was planned is lost if a machine dies: their names would fill the page.
     where = units.counted(len(cells), "cell")
     if len(cells) <= _CELLS_NAMED:
         where = ", ".join(cells)

@@ -137,7 +137,7 @@ def _seems_held_back(observed: AnsweredObservation) -> bool:
     """Whether readings look as those of a disk at its limit, and no disk is said to have carried
     them for that."""
     words = {answer.word for answer in observed.answers}
-    # Where a disk is said to carry it all the same, it does whatever the limit was.
+    # A disk that is said to carry it all the same does so whatever the limit was.
     is_long = observed.held_back > observed.tolerance
     return observed.inferred and is_long and CARRIES not in words
 
@@ -153,7 +153,7 @@ def _instead_of_longer_sums(observed: AnsweredObservation, seconds_command: str)
 
 def _bounds_alone(part: PartAnswer) -> PartAnswer:
     """Names no disk to buy."""
-    # What sums alone would let be bought is far too much: bounds hold whatever happened in between.
+    # Sums alone would let far too much be bought: bounds hold whatever happened in between.
     why = ("Only bounds, which hold whatever happened between readings.", *part.why)
     return replace(part, purchase=None, why=why)
 
@@ -384,7 +384,7 @@ def candidate_in_words(candidate: CandidateAnswer) -> str:
 def _worst_hour(candidate: CandidateAnswer) -> str:
     hours = candidate.on.hours
     hour = hours.iloc[int(hours["upper"].argmax())]
-    # Where not even the bound is above zero, no hour is the worst.
+    # No hour is the worst if not even the bound is above zero.
     if not hour["upper"]:
         return ""
     begin = units.format_moment(hour["begin_s"])

@@ -232,7 +232,7 @@ def _proof_of_one_profile(decision: Decision | None) -> ProofWord:
     """What is proven of the only profile."""
     if decision is None:
         return "not judged"
-    # Without a tier to compare it with, only an SLO can be proven.
+    # An SLO is all that can be proven if there is no tier to compare with.
     if decision.slo or decision.tier is not None:
         return proof_of(decision)
     return "not compared"

@@ -24,7 +24,8 @@ def slo_word(decision: Decision, tier: str) -> ClauseWord:
         return "met"
     if tier in decision.missed:
         return "missed"
-    # Not by its clauses: each may be met and the SLO missed, for example if most transactions fail.
+    # The clauses do not decide: each may be met and the SLO missed. Most transactions may fail, for
+    # example.
     standing = _standing(decision, tier)
     if standing == "enough":
         return "met"

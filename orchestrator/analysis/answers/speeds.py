@@ -86,7 +86,7 @@ def _decided(delta: Delta) -> SpeedComparison:
         faster=faster,
         metric=delta.metric,
     )
-    # How many times as fast it is, what was served does not tell.
+    # The served rate does not tell how many times as fast it is.
     if delta.overloaded:
         return comparison
     ends = [_times_as_fast(end_pct, delta) for end_pct in _interval(delta)]

@@ -9,7 +9,7 @@ def load_taken(sweep: VariedWorkload, tier: TierValues) -> str:
     if tier.peak_per_s is None:
         return f"{tier.tier}: no load left figures"
     peak = units.format_quantity(tier.peak_per_s, "1/s")
-    # Where throughput rose with the last load too, a higher one may do more.
+    # A higher load may do more if throughput rose with the last one too.
     knee = "was not reached"
     if tier.knee is not None:
         knee = f"is at {sweep.word(tier.knee)}"

@@ -56,7 +56,7 @@ def is_stand_in(campaign: Results) -> bool:
 
 def why_costs_only_rank(campaign: Results) -> list[str]:
     """Why a cost per throughput of this campaign is no figure to plan with; empty if it is one."""
-    # Then throughput is not that of the disks as bought, under the load that they are bought for.
+    # The throughput is not that of the disks as bought, under the load that they are bought for.
     reasons: list[str] = []
     if not all(profile.tier.disk.is_real for profile in campaign.plan.profiles):
         reasons.append("on emulated or otherwise limited disks")

@@ -66,7 +66,7 @@ class Entry:
 
         None means any. A broken folder matches unless it is too old.
         """
-        # What began at an unknown moment cannot be said to be recent.
+        # A campaign that began at an unknown moment cannot be said to be recent.
         if since_s is not None and (self.began_s is None or self.began_s < since_s):
             return False
         # What it has cannot be known, and who looks for it must learn that it is broken.

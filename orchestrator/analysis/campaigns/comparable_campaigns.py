@@ -212,7 +212,7 @@ def _unlike_memory(
 def _kinds(machines: Sequence[Mapping[str, Any]], fact: _MachineFact) -> list[Any]:
     """What machines have of a fact, each once and in order; empty if one does not say it."""
     values = {machine.get(fact.key) for machine in machines}
-    # Where one of them does not say it, the others are not all of the campaign.
+    # The others are not all of the campaign if one of them does not say it.
     if not all(values):
         return []
     # Values are numbers or texts, which do not sort together.

@@ -281,7 +281,7 @@ def _past(
     like_after = _alike(history, after, cell, same_disk)
     if "tiers" not in across:
         return like_after
-    # Where the disk was changed in between, days before it and after it are of two disks.
+    # Days before a change of the disk and days after it are of two disks.
     like_before = _alike(history, before, cell, same_disk)
     # The disk with more days, as they say more of what days differ by. Of as many, the newer.
     return max(like_after, like_before, key=len)

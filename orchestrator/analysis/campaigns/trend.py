@@ -111,7 +111,7 @@ def trend(
     for campaign in in_time:
         reason = comparable_campaigns.obstacle_over_time(campaign, newest, cell, across)
         day = _Day(campaign, _values(campaign, cell, metric))
-        # Without a figure it has no place in the trend, comparable or not.
+        # A campaign without a figure has no place in the trend, comparable or not.
         if not day.values:
             reason = f"a run has no {metrics.METRICS[metric].title}"
         if reason:

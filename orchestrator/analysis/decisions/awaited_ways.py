@@ -23,8 +23,8 @@ def awaited_ways(evidence: Mapping[str, float]) -> tuple[Way, ...]:
     awaited: list[Way] = []
     for way in WAYS:
         waits_pct = [evidence[name] for name in _WAITS[way] if name in evidence]
-        # What nobody counted is not taken for no waiting. Of several counts the highest is the safe
-        # one.
+        # A wait that nobody counted is not taken for none. The highest of several counts is the
+        # safe one.
         if not waits_pct or max(waits_pct) >= _NOTHING_PCT:
             awaited.append(way)
     return tuple(awaited)

@@ -58,7 +58,8 @@ REBUILD = (
     Criterion("rebuild_s", "time to rebuild a node"),
     Criterion("latency_p99_s", "p99 latency meanwhile", "rebuild"),
 )
-# Where a disk was slow. How long it takes to recover is not counted: it may not be reached.
+# Criteria where a disk was slow. How long it takes to recover is not counted: it may not be
+# reached.
 SLOW_DISK = (Criterion("latency_p99_s", "p99 latency meanwhile", "slow_disk"),)
 
 
@@ -209,7 +210,7 @@ def in_common(
     """The values of both, repetition by repetition: what slows a whole repetition cancels out."""
     other_values = other.by_repetition(criterion)
     common = CommonValues(candidate=[], other=[], first=[])
-    # Pairs of one repetition: what slows all of it cancels out in their ratio.
+    # Values are paired by repetition: what slows all of it cancels out in their ratio.
     for number, value in candidate.by_repetition(criterion).items():
         if number in other_values:
             common.candidate.append(value)

@@ -91,7 +91,7 @@ def _what_is_asked(campaign: Results) -> _AskedDecisions:
 
 def _decide_contest(contest: Contest, asked: _AskedDecisions) -> Decision:
     sweep = asked.sweeps.get(contest.workload)
-    # Without an SLO a sweep is compared at its ends, as other contests are.
+    # A sweep without an SLO is compared at its ends, as other contests are.
     if sweep is not None and sweep.slo:
         return sweep_decision.decide(sweep, contest)
     return decide(contest)
@@ -105,7 +105,7 @@ def decide(contest: Contest) -> Decision:
     decision = _without_terms(contest)
     confidence = looks.confidence(SHOWN, contest.share)
     basis = ""
-    # Without offers no figure was looked at, so there is nothing that it rests on.
+    # No figure was looked at if there are no offers, so there is nothing that it rests on.
     if decision.offers:
         basis = remarks.basis(contest)
     return replace(

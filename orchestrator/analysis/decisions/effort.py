@@ -75,7 +75,7 @@ def _run_s(campaign: Results) -> float:
     between_s = [later - earlier for earlier, later in pairwise(begun_s)]
     if not between_s:
         return 0.0
-    # Not the mean: a campaign may have been interrupted, and resumed days later.
+    # The median stands for it: a campaign may have been interrupted, and resumed days later.
     return median(between_s)
 
 

@@ -33,7 +33,8 @@ def _beats(other: Candidate, candidate: Candidate, contest: Contest) -> bool:
     """Whether `other`, which is as cheap, is proven within the margin of the candidate in every
     criterion and worse in none, and is cheaper or proven better in one."""
     comparisons = between(other, candidate, contest)
-    # What looks better than it is beats nothing, and nothing beats what something else held back.
+    # A tier that looks better than it is beats nothing. Nothing beats one that something else held
+    # back.
     if not comparisons or contest.flattered(other) or candidate.cause in NOT_THE_TIER:
         return False
     if _proven_worse(other, candidate, contest):

@@ -12,7 +12,7 @@ from orchestrator.units import format_bytes, format_number
 
 # Reads from the disk, a transaction: fewer are hardly any.
 _READS = 0.1
-# Times as many as at the value before: then the data leave the cache.
+# Multiple of the reads at the value before: from there on the data leave the cache.
 _MORE_READS = 1.5
 
 

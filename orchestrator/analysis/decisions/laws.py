@@ -179,9 +179,9 @@ def _does_not_fit(lack: _Squares, chance: _Squares) -> bool:
 
 # ------------------------------------------------------------------ a gentle bend
 
-# What saturates, x / (x + h), has one power far below h and another far above. At no value one
-# becomes the other, so that is no knee.
-# Where it bends, in times the least and the most of the numbers, and how many are tried.
+# A curve that saturates, x / (x + h), has one power far below h. It has another far above. At no
+# value one becomes the other, so that is no knee. The bend is looked for between multiples of the
+# least and the most number. So many places are tried.
 _BEND_BELOW = 1 / 16
 _BEND_ABOVE = 16.0
 _BENDS = 65
@@ -248,7 +248,7 @@ class _Knee(NamedTuple):
     """How well a knee behind a value explains the figures: the least is the best, field by
     field, in this order."""
 
-    # What both lines leave, in logarithms: to 3 digits, which is within 3 %.
+    # Misfit of both lines, in logarithms: to 3 digits, which is within 3 %.
     misfit: float
     likeness: float  # likeness of the step between them to its line, turned round
     flatness: float  # flatness of that step

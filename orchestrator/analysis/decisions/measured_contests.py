@@ -311,7 +311,7 @@ class SweptContest(_MeasuredContest):
     def slo(self) -> tuple[Objective, ...]:
         return ()
 
-    # Both ends are chosen before anything is measured. The best of several loads would be the
+    # The two ends are chosen before anything is measured. The best of several loads would be the
     # luckiest, and more so for a flat curve.
     @cached_property
     def throughput(self) -> Criterion:

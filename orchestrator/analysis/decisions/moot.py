@@ -16,7 +16,7 @@ _CACHED = "data fits in the cache"
 _SHORT = "short window"
 _SATURATED = "host saturated"
 
-# Where these are the limit, a tier is where it is by what its provider declares.
+# A tier that has one of these limits is where it is by what its provider declares.
 _DECLARED = frozenset({"iops_cap", "bandwidth_cap"})
 # These may be a disk's latency: of the data, or of the log.
 _BY_LATENCY = frozenset({"latency_bound", "wal_disk_bound"})

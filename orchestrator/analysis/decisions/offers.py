@@ -113,7 +113,7 @@ def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
     if candidate.monthly_cost is None or rate is None:
         return _UnitCost()
     values = candidate.values[rate]
-    # Where fewer nodes were measured than are bought, throughput is theirs alone, and so is cost.
+    # Throughput and cost are those of the measured nodes, if fewer were measured than are bought.
     measured_cost = candidate.monthly_cost * _measured_share(candidate)
     cost = _unit(candidate).size * measured_cost
     mean_cost = cost / (sum(values) / len(values))
@@ -128,7 +128,7 @@ def _unit_cost(candidate: Candidate, contest: Contest) -> _UnitCost:
 def _measured_share(candidate: Candidate) -> float:
     """Which share of the nodes to buy was measured; the throughput is that of this share."""
     cluster = candidate.profile.cluster
-    # Then all nodes of the profile were measured.
+    # All nodes of the profile were measured if this is not set.
     if cluster.profile_nodes is None:
         return 1.0
     return cluster.nodes / cluster.nodes_to_buy

@@ -63,7 +63,7 @@ def ratio_of_two(
     """The ratio of two tiers, with an interval if both finished several repetitions of equal
     numbers. `tiers`: all that are compared. `share`: of the usual levels, that of this look."""
     common = in_common(candidate, other, criterion)
-    # Without a repetition in common there is no interval, only a ratio to show.
+    # There is no interval without a repetition in common, only a ratio to show.
     if not common.candidate:
         return stats.ratio_of_all(other.values[criterion], candidate.values[criterion])
     confidence = looks.confidence(SHOWN, share)

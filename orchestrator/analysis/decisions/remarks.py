@@ -57,7 +57,7 @@ def _still_open(candidate: Candidate, contest: Contest) -> list[str]:
     names = [tier.name for tier in cheaper]
     rest = [tier.name for tier in passed_over if tier.name not in names]
     why = "is cheaper"
-    # Then tiers stand in the order of their declared limits.
+    # Tiers without prices stand in the order of their declared limits.
     if contest.no_prices:
         why = "declares less"
     open_cheaper = _open(names, why)

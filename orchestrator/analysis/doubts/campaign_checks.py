@@ -39,7 +39,7 @@ def cells(campaign: Results) -> Doubts:
 
 
 def _measured_once(campaign: Results, titles: Sequence[str]) -> Doubt:
-    # Then it was planned so. Else runs of some cells were lost.
+    # One repetition was planned so. Else runs of some cells were lost.
     if campaign.plan.repetitions == 1:
         return _one_repetition()
     return _one_repetition_of_some(titles)

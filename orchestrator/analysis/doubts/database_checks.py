@@ -92,7 +92,7 @@ def whole_tables(run: RunData, _: Totals) -> Doubts:
     facts = results.database(run.record)
     execution = facts.execution or {}
     name = facts.more.get("flavour", run.record.profile.cluster.database)
-    # Then each range reads a whole table: yugabyte/yugabyte-db issue 23585.
+    # Each range reads a whole table if rows are sharded by hash: yugabyte/yugabyte-db issue 23585.
     is_hashed = name == "yugabytedb" and execution.get(_BY_HASH) != "off"
     if is_hashed and _reads_ranges(load):
         yield _whole_tables_read(_BY_HASH)

@@ -27,7 +27,7 @@ from orchestrator.units import (
 GATE_AGE_S = 24 * 3600.0
 # A gate is kept while nothing that it depends on changes.
 KEPT_GATE_AGE_S = 7 * GATE_AGE_S
-# What a gate allows, so a later one may differ by as much.
+# Deviation that a gate allows, so a later one may differ by as much.
 _RATE_PCT = 5.0
 _LATENCY_PCT = 15.0
 _JITTER_S = 100e-6  # what the processor's waking alone may change of a latency

@@ -106,7 +106,7 @@ def _ceiling(rows: pd.DataFrame, metric: str, is_free: pd.Series) -> Ceiling:
     spans = unlimited.groupby(SERIES)["in_flight"].agg(["min", "max"])
     is_deeper = spans["max"] >= DEEPER * spans["min"]
     return Ceiling(
-        # Not the highest: of many cells, some are always a little too lucky.
+        # The median stands for it: of many cells, some are always a little too lucky.
         value=float(plateau[metric].median()),
         cells=len(plateau),
         reached=bool(is_deeper.any()),

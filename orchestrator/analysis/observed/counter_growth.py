@@ -11,11 +11,12 @@ import pandas as pd
 from orchestrator.analysis.observed import reading_order
 from orchestrator.analysis.observed.demand import QUANTITIES, QUEUE_S
 
-# Times the usual step: a reading is missing in between.
+# A step longer than this multiple of the usual one lacks a reading in between.
 _GAP = 1.5
-# Times the usual step: the clock was set in between.
+# The clock was set within a step shorter than this multiple of the usual one.
 _HASTE = 0.5
-# Times the most that a counter grew by between two readings: more is the counter of another disk.
+# Multiple of the most that a counter grew by between two readings. More is the counter of another
+# disk.
 _AT_ONCE = 10
 
 

@@ -26,7 +26,7 @@ from orchestrator.analysis.observed.demand import (
 )
 from orchestrator.tier import Burst, Limits
 
-# More than a known disk does: times its limits, which hold for its mean second.
+# Multiple of a known disk's limits that it never reaches; the limits hold for its mean second.
 _BEYOND = 2.0
 _NO_BURST = Burst(None, None, 0.0)
 # Jumps of a disk's counters: one device takes the name of another now and then. More of them are

@@ -14,15 +14,15 @@ import numpy as np
 
 from orchestrator.analysis.observed.demand import QUANTITIES, READ_BYTES, Array, Demand
 
-# So many stretches of the most similar rate are drawn from. So many draws show the spread of what
-# comes out. Tried in docs/research/OBSERVE.md.
+# Number of stretches of the most similar rate to draw from, and number of draws. The draws show the
+# spread of what comes out. Both were tried in docs/research/OBSERVE.md.
 NEAREST = 30
 DRAWS = 8
-# Pieces, and times T that each lasts. What is in none of 24 pieces at random has at most 11.7 % of
-# the time (`unseen_share`).
+# Fewest pieces, and the multiple of T that each lasts at least. What is in none of 24 pieces at
+# random has at most 11.7 % of the time (`unseen_share`).
 FEWEST_PIECES = 24
 SHORTEST = 3
-# Times the least and the most of calibrated means: outside of it nothing was seen.
+# Nothing was seen below this multiple of the least calibrated mean, nor above that of the most.
 _FAR_BELOW = 0.8
 _FAR_ABOVE = 1.25
 MOST_BEYOND = 0.05

@@ -15,7 +15,7 @@ import pandas as pd
 from orchestrator import units
 from orchestrator.errors import UsageError
 
-# More than any disk does.
+# No disk does more than this.
 _MOST_IOPS = 1e7
 _MOST_BYTES_PER_S = 1e11
 # Linux splits an I/O at 4 MiB or less unless it is told otherwise (BLK_DEF_MAX_SECTORS_CAP).

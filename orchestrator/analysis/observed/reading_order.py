@@ -19,7 +19,7 @@ _ROUNDING_S = 1e-6
 # Share of a disk's readings: a clock is set back now and then, and those times are there twice.
 _MOST_TWICE = 0.1
 _FEW = 3
-_GAP = 1.5  # times the usual step: a reading is missing in between
+_GAP = 1.5  # multiple of the usual step: beyond it a reading is missing
 _MOST_BACK = 0.25
 # Share of a disk's readings: its counters begin anew now and then.
 _MOST_FALLING = 0.25

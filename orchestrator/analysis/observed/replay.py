@@ -44,7 +44,7 @@ def turn_into_queue(
         waiting = grows[start:end]
         np.cumsum(waiting, out=waiting)
         waiting += at_start
-        # The walk of x less its lowest point so far (Lindley).
+        # The wait is the walk of x less its lowest point so far (Lindley).
         waiting -= np.minimum(np.minimum.accumulate(waiting), 0.0)
 
 

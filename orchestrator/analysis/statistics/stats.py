@@ -121,9 +121,9 @@ def ratio_of_means(
     The values stand in blocks: the i-th of both sides are of the same repetition. No interval if
     there is one block. ValueError if a value is not positive and finite (such a ratio has no
     meaning), or if a side has no values or more than the other."""
-    # Paired, as what slows a whole repetition down then cancels out (Student 1908). Of logarithms,
-    # because noise of rates and times is proportional. The interval is then the same whichever side
-    # is called the baseline (Hedges, Gurevitch and Curtis 1999).
+    # The test is paired, as what slows a whole repetition down then cancels out (Student 1908). It
+    # is one of logarithms, because noise of rates and times is proportional. The interval is then
+    # the same whichever side is called the baseline (Hedges, Gurevitch and Curtis 1999).
     return _ratio_of_logs(
         changes_by_block(baseline, contender), FLOOR_OF_CHANGES, confidence
     )
@@ -163,7 +163,8 @@ def ratio_beside_order(
     freedom = logs.size - 2
     spread = max(math.sqrt(float((off**2).sum()) / freedom), FLOOR_OF_CHANGES)
     error = spread * math.sqrt(1 / logs.size + middle**2 / weight)
-    # Where neither came first: the line at zero, not at the middle of the orders that there were.
+    # The change is the line at zero, where neither came first. It is not that at the middle of the
+    # orders that there were.
     change = float(logs.mean()) - slope * middle
     return ratio_by_t(change, error, freedom, confidence)
 

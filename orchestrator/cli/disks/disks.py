@@ -218,7 +218,7 @@ def record(
     effort = recording.RecordingEffort()
     if quick:
         effort = recording.QUICK
-    # Without minutes there is no lasting load, and no burst is looked for.
+    # There is no lasting load if no minutes are given, and no burst is looked for.
     effort = replace(effort, hold_s=60 * burst_minutes)
     world = app.world()
     # A campaign on the same machine would slow the disk, or be slowed by the load.
@@ -271,7 +271,7 @@ def change(app: App, name: DiskArgument, limits: list[str]) -> None:
     standing_disk = standing.named(name, world)
     if not standing_disk.runs:
         raise UsageError(f"the disk {name} is not running: see `tierbench disk list`")
-    # What the disk itself says then, which may be rounded.
+    # Limits that the disk itself tells, which may be rounded.
     enforced = limit_changes.change(standing_disk.disk.container, changes, world)
     print_limits(changes, enforced, app)
 

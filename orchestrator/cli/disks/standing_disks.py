@@ -76,7 +76,7 @@ def would_become(disk: standing.StandingDisk, keep_data: bool) -> str:
 
 def with_size(disk: standing.StandingDisk) -> str:
     """Its name, and the bytes of its data where that is known."""
-    # What it takes, not how long it is: the file is sparse. The unit of st_blocks is 512 bytes on
+    # Bytes that the file takes, not its length: it is sparse. The unit of st_blocks is 512 bytes on
     # every file system of Linux (stat(2)).
     try:
         blocks = Path(disk.image).stat().st_blocks

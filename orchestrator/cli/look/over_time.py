@@ -210,7 +210,7 @@ def compare_results(
         app.out.out(markdown.table(table))
     else:
         app.out.show(compared, TableView(table))
-    # What is proven worse goes before what is open, as in `compare`.
+    # A tier proven worse goes before what is open, as in `compare`.
     if fail_if_worse and compared.has("worse"):
         raise typer.Exit(EXIT_WORSE)
     if compared.has("inconclusive") and not accept_inconclusive:

@@ -57,7 +57,7 @@ def carry_out(app: App, plan: Plan, request: Request) -> Path:
     """Runs the plan; returns its folder. Nothing of ours is left running. UsageError if it would
     cost more than it may, UnavailableError when it has, LeftBehindError if something rented may be
     left: then the report of what finished is written."""
-    # Both before anything is connected to: what is refused here has cost nothing.
+    # Both checks come before anything is connected to: what is refused here has cost nothing.
     cost_limit.check(plan, request.max_cost)
     room.require(request.results, app.cache)
     most_s = cost_limit.affordable_s(plan, request.max_cost)
@@ -96,7 +96,7 @@ def _reported(
         # TimeIsUp is a KeyboardInterrupt, which would end the program as Ctrl-C does.
         raise ended from end
     except LeftBehindError as left:
-        # What had gone wrong before, which the error of the removal hides.
+        # Error that had come before, which the error of the removal hides.
         if isinstance(left.__context__, TierbenchError):
             app.progress.warn(left.__context__.what)
         folder = begun()
@@ -329,7 +329,7 @@ def fingerprint(
         # The first machine is the `host`.
         machines = world.platform.machines()[1:]
         facts["other_machines"] = [asdict(machine.facts()) for machine in machines]
-    except OSError as error:  # then runs are held against the first machine alone
+    except OSError as error:  # runs are then held against the first machine alone
         world.progress.warn(
             f"the facts of the other machines are not recorded: {error}"
         )
@@ -349,7 +349,7 @@ def command_given(app: App) -> dict[str, str]:
 def _that_starts(app: App, plan: Plan, request: Request, world: World) -> Plan:
     """Returns the plan, or the same with PostgreSQL if the database that `auto` took does not come
     up here: the plan that is written is the one that runs."""
-    # Without this note `auto` was not asked, or took PostgreSQL.
+    # The user did not ask for `auto`, or it took PostgreSQL, if this note is missing.
     if not any(note.kind == "preferred database" for note in plan.notes):
         return plan
     clusters = [profile.cluster for profile in plan.profiles]

@@ -34,7 +34,7 @@ def check(
     """Evaluates the conditions of a TPC-C-derived database; exit 2 if one is broken."""
     from orchestrator.load_generators.common import consistency
 
-    # Not an option: other users of the machine see command lines.
+    # The password is no option: other users of the machine see command lines.
     password = os.environ.get("PGPASSWORD", "")
     # The port twice: clients of a campaign and this program may reach a server by other ports.
     endpoint = Endpoint(

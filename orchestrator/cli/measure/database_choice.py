@@ -232,7 +232,7 @@ def _cores(connected: Connected, elsewhere: bool) -> list[int]:
         return cpus
     except UnavailableError:
         if elsewhere:
-            # Without the cores of machines elsewhere, profiles keep their number of nodes.
+            # Profiles keep their number of nodes if the cores of machines elsewhere are not known.
             return []
         # No engine answers, but its nodes would run on this computer.
         return [LocalMachine().facts().cpus]

@@ -28,7 +28,7 @@ NEVER_CHECKED = (
     ),
 )
 
-# So many rounds have a line each; of more than that ten are shown. Of 300 repetitions the order
+# Most rounds that have a line each; of more than that ten are shown. The order of 300 repetitions
 # filled 300 lines.
 _MOST_ROUNDS = 12
 _ROUNDS_SHOWN = 10
@@ -53,7 +53,7 @@ def parts(
 ) -> Iterator[RenderableType]:
     runs = units.counted(len(plan.runs), "run")
     yield f"[bold]{escape(plan.name)}[/bold]: {runs}, {spoken(plan)}"
-    # When: the order of the runs, what takes time, and what is loaded.
+    # These lines show when: the order of the runs, what takes time, and what is loaded.
     yield from _rounds(plan)
     yield _time_table(plan, ahead)
     yield _steps_table(ahead)
@@ -70,7 +70,7 @@ def parts(
         yield _rented_table(ahead)
     if answered:
         yield escape(f"answered: {units.listed(answered)}")
-    # Whether it can be so: what differs from what was asked, what is wrong, what nobody checked.
+    # These lines show what differs from what was asked, what is wrong, and what nobody checked.
     yield from _notes(plan)
     yield from _checks(ahead)
     yield "Nothing was started."
@@ -126,7 +126,7 @@ def _round_lines(runs: Sequence[Run]) -> Iterator[str]:
 
 def _time_table(plan: Plan, ahead: Forecast) -> RenderableType:
     columns = ["Workload", "Data set", "Threads", "Warm-up", "Measured"]
-    # Without --confirm no limit is tried, and the column would hold nothing but zeros.
+    # No limit is tried without --confirm, and the column would hold nothing but zeros.
     if _confirms(plan):
         columns.append(_TRIALS)
     columns += ["A run", "Runs", "All"]

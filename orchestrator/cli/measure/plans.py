@@ -27,7 +27,7 @@ from orchestrator.planning import overrides, owners, plan, probes, sizes, window
 from orchestrator.run import forecast
 from orchestrator.units import counted, format_seconds, listed, parse_seconds, shortened
 
-# Where --until may add some, and --max-repeats does not say how many.
+# Most repetitions where --until may add some, and --max-repeats does not say how many.
 MOST_REPETITIONS = 10
 NOISE_PCT = 3.0  # standard deviation of a tier's runs (docs/research/ERROR-RATES.md)
 
@@ -87,7 +87,7 @@ def _without_database(app: App, draft: reading.PlanDraft) -> tuple[Profile, ...]
     workload = draft.workloads[0]
     asked = draft.request.database
     if asked != workload.database:
-        # Only to refuse what is no database; the answer is not used.
+        # This call only refuses what is no database; the answer is not used.
         choose(asked, app.parts(None).databases)
     profiles = []
     for profile in draft.profiles:

@@ -41,7 +41,7 @@ def observe(app: App, options: Read, results: ResultsOption = RESULTS) -> None:
     catalog = project_files.catalog(app.root)
     source = _source_limits(app, options)
     size_bytes = _size_bytes(app, options)
-    # Refuses a region or a machine now, and not after a week of readings.
+    # This refuses a region or a machine now, and not after a week of readings.
     _offers(catalog, options, size_bytes, ())
     with _folder(app, options, results) as folder:
         _observe(_ObserveRequest(app, options, folder, source, size_bytes, catalog))
@@ -221,7 +221,8 @@ def _folder(app: App, options: Read, results: Path) -> AbstractContextManager[Pa
     if not options.reads_live:
         stamp = clock.stamp(now_s)
         return observation_folders.new(results, f"{stamp}-observed")
-    # What decides which readings are taken. By what they are judged may differ from call to call.
+    # Options that decide which readings are taken. How they are judged may differ from call to
+    # call.
     asked = (
         options.exporter,
         options.device,

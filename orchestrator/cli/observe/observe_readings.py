@@ -189,11 +189,11 @@ class _Gaps:
 
     def look(self, failed: Mapping[str, int]) -> None:
         """`failed`: what could not be read so far. Raises if the guard is lost."""
-        # Then another campaign has removed the agents, and all would be gaps.
+        # The guard is lost if another campaign has removed the agents: all would be gaps.
         self._beats.require()
         reasons = set()
         for text in failed:
-            # Without the node, because one server may answer for all of them.
+            # The warning leaves out the node, because one server may answer for all of them.
             _node, _, reason = text.partition(": OSError: ")
             reasons.add(reason)
         for reason in reasons - self._warned - {""}:

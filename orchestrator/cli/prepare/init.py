@@ -52,7 +52,7 @@ class Wanted:
     def hosts(self) -> str:
         """The hosts as a profile has them: libpq's forms of a host keep their commas."""
         hosts = self.existing or ""
-        # `host=a,b port=5433` and `postgresql://a,b/` of libpq.
+        # Both `host=a,b port=5433` and `postgresql://a,b/` are forms of libpq.
         if "=" in hosts or "://" in hosts:
             return hosts
         return hosts.replace(",", " ")
@@ -106,7 +106,7 @@ def init(
     if not options.hosts:
         command += " --db yugabytedb"
     if is_like_shipped:
-        # Then it can be compared with one that is shipped.
+        # Such a profile can be compared with one that is shipped.
         command = (
             f'compare --profiles "{profile_place} ultra" --workloads {workload_place}'
         )

@@ -30,8 +30,8 @@ _DEFAULTS: Mapping[str, Any] = {
     "arrival_rate": 0,
     "max_attempts": 10,  # the built-in workload has the same
 }
-# Without `seed`: BenchBase would start all terminals with the same random numbers, so data and keys
-# differ from run to run.
+# No option is `seed`: BenchBase would start all terminals with the same random numbers. So data and
+# keys differ from run to run.
 _OPTIONS = ("think", *_DEFAULTS)
 
 _TPCC = strict_yaml.shipped(__package__, "tpcc.yaml")
@@ -106,7 +106,7 @@ def bind(workload: Workload) -> Workload:
 
 def check(workload: Workload) -> None:
     """UsageError listing what it cannot do, however many clients share the terminals."""
-    # So many clients that each has one terminal: the number is checked when it is known.
+    # There are so many clients that each has one terminal: the number is checked when it is known.
     settings(replace(workload, threads=1), parts=2**31)
 
 

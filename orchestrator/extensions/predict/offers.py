@@ -66,7 +66,7 @@ class Offers:
                 tier = self._bought(row)
                 prediction = self._prediction(tier)
             except UsageError:
-                # Not sold so, or of a latency that nobody says.
+                # The tier is not sold so, or nobody says its latency.
                 if not may_skip:
                     raise
             else:

@@ -95,7 +95,7 @@ class Predictor:
         quiet = quiet_run(campaign, run)
         self._system, disk = model(self.measured, quiet, cpus)
         self._here = _with_all_seeds(self._system, disk)
-        # Without a quiet run what a cap hides is missing, so errors are larger.
+        # Errors are larger without a quiet run, as what a cap hides is missing.
         self._wider = 1.0
         if not quiet:
             self._wider += time_at_cap(self.measured, cpus) / CAPPED

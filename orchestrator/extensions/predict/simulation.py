@@ -36,8 +36,8 @@ ROUND_S = 0.2
 QUOTA_S = 0.1  # the period in which a container may use its CPU time (cgroups)
 _LEAST = 1e-9  # stands for no demand, so that it can be divided by
 _Process = Generator[float | None, None, None]
-# When a process goes on, its number in the order of asking, and itself. No record, because one is
-# made for every event.
+# Time when a process goes on, its number in the order of asking, and itself. It is no record,
+# because one is made for every event.
 _Due = tuple[float, int, _Process]
 
 
@@ -165,7 +165,7 @@ class Simulation:
         self._dirty = [0.0] * system.nodes
         self._waiting = defaultdict[int, list[_Process]](list)
         self._syncing = set[int]()
-        # What came of it.
+        # Results of the simulation.
         self._ended = list[float]()
         self._synced_s = list[float]()
 

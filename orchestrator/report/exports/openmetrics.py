@@ -201,7 +201,7 @@ def _verdict_samples(verdict: Verdict, last_s: float | None) -> Iterator[_Sample
     for delta in verdict.deltas:
         labels = _labels_of_delta(delta)
         for name, value in _changes(delta).items():
-            # Without repetitions there is no interval, and no end of it.
+            # There is no interval without repetitions, and no end of it.
             if value is not None:
                 yield _Sample(name, labels, value, last_s)
         yield _Sample("verdict", labels, delta.verdict, last_s)

@@ -158,7 +158,7 @@ class TableView:
             yield Text(remark, style="dim")
 
     def _rows(self, soft_wrap: bool) -> list[list[Text]]:
-        # Where lines are not cut, a row is one line.
+        # A row is one line if lines are not cut.
         before_detail = "\n"
         if soft_wrap:
             before_detail = " "

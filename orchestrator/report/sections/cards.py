@@ -109,7 +109,7 @@ def _lines(
 def _claim(index: ReportIndex, part: PartAnswer) -> str:
     """What the part claims, without what the brief says; empty if the brief says all."""
     brief_text = _brief_text(index)
-    # What follows the colon is the proof, which stands in the full text of the card.
+    # The text after the colon is the proof, which stands in the full text of the card.
     claim, _, _ = phrases.first_sentence(part.why[0]).partition(": ")
     # Its headline is the tier's name.
     claim = claim.removeprefix(f"{part.tier} is ")
@@ -122,7 +122,7 @@ def _claim(index: ReportIndex, part: PartAnswer) -> str:
         if statement and statement not in brief_text:
             texts.append(statement)
     takes = _settled_by(index, part.subject)
-    # What follows a comma there is detail.
+    # The text after a comma there is detail.
     gist, _, _ = takes.partition(",")
     if takes and gist not in brief_text and takes not in claim:
         texts.append(takes)
@@ -147,7 +147,7 @@ def _settled_by(index: ReportIndex, subject: str) -> str:
 
 def _compared(index: ReportIndex, workload: str) -> Iterator[str]:
     for comparison in _comparisons(index, workload):
-        # What follows the colon is why nothing is proven, which the tables say.
+        # The text after the colon is why nothing is proven, which the tables say.
         claim, _, _ = speeds.in_words(comparison).partition(": ")
         yield claim
 
@@ -184,7 +184,7 @@ def picture(index: ReportIndex, workload: str) -> Chart | None:
     loads, and where fewer than two tiers have the figure and no SLO stands beside it."""
     load = _load(index, workload)
     if load is not None and index.answer.kind == "disks alone":
-        # What a matrix is read with takes long to load.
+        # The code that reads a matrix takes long to load.
         from orchestrator.report.sections import disk_picture
 
         cells = disk_matrix.planned(load.options)
@@ -258,7 +258,7 @@ def _decision(index: ReportIndex, workload: str) -> Decision | None:
 
 def _measure(index: ReportIndex, load: Workload, decision: Decision) -> Measure:
     """What decided: a latency where the criterion is one, else the rate."""
-    # Without an SLO the criterion is a title, `p99 latency`; a clause reads `p99 < 50 ms`.
+    # The criterion is a title, `p99 latency`, without an SLO; a clause reads `p99 < 50 ms`.
     words = decision.criterion.split()
     if "latency" in words and words[0] == "p99":
         return _LATENCIES["latency_p99_s"]

@@ -118,7 +118,7 @@ def _monthly_cost(index: ReportIndex, offer: Offer, decision: Decision) -> Cell:
     """The monthly cost, with its place on the Pareto front if that is known, and whether it is
     verified."""
     details: list[str] = []
-    # Where no place is known, "not proven" below each price would say nothing.
+    # The words "not proven" below each price would say nothing if no place is known.
     if any(other.on_front is not None for other in decision.offers):
         details.append(wording.FRONT[offer.on_front])
     if priced_nodes.is_unverified(index, offer.tier):

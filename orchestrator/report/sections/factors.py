@@ -211,7 +211,7 @@ def _share_of_each_node(
     # A rate's unit stands in the title of its column.
     if unit.startswith("1/"):
         unit = ""
-    # Where nodes are varied, 100 % means that throughput grows as their number does.
+    # Throughput grows as the number of nodes does at 100 %, if nodes are varied.
     share_pct = 100 * rate / first
     return Cell(units.format_quantity(rate, unit), f"{share_pct:.0f} % of the first")
 

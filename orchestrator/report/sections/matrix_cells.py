@@ -125,7 +125,7 @@ def _heat_cell(cell: pd.Series, heat: Measure) -> dict[str, Any]:
 
 def _short(value: float) -> str:
     """Few enough characters for a square: two digits or whole numbers, from ten thousand as k."""
-    # Where rounding would give a digit more: 9.96 is shown as 10, not as 1e+01.
+    # Rounding would give a digit more from here on: 9.96 is shown as 10, not as 1e+01.
     if value >= 9_999.5:
         return f"{value / 1000:.0f}k"
     if value >= 9.95:

@@ -116,7 +116,7 @@ def _columns(index: ReportIndex, workload: str) -> Iterator[_Column]:
     for metric, title in _TITLES.items():
         if not _is_shown(index, workload, metric):
             continue
-        # Where New-Orders are counted apart, the latency shown is theirs alone.
+        # The latency shown is that of New-Orders alone if these are counted apart.
         is_of_new_order = index.latency_scope(workload) != "all"
         if metric == "latency_avg_s" and is_of_new_order:
             title = "New-Order average latency"

@@ -170,7 +170,7 @@ def _counted_again(campaign: results.Results) -> str:
     if verified.differences:
         outcome = units.counted(verified.differences, "difference")
     sentence = f"On {moment}, by tierbench {verified.tierbench}: {outcome}."
-    # Then what was counted again is not what this report is made from.
+    # The figures that were counted again are not those of this report if the checksums differ.
     if campaign.checksum and campaign.checksum != verified.checksum:
         return f"{sentence} Its plan, fingerprint or records have changed since."
     return sentence

@@ -138,7 +138,7 @@ def _price_row(offer: Offer, cell: CellSummary, factor: float) -> dict[str, Any]
     row["value"] = cell.mean * factor
     row["low"] = low * factor
     row["high"] = high * factor
-    # Not proven is hollow too: a filled dot is a claim.
+    # A dot that is not proven is hollow too: a filled one is a claim.
     row["filled"] = float(offer.on_front is True)
     row["front"] = wording.FRONT[offer.on_front]
     row["told"] = wording.value_with_unit(cell)

@@ -86,7 +86,7 @@ def _reasons(records: Sequence[Record]) -> Iterator[str]:
     """Why servers did not count, without the address that stands in front."""
     for record in records:
         group = facts.group(record.facts, "statements")
-        # Without it the reason is the same for all nodes, and is said once.
+        # The reason without its address is the same for all nodes, and is said once.
         reason = str(group.get("not_read", ""))
         if reason:
             yield reason.partition(": ")[2]

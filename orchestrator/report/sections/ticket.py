@@ -202,7 +202,7 @@ def _checks(index: ReportIndex) -> Iterator[Part]:
     checksum = index.campaign.checksum
     if checksum:
         fingerprints = "fingerprint.json"
-        # Where there is none, the shell would leave the pattern as it is, and `cat` would fail.
+        # The shell would leave the pattern as it is if there is none, and `cat` would fail.
         if any(index.campaign.later_fingerprints):
             fingerprints += " fingerprint-*.json"
         # The command reads as `store.checksum` does, so that anybody can check the folder by the

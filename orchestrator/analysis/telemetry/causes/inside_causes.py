@@ -28,7 +28,7 @@ from orchestrator.analysis.telemetry.use import disk_cap_use, machine_cpu
 from orchestrator.analysis.telemetry.use.node_values import Evidence, assumed, largest
 
 THROTTLED_PCT = 50.0  # share of the periods of its quota
-# Times as long as the disk works: then tasks wait for memory, not for it.
+# Multiple of the time that the disk works: from there on tasks wait for memory, not for it.
 MEMORY_OVER_DISK = 2.0
 # Share of the time of sessions at work, by the database's own samples: what most of them wait for.
 LOCKED_PCT = 50.0
@@ -215,7 +215,7 @@ def _memory_bound(values: Evidence, node: str) -> Cause:
 def _is_retried(values: Evidence) -> bool:
     """Whether retries are the cause."""
     retried_pct = values.retried_pct or 0.0
-    # Where sessions were seen, what they wait for tells it better.
+    # What sessions wait for tells it better if they were seen.
     return values.sessions is None and retried_pct >= signs.RETRIED_PCT
 
 

@@ -10,7 +10,7 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence
 from orchestrator.units import format_number, format_seconds
 
 MEMORY_PRESSURE_PCT = 5.0
-UNLOADED = 1.5  # times the idle disk's latency: I/Os do not queue
+UNLOADED = 1.5  # multiple of the idle disk's latency: below it I/Os do not queue
 # Share of an I/O's time that the disk takes for it: if it is less, little is the disk's own.
 _PART = 0.2
 # Share of a YugabyteDB statement's time, and its least length. On idle servers 0.07 and 0.11 ms
@@ -108,7 +108,8 @@ def of_disk_itself(values: Evidence) -> str:
     idle_s = values.idle_disk_latency_s
     if not idle_s or await_s <= UNLOADED * idle_s:
         return ""
-    share = idle_s / await_s  # share of what stands there; reads alone may wait less
+    # Share of the time that is shown; reads alone may wait less.
+    share = idle_s / await_s
     how_much = "little"
     if share >= 1 / disk_cap_use.QUEUEING:
         how_much = "most"

@@ -16,9 +16,9 @@ from orchestrator.analysis.telemetry.use.node_values import Evidence
 
 NEAR_CAP_PCT = 80.0  # use of a cap: from there on it may be what slows a node down
 SLOWER = 3.0  # multiple of its peers' time of an I/O
-# Times the idle disk's latency, which an emulated or a checked disk has.
+# Multiple of the idle disk's latency, which an emulated or a checked disk has.
 OVER_IDLE = 2.0
-MORE = 1.25  # times its peers' IOPS: a node that does more may be slow for that
+MORE = 1.25  # multiple of its peers' IOPS: a node that does more may be slow for that
 
 
 @dataclass(frozen=True)

@@ -216,7 +216,7 @@ def _changes(run: RunData) -> list[_Change]:
     edges_s = np.asarray([[change["start_s"], change["end_s"]] for change in noted])
     done = _done(run, edges_s)
     lasted_s = edges_s[:, 1] - edges_s[:, 0]
-    # Where throughput is given, a limit shows in how long each transaction takes.
+    # A limit shows in how long each transaction takes if throughput is given.
     if load_and_sessions.has_pace(run.record.workload):
         lasted_s = done.spent_s
     speeds = done.count / np.maximum(lasted_s, 1e-9)

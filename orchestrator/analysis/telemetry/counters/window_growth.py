@@ -59,7 +59,7 @@ class Growth:
         total = 0.0
         for metric in metrics:
             value = self._per_s.get((node, metric))
-            # Without one of them the sum would be too low, and look like the whole.
+            # The sum would be too low without one of them, and look like the whole.
             if value is None:
                 return None
             total += value

@@ -84,7 +84,7 @@ def disks_together(
     by_node: dict[str, rates.DiskRates] = {}
     for node in database:
         by_node[node.name] = rates.disk_rates(growth, node.name)
-    # Where nodes share a disk each of them counts all of it: the first stands for the others.
+    # Each of several nodes that share a disk counts all of it: the first stands for the others.
     firsts = [on_it[0].name for on_it in results.by_disk(database).values()]
     disks = [by_node[name] for name in firsts]
     return rates.summed(disks, if_all_of=list(by_node.values()))

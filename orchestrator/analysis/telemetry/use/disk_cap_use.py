@@ -30,11 +30,11 @@ from orchestrator.tier import Tier
 MIN_SIDE = 5  # samples on each side of a change point
 MIN_FALL = 0.2  # share of the rate before
 WOBBLE = 0.02  # change of a second's sample around the rate that an emulated disk keeps
-# Times the idle disk's latency: I/Os queue, for more than half of their time.
+# Multiple of the idle disk's latency: from there on I/Os queue for more than half of their time.
 QUEUEING = 2.0
 QUEUE_DEPTH = 2.0  # the same, if the idle latency is not known
-# Times the cap: what those in flight would do without it. The gate lets a disk's latency be 15 %
-# off, and the estimate with it; a cap that holds back less than this may hold back nothing.
+# Multiple of the cap that those in flight would do without it. The gate lets a disk's latency be 15
+# % off, and the estimate with it. A cap that holds back less than this may hold back nothing.
 BINDING = 1.25
 # Share of the time of I/Os (emulated) or of the window (EBS), by a disk's own account. Below it no
 # cap holds any back.

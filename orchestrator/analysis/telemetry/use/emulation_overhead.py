@@ -34,7 +34,8 @@ def overheads(record: Record, disk: str) -> dict[str, Overhead]:
     """The overhead of "read" and of "write", as far as an emulated disk counted them."""
     # The overhead is the mean time of requests by the kernel, less the disk server's own.
     counted = group(record.facts, "disks", disk, "overhead")
-    # When its device started, without load: that is taken off its latency (docs/research/DISKS.md).
+    # The overhead at the device's start, without load, is taken off its latency
+    # (docs/research/DISKS.md).
     at_start = group(record.facts, "tier", "overhead_us", disk)
     depth = float(counted.get("queue_depth", 0.0))
     overhead_by_way = {}
